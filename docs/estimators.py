@@ -30,7 +30,7 @@ def stub(method: type[Method]) -> str:
     """The class of a method with its parameters."""
     parts = [f"{name}: {type_of(parameter)} = {parameter.default!r}".replace(" ", "\0")  # stays on one line
              for name, parameter in parameters_of(method).items()]
-    text = textwrap.fill(f"def __init__(self, *, {', '.join(parts)}) -> None: ...", 119, initial_indent="    ",
+    text = textwrap.fill(f"def __init__(self, *, {', '.join(parts)})\0->\0None:\0...", 119, initial_indent="    ",
                          subsequent_indent=" " * 17, break_long_words=False, break_on_hyphens=False)
     return f"\nclass {method.__name__}(Estimator):\n{text}\n".replace("\0", " ")
 
@@ -38,9 +38,9 @@ def stub(method: type[Method]) -> str:
 def type_of(parameter: Parameter) -> str:
     """The Python type of a parameter, from its type in words."""
     words = re.sub(r"\([^)]*\)", "", parameter.words)
-    names = re.findall(r"'[^']*'", words)
-    kinds = [f"Literal[{', '.join(names)}]"] if names else []
-    kinds += [kind for said, kind in PLAIN.items() if re.search(rf"\b{said}\b", words)]
+    kinds = [kind for said, kind in PLAIN.items() if re.search(rf"\b{said}\b", words)]
+    names = re.findall(r"'[^']*'", words) or ([] if kinds else re.findall(r"\d+", words))
+    kinds = [*([f"Literal[{', '.join(names)}]"] if names else []), *kinds]
     if words.startswith(LIST):
         kinds = [f"Sequence[{' | '.join(kinds)}]"]
     elif LIST in words:

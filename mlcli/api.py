@@ -173,17 +173,17 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need too
     much memory.
     """
-    names = {"ids": ids, "columns": columns, "labels": labels}
+    names: dict[str, Any] = {"ids": ids, "columns": columns, "labels": labels}
     with call():
         if isinstance(array, str | PathLike):
             _require_unnamed(names)
-            return fit(build(_layer(str(array), method, kind, set or {}, options, view)))
+            return fit_run(build(_layer(str(array), method, kind, set or {}, options, view)))
         config = build(_layer(HERE, method, kind, set or {}, options))
-        return fit(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
+        return fit_run(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
                                             streams=config.streams))
 
 
-def fit(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
+def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     """Return the certified run of a configuration, of the table that `read` gives instead of the input's path."""
     from mlcli.pipeline.certify import certificate_of, require_passed
     from mlcli.pipeline.run import compute
@@ -200,7 +200,7 @@ def fit(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run)
 
 
-def unwritten(path: str, method: str) -> Layer:
+def layer_in_memory(path: str, method: str) -> Layer:
     """Return the layer of a run of a method that writes nothing, of a file or of an array in memory (`HERE`)."""
     layer = assignment("input.path", path, "array").over(assignment("method.name", method, "method"))
     return assignment("output", "-", "output").over(layer)
@@ -233,7 +233,7 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
 def _layer(path: str, method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any],
            view: Any = None) -> Layer:
     """Return the arguments as a layer of options, as flags would set them; raises UsageError for an unknown name."""
-    layer = unwritten(path, method)
+    layer = layer_in_memory(path, method)
     if view is not None:
         layer = assignment("input.view.path", str(view), "view").over(layer)
     if kind is not None:

@@ -311,7 +311,7 @@ class GIB(Estimator):
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class SFA(Estimator):
-    def __init__(self, *, degree:  = 1, components: Literal['auto'] | int | None = None, seed: int = 0,
+    def __init__(self, *, degree: Literal[1, 2] = 1, components: Literal['auto'] | int | None = None, seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class LGSSM(Estimator):
@@ -387,9 +387,10 @@ class MVGPLVM(Estimator):
 
 class GPDM(Estimator):
     def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
-                 dynamics_kernel: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'), dynamics_order:  = 1,
-                 dynamics_floor: float = 0.0001, dynamics_weight: float = 1.0, start: str | Mapping[str, Any] = 'pca',
-                 start_neighbors: int | None = None, start_restarts: int | None = None, minimize_limit: int = 5000,
-                 minimize_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None, forecast: int = 0,
+                 dynamics_kernel: Sequence[Literal['rbf', 'linear', 'bias']] = ('rbf', 'linear'),
+                 dynamics_order: Literal[1, 2] = 1, dynamics_floor: float = 0.0001, dynamics_weight: float = 1.0,
+                 start: str | Mapping[str, Any] = 'pca', start_neighbors: int | None = None,
+                 start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
+                 components: Literal['auto'] | int | None = None, forecast: int = 0,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...

@@ -27,7 +27,7 @@ class FailedComputation(NumericalError, ValueError):
     """A computation failed or did not converge."""
 
 
-class NotFitted(ConfigError, NotFittedError):
+class NotFitted(ConfigError, NotFittedError):  # type: ignore[misc]  # untyped
     """The estimator has no model yet."""
 
 
@@ -44,6 +44,6 @@ def for_sklearn(error: MlcliError) -> MlcliError:
                                            **{name: getattr(error, name) for name in PARTS})
 
 
-def refused(error: Exception) -> MlcliError:
+def check_error(error: Exception) -> MlcliError:
     """Return an error of scikit-learn's own checks of arrays, in its words."""
     return (InvalidType if isinstance(error, TypeError) else InvalidData)("ARRAY", str(error))

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mlcli.api import as_keyword, call, fit
+from mlcli.api import as_keyword, call, fit_run
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
 from mlcli.config.build import build
@@ -22,8 +22,8 @@ from mlcli.data.read.arrays import table_of
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import Method
 from mlcli.rundir.journal import recording
-from mlcli.sklearn.errors import for_sklearn, refused
-from mlcli.sklearn.parameters import Parameter, config_layer, spelled
+from mlcli.sklearn.errors import check_error, for_sklearn
+from mlcli.sklearn.parameters import Parameter, config_layer, keyword_of
 
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
@@ -48,10 +48,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         `y` holds the classes (n) for a method of classes, and the second view (n, e) for a method of two; others
         ignore it. Raises DataError, ConfigError and GeometryError, which are also ValueError or TypeError.
         """
-        with self.carried_out():
+        with self.estimator_call():
             values, labels, view = self._given(X, y)
             config = self.configuration()
-            run = fit(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
+            run = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                labels=labels, view=view, streams=config.streams))
             for text in run.warnings:
                 warn(text)
@@ -64,7 +64,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def transform(self, X: Any) -> Array:
         """Return coordinates (m, p) of new rows (m, d); of pairs, a row holds the numbers to the points of the fit."""
-        with self.carried_out(), recording() as journal:
+        with self.estimator_call(), recording() as journal:
             self._require_fitted()
             with refusals():
                 values = validate_data(self, X, reset=False, **self._rules())
@@ -73,10 +73,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 warn(f"{item['code']}: {item['message']}")
         return placed
 
-    @available_if(leads_back)
+    @available_if(leads_back)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Array:
         """Return features (m, d) of coordinates (m, p)."""
-        with self.carried_out(), recording():
+        with self.estimator_call(), recording():
             self._require_fitted()
             with refusals():
                 values = check_array(X, dtype=np.float64, estimator=self)
@@ -100,13 +100,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return build(config_layer(self.method.model_fields["name"].default, self.parameters, vars(self)))
 
     @contextmanager
-    def carried_out(self) -> Iterator[None]:
+    def estimator_call(self) -> Iterator[None]:
         """Carry out a call, with parameters in its messages, and errors that are also those of scikit-learn."""
         try:
-            with call(self._spelled):
+            with call(self._keyword):
                 yield
         except MlcliError as error:
-            where = spelled(self.parameters, error.where, "") or error.where
+            where = keyword_of(self.parameters, error.where, "") or error.where
             raise for_sklearn(error.changed(where=self._place() if where in ROWS else where)) from error.__cause__
 
     def _place(self) -> str:
@@ -115,9 +115,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self)]
         return f"X ({', '.join(size).replace('_fit', '').replace('_in', '')})" if size else "X"
 
-    def _spelled(self, path: str, value: str) -> str:
+    def _keyword(self, path: str, value: str) -> str:
         """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
-        return spelled(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
+        return keyword_of(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
             f"{as_keyword(path, value)} of mlcli.embed")
 
     def _given(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
@@ -190,7 +190,7 @@ def refusals() -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if isinstance(error, MlcliError):
             raise
-        raise refused(error) from None
+        raise check_error(error) from None
 
 
 def warn(text: str) -> None:

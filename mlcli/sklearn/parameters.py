@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.api import OPTIONS, unwritten
+from mlcli.api import OPTIONS, layer_in_memory
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import Compute
@@ -67,11 +67,11 @@ def parameters_of(method: type[Method]) -> dict[str, Parameter]:
         found["kind"] = Parameter("input.kind", Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
                                   "What the rows hold: features, or numbers of pairs in a square matrix.")
     if method.missing:
-        found["missing"] = described("prepare", Prepare, "missing")
-    return {**found, **{name: described("compute", Compute, name) for name in RESOURCES}}
+        found["missing"] = option_parameter("prepare", Prepare, "missing")
+    return {**found, **{name: option_parameter("compute", Compute, name) for name in RESOURCES}}
 
 
-def described(section: str, options: type[Options], name: str) -> Parameter:
+def option_parameter(section: str, options: type[Options], name: str) -> Parameter:
     """Return the parameter of an option outside of the method."""
     [row] = rows(options, section, fields=[name])
     return Parameter(row.path, options.model_fields[name].default, row.words, row.sentence)
@@ -96,7 +96,7 @@ def default_of(usual: Options, row: Row) -> tuple[Any, bool]:
 
 def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Layer:
     """Return the configuration of a fit: the parameters that are not at their defaults, and those of estimators."""
-    layer = unwritten(HERE, method)
+    layer = layer_in_memory(HERE, method)
     for name, parameter in parameters.items():
         if parameter.chosen(values[name]):
             layer = parameter.layer(name, values[name]).over(layer)
@@ -114,7 +114,7 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def spelled(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:
+def keyword_of(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:
     """Return an option with its value as a keyword of an estimator; None where it has none."""
     names = {parameter.path: name for name, parameter in parameters.items()}
     for known in (path, f"{path}.{TAG}"):

@@ -15,6 +15,7 @@ from tests.package import FILES, PACKAGE, nodes, parsed
 
 # The rooms from the top to the bottom: each may use those below it, and of its own line itself alone.
 ROOMS = """
+sklearn
 api, __main__
 cli/commands
 cli/batch

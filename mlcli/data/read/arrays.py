@@ -49,12 +49,9 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     does, and if names do not fit.
     """
     require_effect(input, annotated=is_annotated(array))
-    if is_annotated(array):
-        frame = read_annotated(array, input)
-        array = frame.values
-    else:
-        frame = read_frame(array) if is_frame(array) else None
-        array = array if frame is None else frame.values
+    frame = (read_annotated(array, input) if is_annotated(array) else
+             read_frame(array) if is_frame(array) else None)
+    array = array if frame is None else frame.values
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
     ids = ids if frame is None or ids is not None else frame.ids
     labels = labels if frame is None else {**frame.labels, **labels}

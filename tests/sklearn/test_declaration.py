@@ -1,0 +1,51 @@
+"""Classes of estimators are made when they are used, and named like the methods."""
+
+import inspect
+import pickle
+
+import pytest
+
+from mlcli.base.values import extras
+from mlcli.errors import DependencyMissing
+from mlcli.methods import METHODS
+from tests.processes import python
+
+pytest.importorskip("sklearn")
+
+import mlcli.sklearn
+
+
+def test_every_method_but_those_that_need_labels_of_new_rows_has_an_estimator() -> None:
+    named = {METHODS[name].__name__: name for name in METHODS if name not in mlcli.sklearn.NO_ESTIMATOR}
+    assert mlcli.sklearn.__all__ == list(named) and mlcli.sklearn.NO_ESTIMATOR == ("bilinear",)
+    for called, name in named.items():
+        kind = getattr(mlcli.sklearn, called)
+        assert kind.method is METHODS[name] and pickle.loads(pickle.dumps(kind)) is kind
+        assert inspect.signature(kind).parameters.keys() == kind.parameters.keys()
+        assert all(f"\n{parameter} : " in kind.__doc__ for parameter in kind.parameters)
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("LocallyLinearEmbedding", "the estimator of lle is LLE"), ("TSne", "the estimator of tsne is TSNE"),
+    ("SpectralEmbedding", "the estimator of laplacian is Laplacian"), ("Perceptron", "has no attribute 'Perceptron'")])
+def test_another_name_of_a_method_leads_to_its_estimator(name: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=said):
+        getattr(mlcli.sklearn, name)
+
+
+def test_an_unknown_parameter_is_refused() -> None:
+    with pytest.raises(TypeError, match="n_neighbors"):
+        mlcli.sklearn.Isomap(n_neighbors=5)  # type: ignore[call-arg]
+
+
+def test_scikit_learn_is_asked_for_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(extras.EXTRAS, "sklearn", ("not_there",))  # type: ignore[index]
+    with pytest.raises(DependencyMissing, match=r"mlcli.sklearn needs not_there.*pip install 'manifold-cli\[sklearn\]'"):
+        extras.require("sklearn", "mlcli.sklearn")
+
+
+@pytest.mark.medium
+def test_one_estimator_loads_one_method() -> None:
+    loaded = "import sys; from mlcli.sklearn import LPP; print([name for name in ('isomap', 'lpp') if "
+    assert python(loaded + "f'mlcli.methods.{name}' in sys.modules])") == "['lpp']\n"
+    assert python("import sys, mlcli.api; print('sklearn' in sys.modules)") == "False\n"

@@ -1,0 +1,224 @@
+"""Estimators keep scikit-learn's conventions, and give the numbers of the command."""
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import mlcli
+from mlcli.errors import ConfigError, DataError, MlcliError, UnsafeFile
+from tests.sklearn.expected import EXPECTED, PARAMETERS, SLOW
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_swiss_roll
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import mlcli.sklearn
+from mlcli.sklearn import CCA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
+from mlcli.sklearn.estimator import Estimator
+
+POINTS = np.random.default_rng(0).standard_normal((60, 4)) * [4.0, 2.0, 1.0, 0.5]
+NEW = np.random.default_rng(1).standard_normal((7, 4))
+pytestmark = pytest.mark.filterwarnings("ignore:W-NEGATIVE")  # of paths among points that lie on no surface
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
+                                  for name in dir(mlcli.sklearn)])
+def test_what_scikit_learn_checks_holds_but_for_what_is_listed(name: str) -> None:
+    found: dict[str, set[str]] = {}
+
+    def count(check_name: str, status: str, **others: Any) -> None:
+        found.setdefault(status, set()).add(check_name)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(getattr(mlcli.sklearn, name)(**PARAMETERS.get(name, {})), on_fail=None, on_skip=None,
+                        expected_failed_checks=EXPECTED.get(name, {}), callback=count)
+    assert found.get("failed", set()) == set()
+    assert found.get("xfail", set()) == EXPECTED.get(name, {}).keys()  # the list has none that holds
+    assert len(found["passed"]) > 30
+
+
+@pytest.mark.parametrize("estimator", [PCA(components=3), Isomap(neighbors=8), KernelPCA(kernel="gaussian",
+                                                                                         kernel_rate=0.1)])
+def test_an_estimator_has_the_numbers_of_the_function(estimator: Estimator) -> None:
+    options: dict[str, dict[str, Any]] = {
+        "PCA": {"method": "pca", "components": 3}, "Isomap": {"method": "isomap", "neighbors": 8},
+        "KernelPCA": {"method": "kpca", "kernel": "gaussian", "set": {"method.kernel.rate": 0.1}}}
+    run = mlcli.embed(POINTS, **options[type(estimator).__name__])
+    assert np.array_equal(estimator.fit_transform(POINTS), run.embedding)
+    assert np.array_equal(estimator.transform(NEW), run.project(NEW))
+    assert np.array_equal(estimator.embedding_, estimator.run_.embedding)
+
+
+def test_coordinates_lead_back_where_the_parameters_have_a_decoder() -> None:
+    fitted = PCA(components=4).fit(POINTS)
+    assert fitted.inverse_transform(fitted.transform(NEW)) == pytest.approx(NEW)
+    assert not hasattr(Isomap(), "inverse_transform") and not hasattr(UMAP(), "inverse_transform")
+    assert Isomap(decoder="ridge").fit(POINTS).inverse_transform(np.zeros((3, 2))).shape == (3, 4)
+
+
+def test_a_copy_has_the_parameters_and_no_model() -> None:
+    fitted = Isomap(neighbors=7, kind="features", decoder={"name": "ridge", "alpha": 2.0}).fit(POINTS)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params() and not hasattr(copy, "run_")
+    with pytest.raises(NotFittedError, match="not fitted yet") as caught:
+        copy.transform(NEW)
+    assert isinstance(caught.value, MlcliError)
+
+
+@pytest.mark.parametrize("estimator", [PCA(), Isomap(neighbors=6), KernelPCA(), PPCA(missing="model")])
+def test_a_pickle_places_rows_on_the_same_bytes(estimator: Estimator) -> None:
+    fitted = estimator.fit(POINTS)
+    stored = pickle.dumps(fitted)
+    again = pickle.loads(stored)
+    assert again.transform(NEW).tobytes() == fitted.transform(NEW).tobytes()
+    assert again.embedding_.tobytes() == fitted.embedding_.tobytes()
+    assert b'"format": 2' in stored  # the model's own format, with its hashes
+
+
+def test_a_pickle_whose_model_was_changed_is_refused() -> None:
+    stored = pickle.dumps(PCA().fit(POINTS))
+    place = stored.index(b"NUMPY") + 200  # among the numbers of the first array
+    changed = stored[:place] + bytes([stored[place] ^ 1]) + stored[place + 1:]
+    with pytest.raises(UnsafeFile):
+        pickle.loads(changed)
+
+
+@pytest.mark.medium
+def test_the_number_of_neighbors_is_found_by_a_grid_with_cross_validation() -> None:
+    roll, along = make_swiss_roll(120, random_state=0)
+    part = (along > np.median(along)).astype(int)
+    steps = make_pipeline(StandardScaler(), Isomap(), KNeighborsClassifier(3))
+    grid = GridSearchCV(steps, {"isomap__neighbors": np.arange(4, 13, 4), "isomap__components": [1, 2]}, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grid.fit(roll, part)
+        scores = cross_val_score(grid.best_estimator_, roll, part, cv=3)
+    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+    assert grid.best_score_ > 0.7  # 0.5 by chance
+    assert scores.mean() == pytest.approx(grid.best_score_)
+
+
+def test_a_grid_goes_over_the_options_of_a_kernel() -> None:
+    iris = load_iris()
+    grid = GridSearchCV(make_pipeline(KernelPCA(components=3), KNeighborsClassifier()),
+                        {"kernelpca__kernel_rate": [1e-3, 0.1]}, cv=3).fit(iris.data, iris.target)
+    assert len(set(grid.cv_results_["mean_test_score"])) == 2
+
+
+def test_columns_of_the_output_are_named() -> None:
+    assert PCA(components=3).fit(POINTS).get_feature_names_out().tolist() == ["pca0", "pca1", "pca2"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_output_is_a_frame_where_that_is_set(library: str) -> None:
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({name: POINTS[:, place] for place, name in enumerate("abcd")})
+    estimator = PCA().set_output(transform=library)
+    placed = estimator.fit_transform(frame)
+    assert list(placed.columns) == ["pca0", "pca1"] and np.array_equal(placed.to_numpy(), estimator.embedding_)
+    assert np.array_equal(estimator.transform(frame).to_numpy(), PCA().fit(POINTS).transform(POINTS))
+    assert estimator.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names"):
+        estimator.transform(frame[["b", "a", "c", "d"]])
+
+
+def test_a_graph_in_pieces_is_completed_with_a_warning() -> None:
+    apart = np.vstack([POINTS[:30], POINTS[30:] + 1000])
+    with pytest.warns(UserWarning, match="^W-CONNECTED: .*edges added: 1"):
+        fitted = Isomap(neighbors=3).fit(apart)
+    assert np.isfinite(fitted.embedding_).all()
+    with pytest.raises(ValueError, match="neighbors_pieces='largest' or connect"):
+        Isomap(neighbors=3, neighbors_pieces="error").fit(apart)
+
+
+def test_rows_that_a_fit_leaves_out_have_no_coordinates() -> None:
+    apart = np.vstack([POINTS[:20] + 1000, POINTS[20:]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        placed = Isomap(neighbors=5, neighbors_pieces="largest").fit_transform(apart)
+    assert np.isnan(placed[:20]).all() and np.isfinite(placed[20:]).all()
+
+
+def test_a_fit_that_stopped_at_its_limit_warns_as_scikit_learn_does() -> None:
+    with pytest.warns(ConvergenceWarning, match="W-UNCONVERGED"):
+        NMDS(minimize_limit=1, starts=1).fit(POINTS)
+
+
+def test_pairs_are_taken_by_their_kind_and_split_on_both_sides() -> None:
+    distances = np.linalg.norm(POINTS[:, None] - POINTS[None], axis=2)
+    fitted = MDS(kind="dissimilarities", components=4).fit(distances)
+    apart = np.linalg.norm(fitted.embedding_[:, None] - fitted.embedding_[None], axis=2)
+    assert apart == pytest.approx(distances)
+    assert fitted.transform(distances[3:5]) == pytest.approx(fitted.embedding_[3:5])
+    assert not hasattr(fitted, "inverse_transform")
+    groups = (POINTS[:, 0] > 0).astype(int)
+    steps = make_pipeline(MDS(kind="dissimilarities"), KNeighborsClassifier())
+    assert cross_val_score(steps, distances, groups, cv=3).mean() > 0.9
+    with pytest.raises(ValueError, match="Negative values"):
+        MDS(kind="dissimilarities").fit(-distances)
+
+
+@pytest.mark.medium
+def test_a_kernel_keeps_the_conventions_of_pairs() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(KernelPCA(kind="kernel"), on_skip=None)
+
+
+def test_classes_and_second_views_are_given_as_y() -> None:
+    iris = load_iris()
+    names = iris.target_names[iris.target]
+    by_name, by_number = LDA().fit(iris.data, names), LDA().fit(iris.data, iris.target)
+    assert np.array_equal(by_name.embedding_, by_number.embedding_) and by_name.transform(iris.data[:2]).shape == (2, 2)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        LDA().fit(iris.data)
+    first, second = POINTS[:, :2], POINTS @ np.random.default_rng(2).standard_normal((4, 3))
+    run = mlcli.embed(first, "cca", view=second)
+    assert np.array_equal(CCA().fit_transform(first, second), run.embedding)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        CCA().fit(first, second[:50])
+
+
+def test_labels_count_for_umap_where_their_weight_is_given() -> None:
+    rows, groups = make_blobs(40, random_state=0)
+    plain = UMAP(epochs=5).fit_transform(rows)
+    assert np.array_equal(UMAP(epochs=5).fit_transform(rows, groups), plain)
+    assert not np.array_equal(UMAP(epochs=5, target_weight=0.9).fit_transform(rows, groups), plain)
+
+
+def test_sparse_rows_and_missing_cells_are_taken() -> None:
+    rows = np.where(POINTS > 0, POINTS, 0.0)
+    assert PCA().fit_transform(scipy.sparse.csr_array(rows)) == pytest.approx(PCA().fit_transform(rows))
+    gaps = POINTS.copy()
+    gaps[0, 0] = np.nan
+    assert np.isfinite(PPCA(missing="model").fit_transform(gaps)).all()
+    with pytest.raises(ValueError, match="NaN"):
+        PPCA().fit(gaps)
+
+
+@pytest.mark.parametrize(("estimator", "kind", "where", "said"), [
+    (Isomap(neighbors=99), ConfigError, "neighbors", "each of 60 points has only 59 others"),
+    (Isomap(metric="l7"), ConfigError, "metric", "unknown metric"),
+    (Isomap(paths_store="tape"), ConfigError, "paths_store", "'memory'"),
+    (PCA(eigensolve_tolerance=-1.0), ConfigError, "eigensolve_tolerance", ""),
+    (KernelPCA(kernel="linear", metric="cityblock"), ConfigError, "metric", "takes no metric"),
+    (KernelPCA(kind="kernel"), DataError, "X (n_samples=60, n_features=4)", "60 rows and 4 columns"),
+])
+def test_errors_name_parameters(estimator: Estimator, kind: type[MlcliError], where: str, said: str) -> None:
+    with pytest.raises(kind) as caught:
+        estimator.fit(POINTS)
+    assert isinstance(caught.value, ValueError) and caught.value.where == where and said in str(caught.value)
+    assert "--" not in str(caught.value) and "{" not in str(caught.value)
