@@ -32,8 +32,8 @@ class RunConfig(Options):
         if self.input.stream == "always" and not self.streams:
             raise ConfigError("STREAM", f"{self.method.name} needs the whole table in memory, but it is read in blocks "
                               "(input.stream)",
-                              where="input.stream", hint=f"put PCA ahead of the method (--reduce), or choose one of "
-                              f"{', '.join(methods_in_blocks())}" if self.input.kind == "features" else
+                              where="input.stream", hint="put PCA ahead of the method ({prepare.reduce}), or choose "
+                              f"one of {', '.join(methods_in_blocks())}" if self.input.kind == "features" else
                               "of dissimilarities mds is read in blocks, without correction and landmarks")
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()

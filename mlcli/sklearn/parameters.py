@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
 def keyword_of(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:
     """Return an option with its value as a keyword of an estimator; None where it has none."""
     names = {parameter.path: name for name, parameter in parameters.items()}
-    for known in (path, f"{path}.{TAG}"):
-        if known in names:
-            return f"{names[known]}={value_of(value, path)!r}" if value else names[known]
-    return None
+    keyword = next((names[known] for known in (path, f"{path}.{TAG}") if known in names), PLACES.get(path))
+    if keyword not in parameters:
+        return None
+    return f"{keyword}={value_of(value, path)!r}" if value else keyword

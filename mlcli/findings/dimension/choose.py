@@ -12,7 +12,7 @@ from mlcli.methods import Method
 from mlcli.rundir.plain import plain
 from mlcli.stages.eigen.axes import AUTO
 
-COUNT = "give a count, as in -p 2"
+COUNT = "give a count, as in {method.eigensolve.components=2}"
 
 
 def has_auto_axes(method: Method) -> bool:

@@ -44,7 +44,7 @@ class Labels(Measure):
             what = "has one class only, or hardly a name twice" if column in labels else "is no label column"
             raise ConfigError("QUALITY-LABEL", f"{column[:80]!r} {what}", where="report.quality.label",
                               hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; choose "
-                              "others with --label-column")
+                              "others with {input.label_columns}")
         return classes
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import mlcli
 from mlcli.api import OPTIONS
-from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile, UsageError
+from mlcli.errors import ConfigError, DataError, GeometryError, InputMissing, UnsafeFile, UsageError
 from tests.journeys.support import Caller, write_points
 from tests.processes import python
 
@@ -133,6 +134,65 @@ def test_a_matrix_of_pairs_is_taken_by_its_kind() -> None:
         run.project(distances[:, :4])
     with pytest.raises(DataError):
         run.project(-distances)
+
+
+def test_a_second_view_is_an_array_of_the_same_rows(mlcli_: Caller) -> None:
+    values, ids = points()
+    other = np.random.default_rng(3).standard_normal((30, 2)) + values[:, :2]
+    np.savetxt("other.csv", other, delimiter=",", header="u,v", comments="")
+    assert mlcli_("embed", "data.csv", "-m", "cca", "--view", "other.csv", "--no-id", "-o", "run", "-q").code == 65
+    run = mlcli.embed(values, "cca", view=other, ids=ids)
+    assert run.embedding.shape == (30, 2) and run.ids == tuple(ids)
+    assert np.array_equal(run.project(values), mlcli.embed(values, "cca", view=other).embedding)
+    with pytest.raises(DataError, match="only in"):
+        mlcli.embed(values, "cca", view=other[:20])
+    with pytest.raises(ConfigError, match="does not use a second view"):
+        mlcli.embed(values, view=other)
+
+
+def test_a_path_is_read_as_the_command_reads_it(mlcli_: Caller) -> None:
+    values, ids = points()
+    for given in ("data.csv", Path("data.csv")):
+        run = mlcli.embed(given, "isomap", neighbors=8)
+        assert run.ids == tuple(ids) and np.array_equal(run.embedding,
+                                                        mlcli.embed(values, "isomap", neighbors=8).embedding)
+    assert np.array_equal(run.project(values[:3]), run.embedding[:3])
+    assert mlcli.embed("data.csv", set={"input.columns": ["x", "y"]}).reconstruct([[0.0, 0.0]]).shape == (1, 2)
+    assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
+    assert mlcli.embed("run", components=1).embedding.shape == (30, 1)
+    with pytest.raises(InputMissing, match=r"nowhere\.csv"):
+        mlcli.embed("nowhere.csv")
+    with pytest.raises(UsageError, match="ids cannot be given with a file"):
+        mlcli.embed("data.csv", ids=ids)
+
+
+@pytest.mark.parametrize("path", ["input.where", "input.columns", "input.key", "input.header"])
+def test_options_of_files_that_an_array_has_no_use_for_are_refused(path: str) -> None:
+    value = {"input.where": ["x1 > 0"], "input.columns": ["x1"], "input.key": "X", "input.header": True}[path]
+    with pytest.raises(ConfigError, match="cannot be used with an array") as caught:
+        mlcli.embed(np.eye(4)[:, :3], set={path: value})
+    assert caught.value.where == path
+
+
+def test_a_run_is_pickled_with_its_model_in_the_models_own_format(mlcli_: Caller) -> None:
+    values, _ = points()
+    run = mlcli.embed(values, "isomap", neighbors=8)
+    again = pickle.loads(pickle.dumps(run))
+    assert again.project(values).tobytes() == run.project(values).tobytes() and again.ids == run.ids
+    assert again.spectrum.eigenvalues.tobytes() == run.spectrum.eigenvalues.tobytes()  # type: ignore[union-attr]
+    assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
+    opened = pickle.loads(pickle.dumps(mlcli.open_run("run")))
+    assert np.array_equal(opened.project(values), mlcli.embed(values).embedding)
+
+
+def test_errors_of_a_call_name_keywords() -> None:
+    groups = np.vstack([np.random.default_rng(0).standard_normal((20, 3)) + place for place in (0, 1000)])
+    with pytest.raises(GeometryError) as caught:
+        mlcli.embed(groups, "isomap", neighbors=5)
+    assert "set={'method.neighbors.pieces': 'largest'}" in str(caught.value) and "--" not in str(caught.value)
+    with pytest.raises(ConfigError, match="reduce=") as refused:
+        mlcli.embed(groups, "isomap", set={"input.stream": "always"})
+    assert "--" not in str(refused.value)
 
 
 def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
