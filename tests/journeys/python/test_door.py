@@ -140,10 +140,9 @@ def test_a_second_view_is_an_array_of_the_same_rows(mlcli_: Caller) -> None:
     values, ids = points()
     other = np.random.default_rng(3).standard_normal((30, 2)) + values[:, :2]
     np.savetxt("other.csv", other, delimiter=",", header="u,v", comments="")
-    assert mlcli_("embed", "data.csv", "-m", "cca", "--view", "other.csv", "--no-id", "-o", "run", "-q").code == 65
-    run = mlcli.embed(values, "cca", view=other, ids=ids)
-    assert run.embedding.shape == (30, 2) and run.ids == tuple(ids)
-    assert np.array_equal(run.project(values), mlcli.embed(values, "cca", view=other).embedding)
+    assert mlcli_("embed", "data.csv", "-m", "cca", "--view", "other.csv", "--no-id", "-o", "run", "-q").code == 0
+    run = mlcli.embed(values, "cca", view=np.loadtxt("other.csv", delimiter=",", skiprows=1), ids=ids)
+    assert run.ids == tuple(ids) and np.array_equal(run.embedding, mlcli.open_run("run").embedding)
     with pytest.raises(DataError, match="only in"):
         mlcli.embed(values, "cca", view=other[:20])
     with pytest.raises(ConfigError, match="does not use a second view"):
@@ -156,7 +155,7 @@ def test_a_path_is_read_as_the_command_reads_it(mlcli_: Caller) -> None:
         run = mlcli.embed(given, "isomap", neighbors=8)
         assert run.ids == tuple(ids) and np.array_equal(run.embedding,
                                                         mlcli.embed(values, "isomap", neighbors=8).embedding)
-    assert np.array_equal(run.project(values[:3]), run.embedding[:3])
+    assert run.project(values[:3]) == pytest.approx(run.embedding[:3])
     assert mlcli.embed("data.csv", set={"input.columns": ["x", "y"]}).reconstruct([[0.0, 0.0]]).shape == (1, 2)
     assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
     assert mlcli.embed("run", components=1).embedding.shape == (30, 1)
@@ -182,7 +181,7 @@ def test_a_run_is_pickled_with_its_model_in_the_models_own_format(mlcli_: Caller
     assert again.spectrum.eigenvalues.tobytes() == run.spectrum.eigenvalues.tobytes()  # type: ignore[union-attr]
     assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
     opened = pickle.loads(pickle.dumps(mlcli.open_run("run")))
-    assert np.array_equal(opened.project(values), mlcli.embed(values).embedding)
+    assert opened.project(values).tobytes() == mlcli.embed(values).project(values).tobytes()
 
 
 def test_errors_of_a_call_name_keywords() -> None:
@@ -190,7 +189,7 @@ def test_errors_of_a_call_name_keywords() -> None:
     with pytest.raises(GeometryError) as caught:
         mlcli.embed(groups, "isomap", neighbors=5)
     assert "set={'method.neighbors.pieces': 'largest'}" in str(caught.value) and "--" not in str(caught.value)
-    with pytest.raises(ConfigError, match="reduce=") as refused:
+    with pytest.raises(ConfigError, match=r"ahead of the method \(reduce\), or") as refused:
         mlcli.embed(groups, "isomap", set={"input.stream": "always"})
     assert "--" not in str(refused.value)
 

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import scipy.sparse
 
 import mlcli
 from mlcli.data.read import arrays
-from mlcli.errors import DataError
+from mlcli.errors import ConfigError, DataError
 from tests.processes import python
 
 VALUES = np.random.default_rng(0).standard_normal((20, 3)) * [3, 2, 1]
@@ -123,3 +125,79 @@ def test_types_reach_those_who_check_theirs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", str(script)],
                           cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert "script.py:4: error" in done.stdout and "Found 1 error" in done.stdout, done.stdout + done.stderr
+
+
+@dataclass
+class Described:
+    """The parts of AnnData that are read: a matrix with a table of texts for its rows."""
+
+    X: Any
+    obs: Any
+    var_names: Sequence[str]
+    layers: Mapping[str, Any] = field(default_factory=dict)
+    obsm: Mapping[str, Any] = field(default_factory=dict)
+    raw: Any = None
+
+    @property
+    def obs_names(self) -> list[str]:
+        """The names of the rows."""
+        return ROWS
+
+
+class Column:
+    """A column of a table."""
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self.cells = cells
+
+    def to_numpy(self) -> np.ndarray:
+        """The cells."""
+        return np.array(self.cells, dtype=object)
+
+
+class Texts(dict[str, Column]):
+    """A table of columns by name."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+
+def cells(matrix: Any) -> Described:
+    """Twenty cells of two types, with three genes."""
+    return Described(matrix, Texts(kind=Column(KINDS), depth=Column(list(range(20)))), ["u", "v", "w"],
+                     layers={"counts": np.abs(VALUES)}, obsm={"X_pca": VALUES[:, :2]})
+
+
+@pytest.mark.parametrize("make", [np.array, scipy.sparse.csr_matrix, scipy.sparse.csc_array])
+def test_annotated_data_has_the_numbers_of_its_matrix_and_its_own_names(make: Any) -> None:
+    run = mlcli.embed(cells(make(VALUES)))
+    assert run.ids == tuple(ROWS) and run.labels == {"kind": tuple(KINDS)}
+    assert run.embedding == pytest.approx(mlcli.embed(VALUES).embedding)
+    by_name = pa.table({"w": VALUES[:, 2], "v": VALUES[:, 1], "u": VALUES[:, 0]})
+    assert run.project(by_name) == pytest.approx(run.embedding)
+
+
+def test_options_choose_from_annotated_data_as_from_a_file() -> None:
+    given = cells(VALUES)
+    counts = mlcli.embed(given, set={"input.key": "layers/counts", "input.columns": ["w", "u"]})
+    assert np.array_equal(counts.embedding, mlcli.embed(np.abs(VALUES)[:, [2, 0]]).embedding)
+    assert mlcli.embed(given, set={"input.key": "obsm/X_pca"}).embedding.shape == (20, 2)
+    labels = mlcli.embed(given, set={"input.label_columns": ["depth"]}).labels
+    assert labels == {"depth": tuple(map(str, range(20))), "kind": tuple(KINDS)}
+    with pytest.raises(ConfigError, match=r"nothing at 'layers/count'; input.key; did you mean 'layers/counts'"):
+        mlcli.embed(given, set={"input.key": "layers/count"})
+    with pytest.raises(ConfigError, match="no column 'kinds'"):
+        mlcli.embed(given, set={"input.label_columns": ["kinds"]})
+
+
+@pytest.mark.medium
+def test_anndata_itself_has_the_numbers_of_its_file(tmp_path: Path) -> None:
+    anndata = pytest.importorskip("anndata")
+    pandas = pytest.importorskip("pandas")
+    given = anndata.AnnData(scipy.sparse.csr_matrix(VALUES), obs=pandas.DataFrame({"kind": pandas.Categorical(KINDS)},
+                                                                                  index=ROWS))
+    given.write_h5ad(tmp_path / "cells.h5ad")
+    run, read = mlcli.embed(given), mlcli.embed(tmp_path / "cells.h5ad")
+    assert np.array_equal(run.embedding, read.embedding) and (run.ids, run.labels) == (read.ids, read.labels)
