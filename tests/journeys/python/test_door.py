@@ -239,13 +239,15 @@ def test_a_run_without_a_model_is_opened_and_projects_nothing(mlcli_: Caller) ->
         run.project(points()[0])
 
 
+@pytest.mark.medium
 def test_the_page_tells_all_options_and_its_examples_run(mlcli_: Caller) -> None:
+    pytest.importorskip("sklearn")
     page = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in OPTIONS)
     assert mlcli_("sample", "swiss-roll", "--rows", 400, "-o", "roll.csv").code == 0
     assert mlcli_("embed", "roll.csv", "-m", "isomap", "-o", "runs/roll-isomap", "-q").code == 0
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == page.count("```python") == 3
+    assert len(examples) == page.count("```python") == 4
     for code, printed in examples:
         mlcli_.capture.readouterr()
         exec(code, {})
