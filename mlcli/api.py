@@ -35,6 +35,8 @@ from mlcli.rundir.reading import csv_of
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
+KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view",
+            **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
 
 
 # Calls from several threads take turns: how many threads linear algebra has holds for the whole process, and decides
@@ -56,14 +58,14 @@ def call(spelling: Spelling | None = None) -> Iterator[None]:
         try:
             yield
         except MlcliError as error:
-            raise error.spelled(spelling) from error.__cause__
+            place = KEYWORDS.get(error.where, error.where)
+            raise error.spelled(spelling).changed(where=place) from error.__cause__
 
 
 def as_keyword(path: str, value: str) -> str:
     """Spell an option as a keyword of `embed`, or as an item of its `set`."""
-    keywords = {"method.name": "method", "input.kind": "kind", **{FLAGS[name].path: name for name in OPTIONS}}
-    if path in keywords:
-        return f"{keywords[path]}={value_of(value, path)!r}" if value else keywords[path]
+    if path in KEYWORDS:
+        return f"{KEYWORDS[path]}={value_of(value, path)!r}" if value else KEYWORDS[path]
     return f"set={{{path!r}: {value_of(value, path)!r}}}" if value else path
 
 

@@ -32,11 +32,14 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     what, hint = wording(keys, problem, known, layer)
     given = problem[0]["input"]
     if isinstance(given, str) and any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known):
-        hint = hint if ":" in layer.origin(keys) else f"give --set {dotted(keys)}=[{given[:40]}]"
+        in_python = not layer.written(keys)
+        hint = (hint if ":" in layer.origin(keys) else "give a list" if in_python else
+                f"give --set {dotted(keys)}=[{given[:40]}]")
     elif problem[0]["type"] != "extra_forbidden":
         from mlcli.config.several_values import sweep_of
 
-        hint = sweep_of(keys, given, layer) or hint
+        several = sweep_of(keys, given, layer)
+        hint = (several if layer.written(keys) else several and "make a call for each of the values") or hint
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))

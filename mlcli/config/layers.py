@@ -35,6 +35,11 @@ class Layer:
         above = (self.origins[keys[:size]] for size in range(len(keys), -1, -1) if keys[:size] in self.origins)
         return self.origins.get(keys) or next(below, "") or next(above, "")
 
+    def written(self, keys: Keys) -> bool:
+        """Whether the value at a path is of a command line, the environment or a file, and not of a call in Python."""
+        origin = self.origin(keys)
+        return origin.startswith(("-", PREFIX)) or ":" in origin
+
     def place_of(self, path: str) -> str:
         """Return the origin of the value at a dotted path, or inside it; empty if it is a default."""
         keys = tuple(path.split("."))

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -23,7 +23,7 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import Method
 from mlcli.rundir.journal import recording
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import Parameter, config_layer, keyword_of
+from mlcli.sklearn.parameters import KIND, Parameter, config_layer, keyword_of
 
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
@@ -42,7 +42,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     method: ClassVar[type[Method]]
     parameters: ClassVar[Mapping[str, Parameter]]
 
-    def fit(self, X: Any, y: Any = None) -> "Estimator":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the method to rows `X`, (n, d), or to a matrix of pairs, (n, n), by `kind`.
 
         `y` holds the classes (n) for a method of classes, and the second view (n, e) for a method of two; others
@@ -54,7 +54,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             run = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                labels=labels, view=view, streams=config.streams))
             for text in run.warnings:
-                warn(text)
+                warn(text, 3)
         self.run_ = run
         return self
 
@@ -70,7 +70,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 values = validate_data(self, X, reset=False, **self._rules())
             placed = self.run_.project(values)
             for item in journal.noted("W-"):
-                warn(f"{item['code']}: {item['message']}")
+                warn(f"{item['code']}: {item['message']}", 4)  # set_output wraps transform
         return placed
 
     @available_if(leads_back)  # type: ignore[untyped-decorator]
@@ -93,7 +93,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def kind_of_rows(self) -> str:
         """The kind of input: features, dissimilarities or a kernel."""
         known = self.parameters.get("kind")
-        return str(self.kind) if known and known.path == "input.kind" else Features.kind
+        return str(self.kind) if known and known.path == KIND else Features.kind
 
     def configuration(self) -> RunConfig:
         """Return the configuration of a fit with these parameters; raises ConfigError for wrong ones."""
@@ -193,6 +193,9 @@ def refusals() -> Iterator[None]:
         raise check_error(error) from None
 
 
-def warn(text: str) -> None:
-    """Warn of what a run warned of; a ConvergenceWarning where an iteration stopped at its limit."""
-    warnings.warn(text, ConvergenceWarning if text.startswith(UNCONVERGED) else UserWarning, stacklevel=4)
+def warn(text: str, level: int) -> None:
+    """Warn of what a run warned of; a ConvergenceWarning where an iteration stopped at its limit.
+
+    `level` counts the calls up to that of the user, this one included.
+    """
+    warnings.warn(text, ConvergenceWarning if text.startswith(UNCONVERGED) else UserWarning, stacklevel=level)

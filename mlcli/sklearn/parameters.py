@@ -11,22 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.api import OPTIONS, layer_in_memory
+from mlcli.api import KEYWORDS, layer_in_memory
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.values.options import Options
-from mlcli.cli.line.flags import FLAGS
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
 
-PLACES = {path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
 AXES = "components"  # whose default is clipped to the axes that the data has
+KIND = "input.kind"
 PAIRS = (Dissimilarities, Similarities)
 RESOURCES = ("seed", "threads", "memory_limit")
 
@@ -57,14 +56,14 @@ def parameters_of(method: type[Method]) -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
     usual = method.model_construct()
     for row in rows(method, "method", fields=[field for field in method.model_fields if field != TAG]):
-        keyword = PLACES.get(row.path) or row.path.removeprefix("method.").removesuffix(f".{TAG}").replace(".", "_")
-        if row.path in PLACES or (row.type != SECTION and keyword not in found):
+        keyword = KEYWORDS.get(row.path) or row.path.removeprefix("method.").removesuffix(f".{TAG}").replace(".", "_")
+        if row.path in KEYWORDS or (row.type != SECTION and keyword not in found):
             default, adapts = default_of(usual, row)
             found[keyword] = Parameter(row.path, None if adapts else default, row.words, row.sentence,
                                        default if adapts else None)
     kinds = [Features.kind, *(accepted.kind for accepted in method.accepts if issubclass(accepted, PAIRS))]
     if len(dict.fromkeys(kinds)) > 1:
-        found["kind"] = Parameter("input.kind", Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
+        found["kind"] = Parameter(KIND, Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
                                   "What the rows hold: features, or numbers of pairs in a square matrix.")
     if method.missing:
         found["missing"] = option_parameter("prepare", Prepare, "missing")
@@ -96,7 +95,8 @@ def default_of(usual: Options, row: Row) -> tuple[Any, bool]:
 
 def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Layer:
     """Return the configuration of a fit: the parameters that are not at their defaults, and those of estimators."""
-    layer = layer_in_memory(HERE, method)
+    rows_are = assignment(KIND, Features.kind, "kind")  # whatever they look like
+    layer = rows_are.over(layer_in_memory(HERE, method))
     for name, parameter in parameters.items():
         if parameter.chosen(values[name]):
             layer = parameter.layer(name, values[name]).over(layer)
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
 def keyword_of(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:
     """Return an option with its value as a keyword of an estimator; None where it has none."""
     names = {parameter.path: name for name, parameter in parameters.items()}
-    keyword = next((names[known] for known in (path, f"{path}.{TAG}") if known in names), PLACES.get(path))
+    keyword = next((names[known] for known in (path, f"{path}.{TAG}") if known in names), KEYWORDS.get(path))
     if keyword not in parameters:
         return None
     return f"{keyword}={value_of(value, path)!r}" if value else keyword

@@ -16,7 +16,8 @@ EXPECTED: dict[str, dict[str, str]] = {
                   "check_estimator_sparse_tag", "check_estimator_sparse_array", "check_estimator_sparse_matrix"),
     "CCA": failing("the check takes any class of this name for scikit-learn's, whose transform takes y as well",
                    *PLACED_AGAIN),
-    "IBFA": failing("coordinates of the fit follow from both views, those of new rows from the first", *PLACED_AGAIN),
+    **{name: failing("coordinates of the fit follow from both views, those of new rows from the first", *PLACED_AGAIN)
+       for name in ("IBFA", "MVGPLVM")},
     "PHATE": failing("a row of the fit has its place in the layout, a new one that of its neighbors in the walk",
                      *PLACED_AGAIN),
     "GPLVM": failing("a row of the fit has the coordinates of all rows together, a new one those of its own minimum",

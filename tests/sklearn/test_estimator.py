@@ -192,6 +192,13 @@ def test_classes_and_second_views_are_given_as_y() -> None:
         CCA().fit(first, second[:50])
 
 
+def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
+    square = np.abs(POINTS[:, :1] - POINTS[:, 0])
+    with pytest.raises(DataError, match="looks like a matrix of dissimilarities"):
+        mlcli.embed(square)
+    assert np.array_equal(PCA().fit_transform(square), mlcli.embed(square, kind="features").embedding)
+
+
 def test_labels_count_for_umap_where_their_weight_is_given() -> None:
     rows, groups = make_blobs(40, random_state=0)
     plain = UMAP(epochs=5).fit_transform(rows)

@@ -192,6 +192,15 @@ def test_errors_of_a_call_name_keywords() -> None:
     with pytest.raises(ConfigError, match=r"ahead of the method \(reduce\), or") as refused:
         mlcli.embed(groups, "isomap", set={"input.stream": "always"})
     assert "--" not in str(refused.value)
+    with pytest.raises(ConfigError) as several:
+        mlcli.embed(groups, "isomap", neighbors=[5, 8])
+    assert (several.value.where, several.value.hint) == ("neighbors", "make a call for each of the values")
+    with pytest.raises(ConfigError) as text:
+        mlcli.embed(groups, "vae", set={"method.layers": "28"})
+    assert (text.value.where, text.value.hint) == ("set['method.layers']", "give a list")
+    with pytest.raises(ConfigError) as more:
+        mlcli.embed(groups, components=9)
+    assert more.value.where == "components"
 
 
 def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
