@@ -26,7 +26,7 @@ from mlcli.sklearn.errors import check_error, for_sklearn
 from mlcli.sklearn.parameters import KIND, Parameter, config_layer, keyword_of
 
 UNCONVERGED = "W-UNCONVERGED"
-ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
+ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
                  "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
 

@@ -111,6 +111,7 @@ def test_the_number_of_neighbors_is_found_by_a_grid_with_cross_validation() -> N
     assert scores.mean() == pytest.approx(grid.best_score_)
 
 
+@pytest.mark.medium
 def test_a_grid_goes_over_the_options_of_a_kernel() -> None:
     iris = load_iris()
     grid = GridSearchCV(make_pipeline(KernelPCA(components=3), KNeighborsClassifier()),
@@ -199,6 +200,7 @@ def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
     assert np.array_equal(PCA().fit_transform(square), mlcli.embed(square, kind="features").embedding)
 
 
+@pytest.mark.medium
 def test_labels_count_for_umap_where_their_weight_is_given() -> None:
     rows, groups = make_blobs(40, random_state=0)
     plain = UMAP(epochs=5).fit_transform(rows)
