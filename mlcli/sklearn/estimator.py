@@ -129,6 +129,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not (wants_classes or wants_view or self._supervised()):
                 values = validate_data(self, X, **rules)
             else:
+                rules.pop("ensure_non_negative", None)  # not checked beside y; the reading of pairs refuses them
                 values, y = validate_data(self, X, y, multi_output=wants_view, y_numeric=wants_view, **rules)
                 if wants_view:
                     view = np.reshape(y, (len(y), -1)).astype(np.float64)

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import mlcli.sklearn
-from mlcli.sklearn import CCA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
+from mlcli.sklearn import CCA, DBRDA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
 from mlcli.sklearn.estimator import Estimator
 
 POINTS = np.random.default_rng(0).standard_normal((60, 4)) * [4.0, 2.0, 1.0, 0.5]
@@ -191,6 +191,11 @@ def test_classes_and_second_views_are_given_as_y() -> None:
     assert np.array_equal(CCA().fit_transform(first, second), run.embedding)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         CCA().fit(first, second[:50])
+    distances = np.linalg.norm(POINTS[:, None] - POINTS[None], axis=2)
+    pairs = DBRDA(kind="dissimilarities", permutations=0)
+    assert pairs.fit_transform(distances, first) == pytest.approx(DBRDA(permutations=0).fit_transform(POINTS, first))
+    with pytest.raises(ValueError, match="cells below zero"):
+        pairs.fit(-distances, first)
 
 
 def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
