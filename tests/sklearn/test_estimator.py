@@ -66,6 +66,7 @@ def test_coordinates_lead_back_where_the_parameters_have_a_decoder() -> None:
     fitted = PCA(components=4).fit(POINTS)
     assert fitted.inverse_transform(fitted.transform(NEW)) == pytest.approx(NEW)
     assert not hasattr(Isomap(), "inverse_transform") and not hasattr(UMAP(), "inverse_transform")
+    assert not hasattr(Isomap(decoder="root"), "inverse_transform")
     assert Isomap(decoder="ridge").fit(POINTS).inverse_transform(np.zeros((3, 2))).shape == (3, 4)
 
 
