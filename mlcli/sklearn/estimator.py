@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,14 +26,16 @@ from mlcli.sklearn.errors import check_error, for_sklearn
 from mlcli.sklearn.parameters import KIND, Parameter, config_layer, keyword_of
 
 UNCONVERGED = "W-UNCONVERGED"
-ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
+ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
                  "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
 
 
 def leads_back(estimator: "Estimator") -> bool:
-    """Whether coordinates lead back to features with these parameters; raises ConfigError for wrong ones."""
-    return estimator.configuration().method.leads_back(estimator.kind_of_rows)
+    """Whether coordinates lead back to features with these parameters; not with wrong ones, which a fit refuses."""
+    with suppress(MlcliError):
+        return estimator.configuration().method.leads_back(estimator.kind_of_rows)
+    return False
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -48,14 +50,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         `y` holds the classes (n) for a method of classes, and the second view (n, e) for a method of two; others
         ignore it. Raises DataError, ConfigError and GeometryError, which are also ValueError or TypeError.
         """
-        with self.estimator_call():
+        with self.estimator_call() as sizes:
             values, labels, view = self._given(X, y)
+            sizes |= {"n_samples": values.shape[0], "n_features": values.shape[1]}
             config = self.configuration()
-            run = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
-                                               labels=labels, view=view, streams=config.streams))
-            for text in run.warnings:
+            self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
+                                                         labels=labels, view=view, streams=config.streams))
+            for text in self.run_.warnings:
                 warn(text, 3)
-        self.run_ = run
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
@@ -100,20 +102,21 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return build(config_layer(self.method.model_fields["name"].default, self.parameters, vars(self)))
 
     @contextmanager
-    def estimator_call(self) -> Iterator[None]:
-        """Carry out a call, with parameters in its messages, and errors that are also those of scikit-learn."""
+    def estimator_call(self) -> Iterator[dict[str, int]]:
+        """Carry out a call, with parameters in its messages, and errors that are also those of scikit-learn.
+
+        The sizes that the call puts into the yielded dictionary stand in errors about the rows.
+        """
+        sizes = dict[str, int]()
         try:
             with call(self._keyword):
-                yield
+                yield sizes
         except MlcliError as error:
             where = keyword_of(self.parameters, error.where, "") or error.where
-            raise for_sklearn(error.changed(where=self._place() if where in ROWS else where)) from error.__cause__
-
-    def _place(self) -> str:
-        """Return the place of errors about rows: `X`, with the size of those that the estimator was last given."""
-        size = [f"{name}={vars(self)[f'{name}_']}" for name in ("n_samples_fit", "n_features_in") if f"{name}_" in vars(
-            self)]
-        return f"X ({', '.join(size).replace('_fit', '').replace('_in', '')})" if size else "X"
+            if where in ROWS:
+                size = ", ".join(f"{name}={count}" for name, count in sizes.items())
+                where = f"X ({size})" if size else "X"
+            raise for_sklearn(error.changed(where=where)) from error.__cause__
 
     def _keyword(self, path: str, value: str) -> str:
         """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
@@ -129,6 +132,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not (wants_classes or wants_view or self._supervised()):
                 values = validate_data(self, X, **rules)
             else:
+                rules.pop("ensure_non_negative", None)  # not checked beside y; the reading of pairs refuses them
                 values, y = validate_data(self, X, y, multi_output=wants_view, y_numeric=wants_view, **rules)
                 if wants_view:
                     view = np.reshape(y, (len(y), -1)).astype(np.float64)

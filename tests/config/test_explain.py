@@ -24,7 +24,7 @@ FILES = {
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: pls}\n":
         "method.name: unknown method 'pls'; run.yaml:2:10; it is not available; the closest method is "
-        "cca: it relates the columns of two tables, --view; ibfa does so with a model of the noise",
+        "cca: it relates the columns of two tables, input.view.path; ibfa does so with a model of the noise",
     "method: {name: 3}\n":
         f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
     "method: {name: [pca]}\n":

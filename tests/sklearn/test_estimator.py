@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import mlcli.sklearn
-from mlcli.sklearn import CCA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
+from mlcli.sklearn import CCA, DBRDA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
 from mlcli.sklearn.estimator import Estimator
 
 POINTS = np.random.default_rng(0).standard_normal((60, 4)) * [4.0, 2.0, 1.0, 0.5]
@@ -66,6 +66,7 @@ def test_coordinates_lead_back_where_the_parameters_have_a_decoder() -> None:
     fitted = PCA(components=4).fit(POINTS)
     assert fitted.inverse_transform(fitted.transform(NEW)) == pytest.approx(NEW)
     assert not hasattr(Isomap(), "inverse_transform") and not hasattr(UMAP(), "inverse_transform")
+    assert not hasattr(Isomap(decoder="root"), "inverse_transform")
     assert Isomap(decoder="ridge").fit(POINTS).inverse_transform(np.zeros((3, 2))).shape == (3, 4)
 
 
@@ -111,6 +112,7 @@ def test_the_number_of_neighbors_is_found_by_a_grid_with_cross_validation() -> N
     assert scores.mean() == pytest.approx(grid.best_score_)
 
 
+@pytest.mark.medium
 def test_a_grid_goes_over_the_options_of_a_kernel() -> None:
     iris = load_iris()
     grid = GridSearchCV(make_pipeline(KernelPCA(components=3), KNeighborsClassifier()),
@@ -190,6 +192,11 @@ def test_classes_and_second_views_are_given_as_y() -> None:
     assert np.array_equal(CCA().fit_transform(first, second), run.embedding)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         CCA().fit(first, second[:50])
+    distances = np.linalg.norm(POINTS[:, None] - POINTS[None], axis=2)
+    pairs = DBRDA(kind="dissimilarities", permutations=0)
+    assert pairs.fit_transform(distances, first) == pytest.approx(DBRDA(permutations=0).fit_transform(POINTS, first))
+    with pytest.raises(ValueError, match="cells below zero"):
+        pairs.fit(-distances, first)
 
 
 def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
@@ -199,6 +206,7 @@ def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
     assert np.array_equal(PCA().fit_transform(square), mlcli.embed(square, kind="features").embedding)
 
 
+@pytest.mark.medium
 def test_labels_count_for_umap_where_their_weight_is_given() -> None:
     rows, groups = make_blobs(40, random_state=0)
     plain = UMAP(epochs=5).fit_transform(rows)

@@ -184,6 +184,7 @@ def test_a_run_is_pickled_with_its_model_in_the_models_own_format(mlcli_: Caller
     assert opened.project(values).tobytes() == mlcli.embed(values).project(values).tobytes()
 
 
+@pytest.mark.medium
 def test_errors_of_a_call_name_keywords() -> None:
     groups = np.vstack([np.random.default_rng(0).standard_normal((20, 3)) + place for place in (0, 1000)])
     with pytest.raises(GeometryError) as caught:
