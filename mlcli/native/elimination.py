@@ -97,6 +97,11 @@ class Weights:
             pass
         return weights
 
+    @property
+    def fill(self) -> int:
+        """The sum of the sizes of all up-sets."""
+        return self._elimination.fill
+
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return a function and its arguments that compute the weights again.
 

@@ -124,7 +124,8 @@ def elimination_rates(known: Rates) -> dict[str, float]:
     points = np.random.default_rng(0).random((POINTS, 3))
     graph = graph_of(nearest(points, NEIGHBORS), "union")
     analysis = Analysis.of(graph)
-    source, vectors = EliminationRows.of(analysis, "float32"), np.ones((POINTS, EliminationRows.width))
+    source = EliminationRows.of(analysis, "float32")
+    vectors = np.ones((POINTS, source.width))
     seconds = time_work(lambda: [source.fold(number, vectors, moments=True) for number in range(source.blocks)], 1.0)
     expected = analysis.native.relaxations("float32") * known.relaxation + POINTS**2 * known.entry
     return {"relaxation": known.relaxation * seconds / expected, "entry": known.entry * seconds / expected,

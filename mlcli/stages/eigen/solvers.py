@@ -18,6 +18,7 @@ STORED = 1e-11  # default residual for a kernel in memory
 SPARE_LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
 WHOLE_COPIES = 3  # arrays as large as the matrix that its whole spectrum takes
 SINGLE = 1e-6  # residual that passes in single precision reach
+REST = 0.7  # share of the tolerance that they may leave, so that one pass in double precision is usually enough
 
 
 class Symmetric(Protocol):
@@ -92,7 +93,7 @@ def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute
                                        compute.generator())
             rough, single = kernel.apply_rough, 0
             if rough is not None:
-                begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)
+                begun = krylov(rough, start, count, REST * max(tolerance, SINGLE))
                 start, single = begun.block, begun.passes
             try:
                 ritz = krylov(kernel.apply, start, count, tolerance)

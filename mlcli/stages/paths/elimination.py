@@ -29,6 +29,8 @@ from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved
 
 GROUP = 8  # sweeps summed together, which makes adding their sums cheap; more only for MOST
 SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
+THICK = 300  # mean size of up-sets from which on a sweep costs far more than its products with a block of vectors
+WIDE, MANY = 40, 500  # vectors and landmarks that save two of six passes there
 MOST = 256  # blocks at most: each returns rows for half of the points, which another machine has to send
 
 
@@ -51,10 +53,10 @@ class Analysis:
 
     def passes(self, precision: Precision, count: int, cost: Cost) -> Passes:
         """Return the cost of passes on a cluster, where the workers eliminate the graph themselves."""
-        size, strips = self.graph.size, self.native.blocks(precision)
+        size, strips, width = self.graph.size, self.native.blocks(precision), start_of(self.native, keep=count == 1)[0]
         blocks = -(-strips // group_of(strips))
-        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
-                      returned=4.0 * WIDTH * size * blocks, before=cost.preparation * cost.threads,
+        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * width * size,
+                      returned=4.0 * width * size * blocks, before=cost.preparation * cost.threads,
                       once=self.graph.bytes + 8.0 * size,
                       working=self.native.bytes(precision) + self.native.block_bytes(precision, False))
 
@@ -78,8 +80,6 @@ class EliminationRows:
     keep: bool
     rooms: dict[int, AnyArray] = field(default_factory=dict)  # distances of sweeps that were folded
     stopped: Event = field(default_factory=Event)
-    landmarks = LANDMARKS
-    width = WIDTH
     lasting = True
 
     @classmethod
@@ -103,6 +103,16 @@ class EliminationRows:
     def size(self) -> int:
         """Number of vertices."""
         return self.graph.size
+
+    @property
+    def width(self) -> int:
+        """Number of vectors that a sweep can multiply at little more than its own cost."""
+        return start_of(self.weights, keep=self.keep)[0]
+
+    @property
+    def landmarks(self) -> int:
+        """Number of rows computed to start the eigensolver."""
+        return start_of(self.weights, keep=self.keep)[1]
 
     @property
     def blocks(self) -> int:
@@ -163,6 +173,14 @@ class EliminationRows:
         fourths = self.weights.fold(sweep, vectors, product, sums, room, known)
         self.rooms[sweep] = room
         return fourths
+
+
+def start_of(eliminated: native.Elimination | native.Weights, *, keep: bool) -> tuple[int, int]:
+    """Return the numbers of vectors and of landmarks for an eigensolver that sweeps an eliminated graph in every pass.
+
+    With `keep` only the first pass sweeps.
+    """
+    return (WIDE, MANY) if not keep and eliminated.fill >= THICK * eliminated.size else (WIDTH, LANDMARKS)
 
 
 def group_of(strips: int) -> int:

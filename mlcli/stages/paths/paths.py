@@ -22,7 +22,7 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.square import lower_of_both, square_array
 from mlcli.stages.kernels.streamed import Streamed
-from mlcli.stages.paths.elimination import EliminationRows
+from mlcli.stages.paths.elimination import EliminationRows, start_of
 from mlcli.stages.paths.geodesics import (
     LANDMARKS,
     WIDTH,
@@ -102,7 +102,9 @@ class Paths(Options):
         if stored:
             return [*steps, *gower_steps(graph.size**2, plan.memory, REMEDY, square=True, bent=bent),
                     eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
-        held = WIDTH * (2.0 * (PASSES + 1) + BESIDE) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
+        width, landmarks = (WIDTH, LANDMARKS) if plan.elimination is None else start_of(
+            plan.elimination.native, keep=plan.keep)
+        held = width * (2.0 * (PASSES + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 1)
         whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
         return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which paths are found and "
                              "the kernel is computed and centered", plan.passes * plan.cost.seconds,

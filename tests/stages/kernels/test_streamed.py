@@ -16,6 +16,7 @@ from mlcli.base.rows.memo import Memo, open_memo
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages.algebra import ordering
+from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.kernels import streamed, tiles
@@ -269,3 +270,24 @@ def test_runs_of_a_sweep_make_a_pass_over_one_graph_once(monkeypatch: pytest.Mon
     with open_memo(memo):
         spectrum(2, neighbors=11)
     assert folded[-1] > 0
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+def test_thick_up_sets_are_swept_for_more_vectors_unless_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spectrum is the same, and the search begins from more landmarks and takes no more passes."""
+    graph = graph_of(nearest(np.random.default_rng(0).random((900, 8)), 9), "union")
+
+    def passes() -> tuple[int, np.ndarray]:
+        kernel = Paths(store="streamed", algorithm="elimination").kernel(graph, COMPUTE)
+        assert isinstance(kernel, Streamed)
+        solved = kernel.solve(Eigensolve(solver="krylov"), COMPUTE)
+        return kernel.passes, solved.values[:2]
+
+    engine = EliminationRows.of(Analysis.of(graph), "float32")
+    thin, usual = (engine.width, engine.landmarks), passes()
+    monkeypatch.setattr(elimination, "THICK", 1)
+    kept = EliminationRows.of(Analysis.of(graph), "float32", keep=True)
+    assert (kept.width, kept.landmarks) == thin < (engine.width, engine.landmarks)
+    wide = passes()
+    assert wide[0] <= usual[0]
+    assert np.abs(wide[1] / usual[1] - 1).max() < 1e-6
