@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.linalg import EPS, cholesky, lower_solve, require_finite
@@ -33,19 +34,20 @@ def product(left: Array, right: Array) -> Array:
     return result
 
 
-def gram_product(left: Array, right: Array) -> Array:
-    """Return (aᵢ·aⱼ)(bᵢ·bⱼ) for rows a and b of two matrices (m x k each), below and on the diagonal (m x m).
+def gram_product(first: Array, *others: Array) -> Array:
+    """Return the products aᵢ·aⱼ of rows (m x k), times those of other rows (m x k' each), as a matrix (m x m).
 
     Entries above the diagonal mean nothing.
     """
-    result = np.zeros((len(left), len(left)))
+    result = np.zeros((len(first), len(first)))
 
     def multiply(block: slice) -> None:
         part = result[block, : block.stop]
-        np.matmul(left[block], left[: block.stop].T, out=part)
-        part *= part if right is left else right[block] @ right[: block.stop].T
+        np.matmul(first[block], first[: block.stop].T, out=part)
+        for rows in others:
+            part *= rows[block] @ rows[: block.stop].T
 
-    each(multiply, tiles(len(left))[::-1])  # the longest first
+    each(multiply, tiles(len(first))[::-1])  # the longest first
     return result
 
 
@@ -53,7 +55,8 @@ def factor_in_place(matrix: Array) -> bool:
     """Overwrite the lower triangle of A (n x n) by that of L with A = L Lᵀ; False where A is not positive definite."""
     for block in tiles(len(matrix)):
         done = matrix[block, : block.start]
-        corner = cholesky(matrix[block, block] - np.tril(done @ done.T) if block.start else matrix[block, block])
+        with single_threaded_blas():
+            corner = cholesky(matrix[block, block] - done @ done.T if block.start else matrix[block, block])
         if corner is None:
             return False
         matrix[block, block] = corner
@@ -103,6 +106,12 @@ def _rescale(matrix: Array, scale: Array, rows: slice) -> None:
 
 def _refine(apply: Callable[[Array], AnyArray], solver: Callable[[Array], AnyArray], right: Array) -> Array:
     """Return the x of A x = b by preconditioned conjugate gradients, as long as the residual falls."""
+    with single_threaded_blas():
+        return _conjugate_gradients(apply, solver, right)
+
+
+def _conjugate_gradients(apply: Callable[[Array], AnyArray], solver: Callable[[Array], AnyArray],
+                         right: Array) -> Array:
     solution = best = np.asarray(solver(right))
     rest = right - apply(solution)
     least = float(np.linalg.norm(rest))

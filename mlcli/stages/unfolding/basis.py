@@ -11,7 +11,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.stages.algebra.blocked import product, steady_solver
+from mlcli.stages.algebra.blocked import gram_product, steady_solver
 from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.stages.kernels.inverse import Inverse
@@ -187,7 +187,7 @@ def _step(frame: Frame) -> Iterate | None:
     if not equal:
         stiffness = now.weights / (now.slack + now.weights / program.penalty)
     weighted = small.products * np.sqrt(stiffness)[:, None]
-    solver = steady_solver(small.sandwich(cost, inverse) + product(weighted.T, weighted))
+    solver = steady_solver(small.sandwich(cost, inverse) + gram_product(weighted.T))
     if solver is None:
         return None
 

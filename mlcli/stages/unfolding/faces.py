@@ -116,7 +116,7 @@ def independent_constraints(rows: Array, rest: float) -> tuple[Indices, Array]:
     """
     scale = squared_norms(rows)
     unit = rows / np.sqrt(scale)[:, None]
-    products = np.tril(gram_product(unit, unit))
+    products = np.tril(gram_product(unit)) ** 2
     products += np.tril(products, -1).T
     chosen = independent_columns(products.copy(), rest)
     solver = positive_solver(products[np.ix_(chosen, chosen)])
