@@ -76,6 +76,7 @@ def read_start(config: RunConfig, process: Process = ALONE, given: Table | None 
     if is_sketch(reading.start.source):
         if reading.fit is not None and not reading.fits:
             reading.fit.require_memory()
+        del reading  # and with it a sparse table, which is read again
         return begin(with_blocks(config) if chooses_reading(config.input) else config, process), None
     return reading.take()
 

@@ -54,6 +54,13 @@ class SparseRows:
         for first in range(self.bounds[number], self.bounds[number + 1], self.part):
             yield first, self.matrix[first : min(first + self.part, self.bounds[number + 1])].toarray()
 
+    def block(self, number: int) -> Any:
+        """The entries of a block, not copied."""
+        matrix, first, last = self.matrix, self.bounds[number], self.bounds[number + 1]
+        some = slice(int(matrix.indptr[first]), int(matrix.indptr[last]))
+        starts = matrix.indptr[first : last + 1] - matrix.indptr[first]
+        return type(matrix)((matrix.data[some], matrix.indices[some], starts), (last - first, self.columns), copy=False)
+
     def take(self, chosen: Indices) -> Array:
         """Single rows (m x d)."""
         return np.asarray(self.matrix[chosen].toarray())
@@ -99,7 +106,7 @@ def entries_of(rows: Rows, number: int) -> Moved | None:
     source = rows.source
     if not isinstance(source, SparseRows) or len(rows.left_out):
         return None
-    found = Moved(source.matrix[source.bounds[number] : source.bounds[number + 1]], np.zeros(source.columns))
+    found = Moved(source.block(number), np.zeros(source.columns))
     for change in rows.maps:
         if isinstance(change, Measured):
             entries = found.entries.copy()

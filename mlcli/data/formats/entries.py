@@ -16,10 +16,18 @@ class Entries:
     """The entries of a sparse matrix, each with its place; all other cells are zero."""
 
     shape: tuple[int, int]
-    left: AnyArray  # rows
+    rows: AnyArray  # of each entry; or, if they are in the order of the rows, the first entry of each row and the end
     right: AnyArray  # columns
     values: Array
     ids: tuple[str, ...] | None = None  # ids of the points of rows and columns, if the file has any
+    compressed: bool = False  # whether `rows` are the first entries
+
+    @property
+    def left(self) -> AnyArray:
+        """The row of each entry."""
+        if not self.compressed:
+            return self.rows
+        return np.repeat(np.arange(self.shape[0], dtype=smallest_type(self.shape[0])), np.diff(self.rows))
 
     def edges(self, path: str) -> Edges:
         """Return the entries as edges between the points of rows and columns; raises DataError."""
@@ -37,7 +45,10 @@ class Entries:
         """Return a matrix of SciPy in compressed rows, columns ascending; repeated entries are added, as SciPy does."""
         from scipy.sparse import csr_array
 
-        matrix = csr_array((self.values, (self.left, self.right)), shape=self.shape)
+        if self.compressed:
+            matrix = csr_array((self.values, self.right, self.rows), shape=self.shape)
+        else:
+            matrix = csr_array((self.values, (self.rows, self.right)), shape=self.shape)
         matrix.sum_duplicates()
         return matrix
 

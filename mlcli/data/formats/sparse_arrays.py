@@ -42,9 +42,13 @@ def entries_of(stored: Stored, form: str, shape: AnyArray) -> Entries:
     if form == "coo":
         left, right = _places(stored, "row", rows), _places(stored, "col", columns)
     elif form == "csr":
-        left, right = _compressed(stored, rows, columns, len(values))
+        starts, right = _compressed(stored, rows, columns, len(values))
+        if len(right) == len(values):
+            return Entries((rows, columns), starts, right, values, compressed=True)
+        left = values[:0]
     elif form == "csc":
-        right, left = _compressed(stored, columns, rows, len(values))
+        starts, left = _compressed(stored, columns, rows, len(values))
+        right = np.repeat(np.arange(columns, dtype=smallest_type(columns)), np.diff(starts))
     else:
         raise stored.refused(f"its form is {shown(form, 20)}")
     if not len(left) == len(right) == len(values):
@@ -60,12 +64,12 @@ def _sides(stored: Stored, shape: AnyArray) -> tuple[int, int]:
 
 
 def _compressed(stored: Stored, size: int, other: int, entries: int) -> tuple[AnyArray, AnyArray]:
-    """Return the index of each entry along the compressed axis, and along the other one."""
+    """Return the first entry of each index along the compressed axis and the end, and indices along the other one."""
     starts = stored.array("indptr", "iu", 1).astype(np.int64)
     stored.compute.require(16.0 * size, f"a matrix of {counted(size, 'row')}")
     if len(starts) != size + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
         raise stored.refused("indptr does not cut the entries into rows")
-    return np.repeat(np.arange(size, dtype=smallest_type(size)), np.diff(starts)), _places(stored, "indices", other)
+    return starts.astype(smallest_type(entries + 1)), _places(stored, "indices", other)
 
 
 def _places(stored: Stored, name: str, size: int) -> AnyArray:

@@ -27,6 +27,8 @@ WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 CACHED = 2**16  # numbers of the basis that stay in a core's cache from one product to the next
 
 Apply = Callable[[Array], Array]
+Pairs = tuple[Array, Callable[[int], Array], Array]  # Ritz values, a function for vectors, and residuals
+NOTHING: Pairs = (np.zeros(0), lambda count: np.zeros((0, 0)), np.zeros(0))
 
 
 @frozen
@@ -64,47 +66,55 @@ class Checkpoint:
         return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
-           clear: float | None = None, passes: int = PASSES, kept: int | None = None) -> Ritz:
-    """Return the `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0, clear: float | None = None,
+           passes: int = PASSES, kept: int | None = None, growth: float = 0.0) -> Ritz:
+    """Return the `count` algebraically largest eigenpairs, from a start block (n x b).
 
     Stops when every wanted residual is below `tolerance` times the largest absolute eigenvalue, or when residuals stop
     falling and are below `noise`, the rounding error of the kernel. Raises NumericalError if `passes` are not enough.
     Further pairs that have converged by then are returned as well. With `clear`, only eigenvalues of at least this
     share of the largest are wanted. A checkpoint is offered before each further pass. `kept` is the number of basis
-    vectors before a restart, by default those of WIDEST blocks.
+    vectors before a restart, by default those of WIDEST blocks. Where passes cost less than the projected problem of
+    many vectors, that is solved only once the basis has grown by the share `growth`.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             begun = place.left or Checkpoint.before(start, kept)
-        return _search(apply, begun, place, (count, tolerance, noise, clear), passes)
+        return _search(apply, begun, place, (count, tolerance, noise, clear), passes, growth)
 
 
 def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
-            demand: tuple[int, float, float, float | None], most_passes: int) -> Ritz:
+            demand: tuple[int, float, float, float | None], most_passes: int, growth: float) -> Ritz:
     """Continue a search from a checkpoint."""
     count, tolerance, noise, clear = demand
     with single_threaded_blas():
-        basis, least, idle = _Basis(begun), begun.least, begun.idle
+        basis, least, idle = _Basis(begun, growth), begun.least, begun.idle
     for passes in range(begun.passes + 1, most_passes + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
         with single_threaded_blas():
-            values, vectors, residuals = basis.extend(image)
-        most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
+            basis.extend(image)
+            due = basis.due or passes == most_passes
+            values, vectors, residuals = basis.ritz(count) if due else NOTHING
+        most = count if clear is None or not due else max(int(np.sum(values[:count] >= clear * values[0])), 1)
         wanted = residuals[:most]
         worst = float(wanted.max(initial=0.0)) if len(wanted) == most else np.inf
-        least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
+        if due:
+            least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
         reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
         if worst <= reached:
+            if image.shape[1] < count:
+                with single_threaded_blas():
+                    values, vectors, residuals = basis.ritz(count, further=True)
             good = int(np.argmin(np.append(residuals <= reached, False)))
             with single_threaded_blas():
                 return Ritz(values=values[:good], vectors=vectors(good), residuals=residuals[:good], passes=passes,
                             block=vectors(max(good, most + SPARE)), at_least=_lower_bounds(values, residuals, good),
                             negative=values[values < 0])
         with single_threaded_blas():
-            grown = basis.grow(image)
+            grown = basis.grow(image, count)
         if not grown:
+            values, vectors, residuals = basis.ritz(count)
             return Ritz(values=values[:count], vectors=vectors(count), residuals=residuals[:count], passes=passes,
                         block=vectors(count + SPARE), at_least=np.zeros(0), negative=values[values < 0])
         if passes < most_passes:
@@ -125,7 +135,9 @@ def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
 class _Basis:
     """Orthonormal vectors with their images, in arrays that are filled block by block."""
 
-    def __init__(self, begun: Checkpoint) -> None:
+    def __init__(self, begun: Checkpoint, growth: float) -> None:
+        self._growth = growth
+        self._solved: tuple[Array, Array] | None = None  # of the projected problem
         self._vectors = np.empty((len(begun.block), begun.widest), order="F")
         self._images = np.empty_like(self._vectors)
         self._width, self._block, self._small = len(begun.small), begun.block, begun.small
@@ -142,37 +154,56 @@ class _Basis:
         """The block (n x b) that the next pass multiplies."""
         return self._block
 
-    def extend(self, image: Array) -> tuple[Array, Callable[[int], Array], Array]:
-        """Add the newest block with its image (n x b); return Ritz values, a function for vectors, relative residuals.
-
-        The function maps a count c to the first c Ritz vectors (n x c).
-        """
+    def extend(self, image: Array) -> None:
+        """Add the newest block with its image (n x b)."""
         old, new = self._width, self._width + image.shape[1]
         self._vectors[:, old:new], self._images[:, old:new] = self._block, image
         self._width = new
-        vectors, images = self._vectors[:, :new], self._images[:, :new]
-        self._corner = corner = self._sum(lambda rows: vectors[rows].T @ image[rows])
+        self._corner = corner = self._shares(image)
         small = np.zeros((new, new))
         small[:old, :old], small[:, old:], small[old:, :old] = self._small, corner, corner[:old].T
         small[old:, old:] = (corner[old:] + corner[old:].T) / 2
-        self._small = small
-        values, rotation = np.linalg.eigh(small)
-        self._values, self._rotation = values[::-1], rotation[:, ::-1]
-        show = min(new, max(2 * image.shape[1], 8))
-        turned = self._rotation[:, :show]
+        self._small, self._solved = small, None
+
+    @property
+    def due(self) -> bool:
+        """Whether the basis has grown enough since the projected problem was solved; by its width alone."""
+        if not self._growth:
+            return True
+        before, now = (int(np.log(width) / np.log1p(self._growth))
+                       for width in (max(self._width - self._block.shape[1], 1), self._width))
+        return now > before
+
+    def ritz(self, count: int, *, further: bool = False) -> Pairs:
+        """Return Ritz values, a function for vectors, and relative residuals, of `count` pairs and a few `further`.
+
+        The function maps a count c to the first c Ritz vectors (n x c).
+        """
+        values, rotation = self._pairs()
+        vectors, images = self._vectors[:, : self._width], self._images[:, : self._width]
+        wide = self._block.shape[1]
+        show = min(self._width, max(2 * wide, 8) if wide >= count else (1 + further) * (count + SPARE))
+        turned = rotation[:, :show]
 
         def squares(rows: slice) -> Array:
-            errors = images[rows] @ turned - (vectors[rows] @ turned) * self._values[:show]
+            errors = images[rows] @ turned - (vectors[rows] @ turned) * values[:show]
             return np.einsum("ij,ij->j", errors, errors)
 
         scale = float(np.abs(values).max(initial=0.0))
         residuals = np.sqrt(self._sum(squares)) / scale if scale > 0 else np.zeros(show)
-        return self._values, lambda count: vectors @ self._rotation[:, :count], residuals
+        return values, lambda count: vectors @ rotation[:, :count], residuals
 
-    def grow(self, image: Array) -> bool:
+    def _pairs(self) -> tuple[Array, Array]:
+        """Return the eigenvalues and eigenvectors of the projected problem, descending."""
+        if self._solved is None:
+            values, rotation = np.linalg.eigh(self._small)
+            self._solved = values[::-1], rotation[:, ::-1]
+        return self._solved
+
+    def grow(self, image: Array, count: int) -> bool:
         """Make the image (n x b) of the last `extend` orthogonal to the basis: the next block.
 
-        Return False where nothing new is left.
+        Return False where nothing new is left. A restart keeps `count` Ritz vectors and more.
         """
         rest = image.copy()
         self._take(rest, self._corner)
@@ -183,7 +214,7 @@ class _Basis:
         self._take(block, self._shares(block))
         self._block = np.linalg.qr(block)[0]
         if self._width + self._block.shape[1] > self._vectors.shape[1]:
-            self._restart(3 * image.shape[1])
+            self._restart(max(3 * image.shape[1], count + 2 * image.shape[1]))
         return bool(new.any())
 
     def _shares(self, block: Array) -> Array:
@@ -207,7 +238,8 @@ class _Basis:
     def _restart(self, keep: int) -> None:
         """Reduce the basis to the `keep` best Ritz vectors and their images, without a pass."""
         keep = min(keep, self._width)
-        turned = self._rotation[:, :keep]
+        values, rotation = self._pairs()
+        turned = rotation[:, :keep]
         self._vectors[:, :keep] = self._vectors[:, : self._width] @ turned
         self._images[:, :keep] = self._images[:, : self._width] @ turned
-        self._small, self._width = np.diag(self._values[:keep]), keep
+        self._small, self._width, self._solved = np.diag(values[:keep]), keep, None

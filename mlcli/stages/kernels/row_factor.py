@@ -43,6 +43,7 @@ TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT = 1e-12  # the same over sparse rows, whose passes take little time
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
 THIN = 6  # the same where nothing is read: cost grows with each vector, and thin blocks converge further per vector
+GROWTH = 0.1  # of the vectors over sparse rows, until their projected problem is solved again
 SAMPLED = 512  # rows of the sample that gives the first axes
 COPIES = 5  # arrays of scores in memory at once
 PASSES = 8  # of block Krylov, about
@@ -182,10 +183,10 @@ class RowFactor:
             return solve_factor(self, demand, compute)
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
-        width = max(count + SPARE, THIN if sparse else WIDTH)
+        width = max((count + SPARE) // 4, THIN) if sparse else max(count + SPARE, WIDTH)
         try:
             ritz = krylov(self.apply_gram, self._start(width, compute), count, tolerance,
-                          kept=WIDEST * max(width, WIDTH))
+                          kept=WIDEST * max(count + SPARE, WIDTH), growth=GROWTH if sparse else 0.0)
         except NumericalError as error:
             allow_whole_spectrum(error, compute, size)
             return solve_factor(self, demand.replace(solver="dense", tolerance=None), compute)
