@@ -72,10 +72,14 @@ ROLLS = ((300, 3), (2_000, 3), (10_000, 3), (40_000, 3))
 TABLES = ((300, 10), (2_000, 50), (10_000, 200), (100_000, 100))
 SQUARES = ((300, 10), (1_000, 20), (2_500, 20), (5_000, 50))
 LISTS = ((300, 3), (1_000, 3), (2_500, 3), (5_000, 3))
+CLOUDS = ((300, 10), (3_000, 10), (10_000, 50), (30_000, 50))
 NINE = ("-k", "9")
 CASES = {
     "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), (), "data.csv"),
     "pca": Case("pca", "factors", TABLES),
+    "tsne": Case("tsne", "factors", CLOUDS), "umap": Case("umap", "factors", CLOUDS),
+    "smacof": Case("smacof", "factors", SQUARES), "nmds": Case("nmds", "factors", SQUARES[:2], set_("starts=1")),
+    "phate": Case("phate", "factors", SQUARES),
     "pca of text": Case("pca", "csv", ((300, 10), (2_000, 50), (10_000, 100), (50_000, 50)), (), "data.csv"),
     "pca of more columns": Case("pca", "factors", ((100, 1_000), (500, 5_000), (1_500, 10_000), (3_000, 6_000))),
     "pca by svd": Case("pca", "factors", ((300, 10), (2_000, 50), (5_000, 200), (20_000, 200)), set_("route=svd")),

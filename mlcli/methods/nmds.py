@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.machine.footprint import OPTIMIZE
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
@@ -98,7 +99,7 @@ class NMDS(StressMethod):
         each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
                         8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2), usual=USUAL,
-                        most=self.minimize.limit, square=True)
+                        most=self.minimize.limit, square=True, needs=OPTIMIZE)
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""

@@ -138,7 +138,7 @@ def table_probes(folder: Path) -> Mapping[str, Probe]:
     table: Table = coordinates(read(Input(path=str(save_array(folder / "points.npy", numbers)))), numbers)
     with (folder / "points.csv").open("wb") as out:
         write_csv(table, out)
-    text, binary = (Input(path=str(folder / name)) for name in ("points.csv", "points.npy"))
+    text, binary = Input(path=str(folder / "points.csv"), id_column="id"), Input(path=str(folder / "points.npy"))
     return {"parsed": (lambda: read(text), float((folder / "points.csv").stat().st_size)),
             "loaded": (lambda: read(binary), float(numbers.nbytes)),
             "written": (lambda: write_csv(table, io.BytesIO()), float(numbers.size))}

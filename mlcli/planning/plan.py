@@ -169,7 +169,8 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
     table, report, start_up = start.prepared.table, config.report, rates_at_hand().start
     data = table.data()
     held, model = checks_memory(method, data), method.stored(data)
-    full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # about as long as the fit
+    # the whole certificate takes about as long as the fit
+    again = sum(step.seconds for step in fit) if report.certify == "full" else method.certified_seconds(data, fit)
     points, kept = table.kind != "covariance", report.products_to_keep()
     numbers, drawn = numbers_written(config, method, table), PLOT in after_fit().needs
     planned = Planned(config, method, table, start.features, fit, held)
@@ -180,5 +181,5 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
         *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
-        Step("certify", "everything" if full else "what a fixed amount of work allows",
-             SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]
+        Step("certify", "everything" if report.certify == "full" else "what a fixed amount of work allows",
+             SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + again, held)]

@@ -198,6 +198,10 @@ class Method(Declarations):
         return chain.kernel.identities(model.projector.similarity, data, model.embedding, model.ranks,
                                        chain.coordinates, full=full)
 
+    def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
+        """Predict the seconds of the fit's steps that the certificate repeats; none by default."""
+        return 0.0
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return options whose defaults depend on the data, as neighbors do; raises ConfigError for unused options."""
         if "neighbors" not in type(self).model_fields:

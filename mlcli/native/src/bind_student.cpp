@@ -30,7 +30,8 @@ void repel_rows(Matrix<const double> points, Matrix<const double> sources, doubl
     require(dof > 0, "the degrees of freedom must be positive");
     require(forces.shape(1) == axes && sources.shape(0) == axes && sources.shape(1) + 1 >= LANES,
             "sources must lie axis by axis, with room behind them");
-    const auto stride = static_cast<std::int64_t>(sources.shape(1)), size = stride + 1 - static_cast<std::int64_t>(LANES);
+    const auto stride = static_cast<std::int64_t>(sources.shape(1));
+    const std::int64_t size = stride + 1 - static_cast<std::int64_t>(LANES);
     nb::gil_scoped_release release;
     std::fill_n(forces.data(), forces.size(), 0.0);
     std::fill_n(totals.data(), totals.size(), 0.0);

@@ -29,7 +29,7 @@ EXACT_ROWS = 6000  # up to as many points all pairs take less time than a grid
 USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, and at its end
 # Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
 # pair and each of its axes, and of an entry of a graph and each of its axes.
-GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (13, 45), (300, 800, 2400), (0.09, 0.05), (1.7, 0.5)
+GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (5, 45), (300, 800, 2400), (0.06, 0.03), (1.7, 0.5)
 POWER_WORK, DIVISION_WORK = 1.2, 0.4  # of a pair besides, and of a division that pairs do not share
 
 

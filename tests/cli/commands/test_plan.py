@@ -229,6 +229,19 @@ def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
     assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
 
 
+@pytest.mark.medium
+def test_a_layout_that_the_certificate_repeats_is_counted_twice(mlcli: Caller) -> None:
+    """Of few edges and epochs; of many no more than the rest of the certificate takes."""
+    np.save("points.npy", np.random.default_rng(0).standard_normal((400, 5)))
+
+    def seconds(*epochs: str) -> dict[str, float]:
+        called = mlcli("plan", "points.npy", "-m", "umap", "--json", *epochs)
+        return {step["stage"]: step["seconds"] for step in json.loads(called.out)["steps"]}
+
+    few, many = seconds(), seconds("--set", "method.epochs=100000")
+    assert few["certify"] > 0.1 and many["iterate"] > 10 and many["certify"] < few["certify"] / 2
+
+
 def test_a_device_is_no_file_of_rates(mlcli: Caller) -> None:
     called = mlcli("plan", "data.csv", "--rates", "/dev/zero")
     assert called.code == 78 and "E-RATES" in called.err and "not a regular file" in called.err

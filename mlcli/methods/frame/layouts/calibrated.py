@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
@@ -140,7 +141,7 @@ class CalibratedMethod(NeighborEmbedding):
                 Step("iterate", f"{self.descent.count} steps, repulsion by {NAMED[how]}", self.descent.count * each,
                      held),
                 Step("coordinates", "principal axes, and the divergence there", repel_seconds(count, axes, self.last(
-                    count, axes), threads), held)]
+                    count, axes), threads), held, needs=SPARSE)]  # of the checks
 
     def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
         """Return the steps of the first coordinates; none of random ones."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.methods.frame.layouts.stress import StressMethod
@@ -40,4 +41,4 @@ class MajorizedMethod(StressMethod):
         each = self.starts / beside * step_seconds(
             count, self.axes.count, 1 if beside > 1 else threads, self.exponent != 0)
         return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}", each, held,
-                        usual=USUAL, most=self.iterate.limit, square=True)
+                        usual=USUAL, most=self.iterate.limit, square=True, needs=SPARSE)  # of the checks

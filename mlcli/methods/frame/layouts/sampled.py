@@ -1,11 +1,13 @@
 """The base of layouts by negative sampling: their fuzzy graph, start and epochs, and where new points go."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import OPTIMIZE
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -47,6 +49,7 @@ BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
 SAMPLE = 8.0  # work of a force, in functions of one distance
 HELD, ONCE = 24.0, 150.0  # bytes of an edge while points move, and while the graph is made
+REPEATED = 20_000_000  # edges times epochs up to which the certificate repeats a layout
 BASIS = 34  # blocks of the eigensolve at once
 START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
 
@@ -123,6 +126,11 @@ class SampledMethod(NeighborEmbedding):
                              epochs=self.epochs_of(data), samples=self.negative_samples,
                              dense=0.0 if self.density is None else self.density.share)
 
+    def certified_seconds(self, data: Joined, steps: Sequence[Step]) -> float:
+        """Return the seconds of the graph and the layout, which the certificate repeats for few edges and epochs."""
+        edges = edges_of(data, self.neighbors.count) / 2
+        return sum(step.seconds for step in steps) if edges * self.epochs_of(data) <= REPEATED else 0.0
+
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
         lists, epochs = lists_of(data, Nearest(self.neighbors.count)), self.epochs_of(data)
@@ -175,7 +183,7 @@ class SampledMethod(NeighborEmbedding):
 def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
                   axes: int, dense: float) -> list[Step]:
     """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
-    edges = len(data.indices) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors.count
+    edges = edges_of(data, neighbors.count)
     threads = compute.thread_count()
     forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
     searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
@@ -188,4 +196,9 @@ def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: 
             *starting,
             Step("iterate", f"{epochs} epochs of sampled forces",
                  epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
-                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes)]
+                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes, needs=OPTIMIZE)]
+
+
+def edges_of(data: Joined, neighbors: int) -> float:
+    """Return about how many edges the graph has, both ways."""
+    return float(len(data.indices)) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors

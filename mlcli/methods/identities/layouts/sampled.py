@@ -11,6 +11,7 @@ from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
 from mlcli.methods.frame.layouts.layout import centered_axes
+from mlcli.methods.frame.layouts.sampled import REPEATED
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.layouts.density import density_check, radii_check
 from mlcli.methods.identities.layouts.divergence import distances_from
@@ -26,7 +27,6 @@ from mlcli.stages.layout.sampling import move_points, phases_of
 from mlcli.stages.similarities.squares import CACHED
 
 PAIRS = 1_500  # points whose pairs are all compared, unless everything is checked
-STEPS = 20_000_000  # edges times epochs that are repeated, unless everything is checked
 FIRST = 3  # epochs that NumPy repeats
 FAINT = 1e-250  # membership below which rounding may leave none
 SUM = 1e-8  # error of a sum of memberships, relatively: scales are solved to rounding
@@ -152,7 +152,7 @@ def _row(lengths: Array, connectivity: float, overall: float) -> Array:
 def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Check]:
     """Check that coordinates follow from the seed, and the first epochs' moves by NumPy instead of the kernel."""
     work = float(model.fit["edges"]) * method.epochs_of(data)
-    if work > STEPS and not full:
+    if work > REPEATED and not full:
         return [skipped("seed", "many edges and epochs; `mlcli certify --full` repeats them")]
     if model.fit["kernel"] != describe():
         return [skipped("seed", "another instruction set than that of the run rounds in other places")]
