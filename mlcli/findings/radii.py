@@ -61,8 +61,8 @@ class RadiiFinding(Finding["Rows"]):
         known = (run.manifest.get("fit") or {}).get("radius_correlation")
         said = ("Points whose neighbors are near have small radii. " + (
             "All radii in the embedding are equal." if known is None else
-            f"The correlation of their logarithms in data and embedding is {known:.3f}; at 1 all differences in "
-            "density would be kept."))
+            f"Over the neighbors in the data, the correlation of log radii in data and embedding is {known:.3f}; at 1 "
+            "one would follow from the other."))
         shown = len(pairs) if some is None else len(some)
         return [(Place.RESULT, section("Local densities", sentence(said), figure(
             drawn, f"{shown:,} of {len(pairs):,} points, relative to the median.")))]

@@ -49,7 +49,7 @@ def radii_rows(starts: Indices, columns: AnyArray, first: int, points: Array, cu
     return out
 
 
-def density_rows(edges: Edges, first: int, points: Array, pulls: Array, curve: Array, epoch: int, rate: float,
+def density_rows(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
                  moved: Array) -> None:
     """Add to positions (m x p) of rows, points (n x p) from `first` on, a step that keeps local radii.
 

@@ -45,7 +45,7 @@ def radii_and_steps(radii: Callable[..., np.ndarray], step: Callable[..., None],
     """What two functions say of rows 10 to 30: their radii, and where a step leads."""
     edges, moved = EDGES[0]._replace(starts=EDGES[0].starts[10:31]), points[10:30].copy()
     pulls = 1e9 * np.random.default_rng(6).standard_normal((60, 2))
-    step(edges, 10, points, pulls, CURVE, 6, 0.5, moved)
+    step(edges, 10, points, pulls=pulls, curve=CURVE, epoch=6, rate=0.5, moved=moved)
     return [radii(edges.starts, edges.columns, 10, points, CURVE, 1e-8), moved]
 
 
@@ -83,8 +83,8 @@ def test_edges_that_are_not_there_are_refused() -> None:
         with pytest.raises(ValueError, match=r"out of range|descend|must have"):
             sample_rows(change(edges), points, 0, points, CURVE, Draw(5, 6, 1), 1.0)
         with pytest.raises(ValueError, match=r"out of range|descend|must have"):
-            density_rows(change(edges), 0, points, points, CURVE, 6, 1.0, points.copy())
+            density_rows(change(edges), 0, points, pulls=points, curve=CURVE, epoch=6, rate=1.0, moved=points.copy())
     with pytest.raises(ValueError, match="out of range"):
         radii_rows(edges.starts, edges.columns, 1, points, CURVE, 1e-8)
     with pytest.raises(ValueError, match="two pulls"):
-        density_rows(edges, 0, points, points[:, :1].copy(), CURVE, 6, 1.0, points.copy())
+        density_rows(edges, 0, points, pulls=points[:, :1].copy(), curve=CURVE, epoch=6, rate=1.0, moved=points.copy())

@@ -134,7 +134,7 @@ def local_radii(starts: Indices, columns: AnyArray, first: int, points: Array, c
     return found
 
 
-def density_moves(edges: Edges, first: int, points: Array, pulls: Array, curve: Array, epoch: int, rate: float,
+def density_moves(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
                   moved: Array) -> None:
     """Add to positions (m x p) a step that keeps local radii, by NumPy, as `native.sampling.density_rows`.
 
@@ -159,7 +159,7 @@ def move_by_density(edges: Edges, first: int, points: Array, *, pulls: Array, cu
                     moved: Array) -> None:
     """Add a step that keeps local radii to positions (m x p) of rows, points (n x p) from `first` on."""
     work = density_rows if native.available() else density_moves
-    work(edges, first, points, pulls, curve, epoch, rate, moved)
+    work(edges, first, points, pulls=pulls, curve=curve, epoch=epoch, rate=rate, moved=moved)
 
 
 def _bent(gaps: Array, curve: Array) -> tuple[Array, Array]:

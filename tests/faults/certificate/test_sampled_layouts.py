@@ -115,10 +115,10 @@ def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, m
 
     work = getattr(density, kernel)
 
-    def other(*given: Any) -> Any:
+    def other(*given: Any, **named: Any) -> Any:
         if kernel == "radii_rows":
             return work(*given) * [1, factor, 1]
-        return work(*given[:6], factor * given[6], given[7])
+        return work(*given, **{**named, "rate": factor * named["rate"]})
 
     method, data, _ = of_data(features(POINTS), density={})
     monkeypatch.setattr(density, kernel, other)

@@ -64,7 +64,7 @@ def density_check(found: Any) -> Check:
         plain, kept = (move_points([edges], points, None, curve=form, draw=draw, rate=rate, pulls=some).points
                        for some in (None, pulls))
         expected = plain.copy()
-        density_moves(edges, 0, points, pulls, form, draw.epoch, rate, expected)
+        density_moves(edges, 0, points, pulls=pulls, curve=form, epoch=draw.epoch, rate=rate, moved=expected)
         wrong = max(wrong, float(np.abs(kept - expected).max(initial=0.0)))
     return ratio("density", wrong, 1e-9 * max(float(np.abs(points).max(initial=0.0)), 1.0),
                  "pulls and steps that keep local radii, by NumPy")
