@@ -76,7 +76,7 @@ class Unfolding:
     limit: int
     accepted: bool  # whether a result that is not proven within the tolerance is a warning only
 
-    @stage("unfold", version=1)
+    @stage("unfold", version=2)
     def __call__(self, graph: Graph, data: Joined, compute: Compute) -> Outcome:
         """Return the kernel K = F Fᵀ with its certificate; raises NumericalError where it is not proven."""
         pairs = neighbor_pairs(graph, data, self.common)
