@@ -26,6 +26,7 @@ from mlcli.stages.graph.nearest import Lists, nearest_in_matrix, within_matrix
 from mlcli.stages.graph.searching import search_passes
 
 PASSES = 20  # cost of a search in a matrix of dissimilarities, in passes over it
+OTHERWISE = "give {method.neighbors.pieces=largest} or connect"  # advice for a graph in pieces
 MANY = 50  # neighbors beyond which those that connect a graph are hardly neighbors
 USUAL = 10  # neighbors of a point to predict with, where their number is unknown before the search
 
@@ -83,14 +84,15 @@ class Nearest:
             return _matrix_step(len(data.values))
         return neighbors_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
-    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int], otherwise: str) -> str:
-        """Return advice that connects the pieces, an (n,) array, or does `otherwise`, which comes first where that
-        takes many neighbors; `fewest` returns the smallest sufficient count.
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
+        """Return advice for a graph in pieces, an (n,) array; `fewest` returns the smallest count that connects it.
+
+        Where that is large, neighbors are far, and the other way comes first.
         """
         count = fewest(self.count)
         if count > MANY:
-            return f"{otherwise}; only {count} neighbors or more would connect it"
-        return f"use {count} neighbors, the fewest that connect it, or {otherwise}"
+            return f"{OTHERWISE}; only {count} neighbors or more would connect it"
+        return f"use {count} neighbors, the fewest that connect it, or {OTHERWISE}"
 
 
 @stored("within")
@@ -150,14 +152,12 @@ class Within:
         return Step("neighbors", "distances of all pairs", here, memory,
                     passes=search_passes(data.values.shape, USUAL, memory, alone=alone, there=alone))
 
-    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int], otherwise: str) -> str:
-        """Return advice that connects the pieces, an (n,) array, by the longest link between them rounded up, or does
-        `otherwise`.
-        """
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
+        """Return advice for a graph in pieces, an (n,) array: the longest of the links between them, rounded up."""
         from mlcli.stages.graph.connecting import shortest_links
 
         radius = Decimal(data.unit.number(shortest_links(data, pieces)[2].max()))
-        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more, or {otherwise}"
+        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more, or {OTHERWISE}"
 
 
 Neighborhood = Nearest | Within

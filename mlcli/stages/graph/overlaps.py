@@ -98,5 +98,4 @@ def _error_of_overlaps(data: Spatial, neighbors: Neighborhood, groups: Indices) 
     return GeometryError("OVERLAP", f"the neighborhoods are in {groups.max() + 1} groups of "
                          f"{listed(np.bincount(groups))} points that do not overlap",
                          where=f"outside the largest: {first_ids(data.ids, groups > 0)}",
-                         hint=f"{neighbors.remedy(data, groups, fewest)}, or give {{method.neighbors.pieces=largest}} "
-                         "or connect")
+                         hint=neighbors.remedy(data, groups, fewest))

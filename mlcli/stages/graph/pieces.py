@@ -168,8 +168,7 @@ def note_connected(edges: int) -> None:
 def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
                      fewest: Callable[[int], int]) -> GeometryError:
     """Return the error with advice that connects the pieces."""
-    otherwise = "give {method.neighbors.pieces=largest} or connect"
-    return _pieces_error(data.ids, pieces, consequence, neighbors.remedy(data, pieces, fewest, otherwise))
+    return _pieces_error(data.ids, pieces, consequence, neighbors.remedy(data, pieces, fewest))
 
 
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
