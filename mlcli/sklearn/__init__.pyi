@@ -30,6 +30,7 @@ class FA(Estimator):
     def __init__(self, *, components: Literal['auto'] | int | None = None, rotation: str | Mapping[str, Any] = 'none',
                  rotation_normalize: bool | None = None, rotation_power: float | None = None,
                  scores: Literal['regression', 'bartlett'] = 'regression', noise: Literal['each', 'equal'] = 'each',
+                 estimator: Literal['ml', 'minres'] = 'ml', correlations: Literal['pearson', 'polychoric'] = 'pearson',
                  lower: float = 0.005, gaps: Literal['likelihood', 'pairwise'] = 'likelihood',
                  iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
@@ -212,7 +213,9 @@ class PHATE(Estimator):
 class UMAP(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  neighbors: int | None = None, local_connectivity: float = 1.0, mix_ratio: float = 1.0,
-                 target_weight: float | None = None, min_dist: float = 0.1, spread: float = 1.0,
+                 target_weight: float | None = None, density: Mapping[str, Any] | None = None,
+                 density_weight: float | None = None, density_share: float | None = None,
+                 density_shift: float | None = None, min_dist: float = 0.1, spread: float = 1.0,
                  start: Literal['spectral', 'pca', 'random'] = 'spectral', epochs: int | None = None,
                  learning_rate: float = 1.0, negative_samples: int = 5, repulsion: float = 1.0,
                  components: Literal['auto'] | int | None = None,
