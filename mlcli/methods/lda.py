@@ -34,7 +34,7 @@ class LDA(Method):
     ratio of variance between classes (divisor g - 1) to that within, and its share of the trace,
     which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered
     columns. There are at most g - 1 axes. The classes are those of the first label column. Rows without a label are
-    left out with a note, and `project` places them.
+    left out with a note, and `project` places them; those of a table that is read in blocks are refused.
 
     `classes.csv` holds the most probable class of each row, and the posterior probability of each class: its prior
     times its normal density with the covariance within classes, over the sum of these (`predict.lda` of MASS, plug-in).

@@ -330,11 +330,19 @@ def test_discriminants_follow_from_means_and_a_triangle(mlcli: Caller, files: Ar
 
 def test_discriminants_are_refused_as_in_memory(mlcli: Caller, files: Array) -> None:
     whole = table(files)
-    for kind in (["one"] * ROWS, ["", *["a", "b", "c"] * (ROWS // 3)][:ROWS], [f"k{row}" for row in range(ROWS)]):
+    for kind in (["one"] * ROWS, [f"k{row}" for row in range(ROWS)]):
         parquet.write_table(whole.set_column(1, "kind", [kind]), "t.parquet")
         told = [mlcli("embed", "t.parquet", *named("t.parquet"), "-m", "lda", "-o", "none", *more)
                 for more in ((), BLOCKS)]
         assert told[0].code == told[1].code > 0 and told[0].err == told[1].err
+
+
+def test_rows_without_a_class_are_left_out_in_memory_only(mlcli: Caller, files: Array) -> None:
+    kind = ["", *["a", "b", "c"] * (ROWS // 3)][:ROWS]
+    parquet.write_table(table(files).set_column(1, "kind", [kind]), "t.parquet")
+    for code, said, more in ((65, "E-NO-LABEL", BLOCKS), (0, "N-UNLABELED", ())):
+        called = mlcli("embed", "t.parquet", *named("t.parquet"), "-m", "lda", "-o", "out", *more)
+        assert called.code == code and said in called.err, called.err
 
 
 @pytest.mark.medium

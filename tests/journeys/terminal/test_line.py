@@ -40,10 +40,11 @@ def test_options_that_are_repeatable_or_switches_may_come_again(mlcli: Caller) -
 
 
 @pytest.mark.parametrize(("arguments", "runs"), [
-    (["-m", "isomap", "-k", "8,9", "-p", "2"], {"count=8", "count=9"}),
-    (["-m", "isomap", "--set", "method.neighbors.count=[8, 9]"], {"count=8", "count=9"}),
-    (["-m", "mds", "--metric", "euclidean,cityblock", "--id-column", "the key"], {"name=euclidean", "name=cityblock"}),
-    (["-m", "pca,mds"], {"name=pca", "name=mds"}),
+    (["-m", "isomap", "--set", "method.neighbors.count=8,9", "-p", "2"], {"count=8", "count=9"}),
+    (["-m", "isomap", "-k", "[8, 9]"], {"count=8", "count=9"}),
+    (["-m", "mds", "--set", "method.metric.name=euclidean,cityblock", "--id-column", "the key"],
+     {"name=euclidean", "name=cityblock"}),
+    (["--set", "method.name=pca,mds"], {"name=pca", "name=mds"}),
 ])
 def test_several_values_are_answered_by_a_command_that_makes_the_runs(mlcli: Caller, arguments: list[str],
                                                                       runs: set[str]) -> None:
