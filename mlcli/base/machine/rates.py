@@ -27,7 +27,7 @@ VARIABLE = "MLCLI_RATES"  # names the file that plans go by
 class Rates:
     """Seconds of one core for a unit of work."""
 
-    start: float = 0.75  # the interpreter, and the libraries of every run
+    start: float = 0.5  # the interpreter, and the libraries of every run
     product: float = 1.7e-11  # an operation of a product of matrices in double precision
     decomposed: float = 1.8e-11  # one of LAPACK's whole decompositions
     moved: float = 1.25e-10  # a byte of a pass over memory
