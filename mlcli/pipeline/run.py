@@ -88,7 +88,7 @@ def compute(session: Session, given: Table | None = None) -> Run:
     if not has_auto_axes(config.method):
         return fit(config, start, session, planned)
     method = with_recommended_axes(config.method, start.prepared.table.data(),
-                                   lambda: rules_of(fit(config, start, planned=planned)))
+                                   lambda: rules_of(fit(config, start, planned=planned), long=True))
     return fit(config.replace(method=method), start, session)
 
 

@@ -34,18 +34,16 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
     advice = document["recommendation"]
     if advice["components"] is None:
         raise ConfigError("NO-RULES", f"the dimension rules recommend no number of axes: {advice['sentence']}",
-        where=where,
-                          hint=COUNT)
+                          where=where, hint=COUNT)
     count = min(max(advice["components"], 1), max(method.limit(data), 1))
     note("N-AUTO", f"axes kept: {count}, recommended by the dimension rules for a fit with {document['kept']} axes",
-    components=count,
-         by=advice["by"])
+         components=count, by=advice["by"])
     return method.replace(**{method.axes_section(): method.axes_options.replace(components=count)})
 
 
-def rules_of(result: Result) -> Mapping[str, Any]:
-    """Return the answers of the rules about a run."""
+def rules_of(result: Result, *, long: bool = False) -> Mapping[str, Any]:
+    """Return the answers of the rules about a run; with `long`, of those too that take longer than the fit."""
     table = result.prepared if result.source.rows else result.method_input
     answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, as_compared(result, table),
-                                                 result.config.compute))
+                                                 result.config.compute, long=long))
     return answers

@@ -31,10 +31,11 @@ HEADER = ("rule", "components", "detail")
 
 
 @stage("dimension")
-def dimension(method: Method, model: Model, data: Input, compute: Compute) -> dict[str, Any]:
+def dimension(method: Method, model: Model, data: Input, compute: Compute, *, long: bool = False) -> dict[str, Any]:
     """Return the content of dimension.json: recommendation, rules with their counts and figures, and those left out.
 
-    `data` holds the rows that were embedded, as the method used them.
+    `data` holds the rows that were embedded, as the method used them. With `long`, rules are applied that take longer
+    than the fit.
     """
     with single_threaded_blas():  # threads would not speed up such small products, and change their rounding
         evidence = evidence_of(method, model, data, compute)
@@ -42,7 +43,7 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
     if "stress" in method.rules:
         from mlcli.findings.dimension.stress import stress_verdict
 
-        reached["stress"] = stress_verdict(method, data, compute)
+        reached["stress"] = stress_verdict(method, data, compute, long=long)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],

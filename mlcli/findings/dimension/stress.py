@@ -12,7 +12,6 @@ from mlcli.errors import MlcliError
 from mlcli.findings.dimension.spectral import below_chord
 from mlcli.findings.dimension.verdict import NotApplicable, Verdict
 from mlcli.methods.frame.base import Method
-from mlcli.stages.eigen.axes import AUTO
 
 NAME = "stress"
 MOST = 6  # axes
@@ -21,14 +20,14 @@ GOOD, USABLE = 0.1, 0.2  # stress-1 of ranks (Clarke, 1993)
 NONE = 1e-3  # stress that further axes cannot lower in a way that matters
 
 
-def stress_verdict(method: Method, data: Input, compute: Compute) -> Verdict | NotApplicable:
-    """Return the number of axes by stress, from fits of 1 to 6 axes, each from classical scaling.
+def stress_verdict(method: Method, data: Input, compute: Compute, *, long: bool) -> Verdict | NotApplicable:
+    """Return the number of axes by stress, from fits of 1 to 6 axes, each from classical scaling; of many if `long`.
 
     Of ranks, the fewest axes with a stress below 0.1, or else below 0.2 (Clarke, 1993); of sizes, whose stress has no
     such scale, the elbow of the curve.
     """
     size = len(data.values)
-    if size > FEW and method.axes_options.components != AUTO:
+    if size > FEW and not long:
         return NotApplicable(f"fits of {size} points with 1 to {MOST} axes take long: -p auto makes them")
     try:
         with no_listeners(), single_threaded_blas():
