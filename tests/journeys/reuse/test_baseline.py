@@ -10,9 +10,10 @@ import yaml
 
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
-from tests.laws.contract.repeating import apart, spectrum
+from tests.laws.contract.repeating import apart, coordinates, distance, spectrum
 
 EVERYDAY = ("pca", "isomap", "lda", "gplvm")  # with a factor, a streamed kernel, labels, and a process
+NEAR = {"sde": 1e-2}  # its steps are others now; within a gap of 1e-4 coordinates may move by the root of it
 ARCHIVE = Path(__file__).with_name("baseline.tar.xz")
 
 
@@ -43,7 +44,10 @@ def test_a_former_run_is_read_and_repeated(method: str, mlcli: Caller) -> None:
     assert mlcli("run", f"../configs/{method}.yaml", "--skip-existing", "-q").code == 0
     assert (run / "run.json").stat().st_ino == before, "its fingerprint is another"
     assert mlcli("run", f"../configs/{method}.yaml", "-o", f"again/{method}", "-q").code == 0
-    assert apart(run, Path("again", method)) <= 1
+    if method in NEAR:
+        assert distance(coordinates(run), coordinates(Path("again", method))) <= NEAR[method]
+    else:
+        assert apart(run, Path("again", method)) <= 1
     assert spectrum(run).shape == spectrum(Path("again", method)).shape
     former, present = (json.loads((folder / "run.json").read_text(encoding="utf-8"))
                        for folder in (run, Path("again", method)))

@@ -75,7 +75,8 @@ def examples(folder: Path) -> dict[str, dict[str, Any]]:
     runs = {}
     for path in sorted((ROOT / "configs").glob("*.yaml")):
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        given = [document["input"], *(part for part in (document["input"].get("view"),) if part)]
+        view = document["input"].get("view", {})
+        given = [document["input"], *([view] if view else []), *view.get("further", ())]
         if "sweep" in document or not all((ROOT / part["path"]).exists() for part in given):
             continue
         for part in given:
@@ -128,8 +129,10 @@ def untimed(run: Path) -> tuple[dict[str, Any], str]:
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     for stage in record["stages"]:
         del stage["seconds"], stage["peak_memory_mib"]
-    for given in (record["input"], record["input"].get("view", {})):
+    given = record["input"]
+    while given:  # its views, one in the other
         given.pop("absolute", None)
+        given = given.get("view")
     del record["finished"], record["seconds"], record["files"]["report.html"]
     page = (run / "report.html").read_text(encoding="utf-8")
     page, headers = re.subn(r", [0-9.e+-]+ s, finished [0-9T:+-]+", "", page)
