@@ -9,18 +9,13 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.machine.threads import single_threaded_blas
-from mlcli.base.rows.blocks import each
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.linalg import EPS, cholesky, lower_solve, require_finite
 
 TILE = 256  # rows of a block
 SHIFTS = 10.0 ** np.arange(5)  # of eigenvalues, in units of rounding, until a matrix is positive definite
 REFINEMENTS = 20  # steps of conjugate gradients that undo a shift
-
-
-def tiles(rows: int, first: int = 0) -> list[slice]:
-    """Return the rows from `first` on in blocks of TILE."""
-    return [slice(start, min(start + TILE, rows)) for start in range(first, rows, TILE)]
 
 
 def product(left: Array, right: Array) -> Array:
@@ -30,7 +25,7 @@ def product(left: Array, right: Array) -> Array:
     def multiply(block: slice) -> None:
         np.matmul(left[block], right, out=result[block])
 
-    each(multiply, tiles(len(left)))
+    each(multiply, row_blocks(len(left), TILE))
     return result
 
 
@@ -47,20 +42,21 @@ def gram_product(first: Array, *others: Array) -> Array:
         for rows in others:
             part *= rows[block] @ rows[: block.stop].T
 
-    each(multiply, tiles(len(first))[::-1])  # the longest first
+    each(multiply, row_blocks(len(first), TILE)[::-1])  # the longest first
     return result
 
 
 def factor_in_place(matrix: Array) -> bool:
     """Overwrite the lower triangle of A (n x n) by that of L with A = L Lᵀ; False where A is not positive definite."""
-    for block in tiles(len(matrix)):
+    blocks = row_blocks(len(matrix), TILE)
+    for number, block in enumerate(blocks, start=1):
         done = matrix[block, : block.start]
         with single_threaded_blas():
             corner = cholesky(matrix[block, block] - done @ done.T if block.start else matrix[block, block])
         if corner is None:
             return False
         matrix[block, block] = corner
-        each(partial(_eliminate, matrix, block), tiles(len(matrix), block.stop))
+        each(partial(_eliminate, matrix, block), blocks[number:])
     return True
 
 
@@ -85,7 +81,7 @@ def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
     if not diagonal.min(initial=1.0) > 0:
         return None
     scale = 1 / np.sqrt(diagonal)
-    each(partial(_rescale, matrix, scale), tiles(len(matrix)))
+    each(partial(_rescale, matrix, scale), row_blocks(len(matrix), TILE))
     require_finite(matrix, "the matrix to be factored")
     places = np.arange(len(matrix))
     for shift in (0.0, *(EPS * len(matrix) * SHIFTS)):
@@ -104,14 +100,9 @@ def _rescale(matrix: Array, scale: Array, rows: slice) -> None:
     matrix[rows, : rows.stop] *= scale[: rows.stop]
 
 
+@single_threaded_blas()
 def _refine(apply: Callable[[Array], AnyArray], solver: Callable[[Array], AnyArray], right: Array) -> Array:
     """Return the x of A x = b by preconditioned conjugate gradients, as long as the residual falls."""
-    with single_threaded_blas():
-        return _conjugate_gradients(apply, solver, right)
-
-
-def _conjugate_gradients(apply: Callable[[Array], AnyArray], solver: Callable[[Array], AnyArray],
-                         right: Array) -> Array:
     solution = best = np.asarray(solver(right))
     rest = right - apply(solution)
     least = float(np.linalg.norm(rest))
