@@ -44,10 +44,10 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
     outer = partial(outside_layer, os.environ, assignments or [])
-    if several_values(flags):
+    if several := several_values(flags):
         from mlcli.cli.line.flag_sweep import flag_sweep
 
-        settings = flag_sweep(flags, outer)
+        settings = flag_sweep(flags, several, outer)
     else:
         settings = [Variant(outer(layer_of(flags)), {})]
     runs = planned(runs_of(data, settings, flags["output"]))

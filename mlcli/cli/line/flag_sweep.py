@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlcli.base.values.choices import TAG
-from mlcli.cli.line.flags import FLAGS, layer_of, several_values, value_for
+from mlcli.cli.line.flags import FLAGS, layer_of, value_for
 from mlcli.config.build import is_option, pop_value, with_tags
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
@@ -16,13 +16,14 @@ from mlcli.errors import ConfigError
 METHOD = "method"
 
 
-def flag_sweep(flags: Mapping[str, Any], outer: Callable[[Layer], Layer]) -> list[Variant]:
+def flag_sweep(flags: Mapping[str, Any], several: Mapping[str, Sequence[str]],
+               outer: Callable[[Layer], Layer]) -> list[Variant]:
     """Return the runs that flags describe, one for each combination of values; the last flag varies fastest.
 
-    `outer` puts the layer of flags above the other ones. Of several methods each gets the options that it has, those
-    from other layers too. An option that none of them has stays in all, to be refused.
+    `several` holds the texts of the flags that have several values, and `outer` puts the layer of flags above the other
+    ones. Of several methods each gets the options that it has, those from other layers too. An option that none of them
+    has stays in all, to be refused.
     """
-    several = several_values(flags)
     if (count := math.prod(map(len, several.values()))) > MOST_RUNS:
         raise ConfigError("SWEEP", f"the flags make {count} runs, more than {MOST_RUNS}",
                           where=", ".join(FLAGS[name].names[0] for name in several))
