@@ -52,95 +52,89 @@ def mlcli(*arguments: str) -> None:
     subprocess.run([sys.executable, "-P", "-m", "mlcli", *arguments], check=True)
 
 
-def swiss(rows: int) -> Data:
-    """A swiss roll of so many points as NPY."""
+def once(name: str, write: Callable[[Path, Path], None]) -> Data:
+    """The file or folder of this name in the scratch folder; `write` makes it, given its path and the data folder."""
 
     def make(scratch: Path, data: Path) -> Path:
-        path = scratch / f"swiss_{rows}.npy"
+        path = scratch / name
         if not path.exists():
-            mlcli("sample", "swiss-roll", "--rows", str(rows), "--seed", "1", "-o", str(path))
+            write(path, data)
         return path
 
     return make
+
+
+def swiss(rows: int) -> Data:
+    """A swiss roll of so many points as NPY."""
+
+    def write(path: Path, data: Path) -> None:
+        mlcli("sample", "swiss-roll", "--rows", str(rows), "--seed", "1", "-o", str(path))
+
+    return once(f"swiss_{rows}.npy", write)
 
 
 def mnist(rows: int) -> Data:
     """The first rows of MNIST as NPY; raises FileNotFoundError."""
 
-    def make(scratch: Path, data: Path) -> Path:
-        path = scratch / f"mnist_{rows}.npy"
-        if not path.exists():
-            np.save(path, np.load(data / "mnist" / "X.npy")[:rows].astype(np.float64))
-        return path
+    def write(path: Path, data: Path) -> None:
+        np.save(path, np.load(data / "mnist" / "X.npy")[:rows].astype(np.float64))
 
-    return make
+    return once(f"mnist_{rows}.npy", write)
 
 
 def counts(rows: int) -> Data:
     """Random counts of 40 species at so many sites as CSV."""
 
-    def make(scratch: Path, data: Path) -> Path:
-        path = scratch / f"counts_{rows}.csv"
-        if not path.exists():
-            values = np.random.default_rng(1).negative_binomial(0.5, 0.5 / 3.5, (rows, 40))
-            values[values.sum(axis=1) == 0, 0] = 1
-            np.savetxt(path, values, delimiter=",", fmt="%d", header=",".join(f"s{k}" for k in range(40)), comments="")
-        return path
+    def write(path: Path, data: Path) -> None:
+        values = np.random.default_rng(1).negative_binomial(0.5, 0.5 / 3.5, (rows, 40))
+        values[values.sum(axis=1) == 0, 0] = 1
+        np.savetxt(path, values, delimiter=",", fmt="%d", header=",".join(f"s{k}" for k in range(40)), comments="")
 
-    return make
+    return once(f"counts_{rows}.csv", write)
 
 
 def gauss(rows: int, columns: int, kind: str = "npy") -> Data:
     """Normal data whose columns shrink in scale, as NPY or Parquet."""
 
-    def make(scratch: Path, data: Path) -> Path:
-        path = scratch / f"gauss_{rows}_{columns}.{kind}"
-        if not path.exists():
-            values = np.random.default_rng(0).standard_normal((rows, columns)) * np.linspace(3, 0.2, columns)
-            if kind == "npy":
-                np.save(path, values)
-            else:
-                import pyarrow as pa
-                import pyarrow.parquet as pq
+    def write(path: Path, data: Path) -> None:
+        values = np.random.default_rng(0).standard_normal((rows, columns)) * np.linspace(3, 0.2, columns)
+        if kind == "npy":
+            np.save(path, values)
+        else:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
-                pq.write_table(pa.table({f"x{j}": values[:, j] for j in range(columns)}), path)
-        return path
+            pq.write_table(pa.table({f"x{j}": values[:, j] for j in range(columns)}), path)
 
-    return make
+    return once(f"gauss_{rows}_{columns}.{kind}", write)
 
 
 def distances(rows: int) -> Data:
     """Euclidean distances of normal points in ten dimensions, a square matrix as NPY."""
 
-    def make(scratch: Path, data: Path) -> Path:
-        path = scratch / f"distances_{rows}.npy"
-        if not path.exists():
-            from scipy.spatial.distance import pdist, squareform
+    def write(path: Path, data: Path) -> None:
+        from scipy.spatial.distance import pdist, squareform
 
-            points = np.random.default_rng(0).standard_normal((rows, 10)) * np.linspace(3, 0.2, 10)
-            np.save(path, squareform(pdist(points)))
-        return path
+        points = np.random.default_rng(0).standard_normal((rows, 10)) * np.linspace(3, 0.2, 10)
+        np.save(path, squareform(pdist(points)))
 
-    return make
+    return once(f"distances_{rows}.npy", write)
 
 
 def files(count: int, rows: int, columns: int) -> Data:
     """A folder of swiss rolls as CSV, each in so many columns."""
 
-    def make(scratch: Path, data: Path) -> Path:
-        folder = scratch / f"files_{count}"
-        if not folder.exists():
-            folder.mkdir()
-            generator = np.random.default_rng(0)
-            for number in range(count):
-                angle, height = 1.5 * np.pi * (1 + 2 * generator.random(rows)), 21 * generator.random(rows)
-                roll = np.column_stack([angle * np.cos(angle), height, angle * np.sin(angle)])
-                values = roll @ np.linalg.qr(generator.standard_normal((columns, 3)))[0].T
-                np.savetxt(folder / f"file_{number:03}.csv", values, delimiter=",", fmt="%.6f", comments="",
-                           header=",".join(f"x{column}" for column in range(columns)))
-        return folder
+    def write(folder: Path, data: Path) -> None:
+        folder.mkdir()
+        generator = np.random.default_rng(0)
+        for number in range(count):
+            angle, height = 1.5 * np.pi * (1 + 2 * generator.random(rows)), 21 * generator.random(rows)
+            roll = np.column_stack([angle * np.cos(angle), height, angle * np.sin(angle)])
+            values = roll @ np.linalg.qr(generator.standard_normal((columns, 3)))[0].T
+            np.savetxt(folder / f"file_{number:03}.csv", values, delimiter=",", fmt="%.6f", comments="",
+                       header=",".join(f"x{column}" for column in range(columns)))
 
-    return make
+    return once(f"files_{count}", write)
 
 
 def iris(scratch: Path, data: Path) -> Path:
