@@ -14,29 +14,18 @@
 
 namespace mlcli::LEVEL {
 
-INLINE double from_bits(std::uint64_t bits) {
-    double number;
-    std::memcpy(&number, &bits, sizeof number);
-    return number;
+// The same bits as another type, as C++20's std::bit_cast.
+template <class To, class From> INLINE To bits_as(From from) {
+    static_assert(sizeof(To) == sizeof(From), "both types must be of one size");
+    To to;
+    std::memcpy(&to, &from, sizeof to);
+    return to;
 }
 
-INLINE std::uint64_t bits_of(double number) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
-INLINE float single_of(std::uint32_t bits) {
-    float number;
-    std::memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
-INLINE std::uint32_t bits_of(float number) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
+INLINE std::uint64_t bits_of(double number) { return bits_as<std::uint64_t>(number); }
+INLINE std::uint32_t bits_of(float number) { return bits_as<std::uint32_t>(number); }
+INLINE double from_bits(std::uint64_t bits) { return bits_as<double>(bits); }
+INLINE float single_of(std::uint32_t bits) { return bits_as<float>(bits); }
 
 template <class T> struct Lanes;
 
