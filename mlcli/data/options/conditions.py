@@ -10,7 +10,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
-from mlcli.base.values.missing import is_missing
+from mlcli.base.values.missing import present_cells
 from mlcli.data.options.numbers import is_number, number
 from mlcli.data.options.wording import shown, shown_cell
 from mlcli.errors import ConfigError, DataError
@@ -47,7 +47,7 @@ class Condition:
                 raise ConfigError("WHERE", f"column {shown(self.column)} holds numbers, not {self._values}",
                                   where=WHERE, hint="compare it with a number")
             return self._compared(cells) & ~np.isnan(cells)
-        there = np.array([not is_missing(cell) for cell in cells], dtype=bool)
+        there = present_cells(cells)
         texts = np.array([cell.strip() for cell in cells], dtype=object)
         wrong = next((cell for cell in texts[there] if not is_number(cell, decimal)), None)
         if self.numeric and wrong is None:

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.stages.stage import running
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
-from mlcli.base.values.missing import is_missing
+from mlcli.base.values.missing import present_cells
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.chain.layouts import eigenmap_start
 from mlcli.stages.chain.starts import principal_scores
@@ -44,13 +44,13 @@ def known_classes(labels: Sequence[str]) -> Indices:
 
     Raises GeometryError for fewer than two classes.
     """
-    without = np.array([is_missing(label) for label in labels])
-    names, classes = np.unique(np.asarray(labels)[~without], return_inverse=True)
+    there = present_cells(labels)
+    names, classes = np.unique(np.asarray(labels)[there], return_inverse=True)
     if len(names) < 2:
         raise GeometryError("ONE-CLASS", "the labels name one class only" if len(names) else "no row has a label",
                             where="input.label_columns", hint="name two classes, or leave target_weight out")
     found = np.full(len(labels), -1)
-    found[~without] = classes
+    found[there] = classes
     return found
 
 

@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Labeled
-from mlcli.base.values.missing import is_missing
+from mlcli.base.values.missing import present_cells
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.linalg import EPS, singular
@@ -38,7 +38,7 @@ def labeled_rows(data: Labeled) -> Indices | None:
 
     Raises DataError for a row without a label in a table that is read in blocks.
     """
-    known = np.array([not is_missing(label) for label in data.labels], dtype=bool)
+    known = present_cells(data.labels)
     if known.all():
         return None
     first, count = data.ids[int(known.argmin())], int(np.sum(~known))
