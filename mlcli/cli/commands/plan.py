@@ -100,9 +100,10 @@ def _plan_lines(document: dict[str, Any]) -> list[str]:
 
 def _time(document: dict[str, Any]) -> str:
     """The seconds in all."""
-    measured, most = document["seconds_measured"], document["seconds_at_most"]
-    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates "
-            f"of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
+    measured, most, between = (document[f"seconds_{name}"] for name in ("measured", "at_most", "between"))
+    usual = "" if between is None else f" ({' to '.join(map(duration, between))}, by the number of passes)"
+    return (f"in all about {duration(document['seconds'])}{usual}, and {duration(document['start'])} to start, by the "
+            f"rates of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
             + ("" if measured is None else f"; measured on a share, {duration(measured)}"))
 
 
