@@ -78,13 +78,15 @@ template <class T, int LANES> struct Fold {
         if (rows == BATCH || p == first + count - 1) flush();
         if (rows == 0) position = p;
         factors[rows] = source(p);
-        double *result = squared + rows * LANES;
+        square(row, squared + rows * LANES);
+        ++rows;
+        fetch(p - BATCH);
+    }
+    static void square(const T *__restrict row, double *__restrict result) {
         for (int lane = 0; lane < LANES; ++lane) {
             const double x = static_cast<double>(row[lane]);
             result[lane] = x * x;
         }
-        ++rows;
-        fetch(p - BATCH);
     }
     // Vertices are far apart in q: their rows are called a batch before they are multiplied.
     void fetch(int p) const {
@@ -140,7 +142,9 @@ template <class T, int LANES> struct Fold {
             L::V sum = L::fill(0);
             for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
             L::store(result[0], sum);
-            for (int k = 0; k < L::width; ++k) out.sums[out.row(position - from - r)] += result[0][k];
+            double total = out.sums[out.row(position - from - r)];
+            for (int k = 0; k < L::width; ++k) total += result[0][k];
+            out.sums[out.row(position - from - r)] = total;
         }
     }
     // The sources' own sums; returns the sum of fourth powers.
