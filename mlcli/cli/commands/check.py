@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.annotated import require_annotated
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching

@@ -12,8 +12,7 @@ from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.annotated import require_annotated
-from mlcli.cli.line.flags import FLAGS, layer_of, several_values, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, several_values, with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import assignment

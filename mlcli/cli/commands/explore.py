@@ -19,9 +19,8 @@ from mlcli.cli.batch.planned import Batch, PlannedRun, TimeBudget, existing, pla
 from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
-from mlcli.cli.line.annotated import require_annotated
 from mlcli.cli.line.command_of_run import command
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
 from mlcli.cli.screen.failure import Form, attempt, escaped, say
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching

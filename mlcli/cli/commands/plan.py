@@ -9,9 +9,8 @@ import typer
 from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.line import behavior
-from mlcli.cli.line.annotated import require_annotated
 from mlcli.cli.line.build_config import built
-from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching

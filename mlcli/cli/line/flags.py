@@ -66,6 +66,9 @@ FLAGS = {
                   "Repeatable.", spells="{}", lists=True),
     "transform": Flag("prepare.transform", ("--transform",)),
     "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
+    "variable_genes": Flag("prepare.variable_genes.count", ("--variable-genes",)),
+    "flavor": Flag("prepare.variable_genes.flavor", ("--flavor",)),
+    "counts_layer": Flag("prepare.variable_genes.layer", ("--counts-layer",)),
     "scale": Flag("prepare.scale", ("--scale",)),
     "reduce": Flag("prepare.reduce", ("--reduce",)),
     "output": Flag("output", ("-o", "--output")),
@@ -102,6 +105,7 @@ COMMAS = ("input.columns", "input.missing_markers", "input.answers", "input.reve
           "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
+ANNDATA = ".h5ad"
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
 
 
@@ -167,9 +171,8 @@ def takes_list(path: str) -> bool:
 def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.spells:
-        own = next(known for known in FLAGS.values() if known.path == flag.path)
-        return (f"The same as {own.names[-1]} {flag.spells.format(metavar(flag, described))}, for .h5ad files: "
-                f"{flag.says}")
+        value = flag.spells.format(metavar(flag, described))
+        return f"The same as {first_name(flag.path)} {value}, for {ANNDATA} files: {flag.says}"
     if flag.constant and (flag.says or isinstance(flag.constant, str)):
         return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
@@ -244,7 +247,7 @@ def value_for(flag: Flag, given: Any) -> Any:
     if flag.constant:
         return flag.constant
     if flag.lists:
-        from mlcli.cli.line.annotated import names_in
+        from mlcli.cli.line.name_lists import names_in
 
         return [name for item in given for name in names_in(item, flag.names[0])]
     if isinstance(given, list):
@@ -253,3 +256,17 @@ def value_for(flag: Flag, given: Any) -> Any:
         return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
     given = flag.spells.format(given) if flag.spells else given
     return given if type_of(flag.path) == "a text" else value_of(given, flag.names[0])
+
+
+def first_name(path: str) -> str:
+    """Return the name of the first flag of a config path."""
+    return next(flag.names[-1] for flag in FLAGS.values() if flag.path == path)
+
+
+def require_annotated(values: Mapping[str, Any], files: Iterable[str]) -> None:
+    """Raise UsageError for a flag in the words of AnnData with a file of another kind."""
+    for flag in (EVERY[name] for name, given in values.items() if given not in (None, False)):
+        other = next((file for file in files if not file.lower().endswith(ANNDATA)), None) if flag.spells else None
+        if other is not None:
+            raise UsageError("NOT-H5AD", f"{flag.names[0]} is for {ANNDATA} files, and the input is {other[:80]}",
+                             where=flag.names[0], hint=f"for other files it is {first_name(flag.path)}")
