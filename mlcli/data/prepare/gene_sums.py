@@ -71,10 +71,13 @@ class Pass:
             none = GeneSums(np.zeros(size), np.zeros(size), np.inf, whole=True)
             return reduce(GeneSums.__add__, (_of_cells(part, self.change) for _, part in self.rows.parts(number)), none)
         entries, size = some.entries, some.entries.shape[1]
-        values = self.change(entries.data, entries.indices)
+        sums, squares = np.zeros(size), np.zeros(size)
         with np.errstate(over="ignore", invalid="ignore"):
-            sums, squares = (np.bincount(entries.indices, weights=part, minlength=size).astype(np.float64, copy=False)
-                             for part in (values, values**2))
+            for part in row_blocks(len(entries.data), BLOCK):
+                columns = entries.indices[part]
+                values = self.change(entries.data[part], columns)
+                sums += np.bincount(columns, values, size)
+                squares += np.bincount(columns, values * values, size)
         return GeneSums(sums, squares, min(float(entries.data.min(initial=0.0)), 0.0), _are_whole(entries.data))
 
     def stop(self) -> None:
