@@ -196,6 +196,7 @@ def fingerprint(config: RunConfig) -> str:
     later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
     later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
+    later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
     for path in (*UNASKED, *later):
         _, values = pop_value(values, path.split("."))
     further, values = pop_value(values, FURTHER_VIEWS.split("."))

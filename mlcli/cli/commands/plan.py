@@ -10,7 +10,7 @@ from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.line import behavior
 from mlcli.cli.line.build_config import built
-from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
@@ -70,6 +70,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
 def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     """The one run that a data file with flags, or a YAML file, describes."""
+    require_annotated(flags, [what])
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
         return outside_layer(os.environ, assignments, given)
