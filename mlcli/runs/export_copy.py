@@ -26,7 +26,8 @@ from mlcli.data.read.table import read as read_table
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
-from mlcli.publication.publish import write_whole
+from mlcli.publication.publish import refuse_existing, write_whole
+from mlcli.publication.recovery import anything
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.kept import free_bytes
@@ -69,6 +70,7 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
     with limit_threads(Compute().thread_count()), in_temporary_files():
         runs = lineage(folder)
         input = origin_of(runs[0], output, given)
+        require_output(output, force=force)
         with open_input(input.path, Compute()) as opened:
             require_input(input.path, "unchanged" if opened.sha256 == runs[0].run.manifest["input"]["sha256"]
                           else "changed")
@@ -76,6 +78,14 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
             require_room(opened.size, members, output)
             with running("write"):
                 write_whole(output, partial(copy_h5ad, opened, members), force=force)
+
+
+def require_output(output: Path, *, force: bool) -> None:
+    """Refuse, before anything is computed, a file that could not be written; raises OutputRefused."""
+    try:
+        refuse_existing(output, "file", anything, force=force)
+    except OutputRefused as error:
+        raise error.changed(hint=error.hint.replace("-o", "--into")) from None
 
 
 def lineage(folder: Path) -> tuple[Exported, ...]:

@@ -63,7 +63,6 @@ def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: b
     """Write a copy of the run's input with its results."""
     from mlcli.runs.export_copy import export_copy
 
-    refuse_existing(into, force)
     with watching(mode_of(progress), quiet, tell=True):
         export_copy(Path(run), Path(into), given, force=force)
     if not quiet:
