@@ -46,6 +46,7 @@ def matrix(file: Any, name: str) -> Any:
     return sparse.csr_array((group["data"][:], group["indices"][:], group["indptr"][:]), shape=group.attrs["shape"])
 
 
+@pytest.mark.medium
 def test_the_copy_has_all_of_the_input_and_the_layout_of_anndata(mlcli: Caller, cells: Path) -> None:
     original = cells.read_bytes()
     mlcli.bare("cells.h5ad", "-p", "3", "-o", "pca", "-q")
@@ -93,6 +94,7 @@ def test_other_matrices_of_the_file(mlcli: Caller, cells: Path, key: str, genes:
         assert (None if layer is None else layer.asstr()[()]) == ("double" if key == "layers/double" else None)
 
 
+@pytest.mark.medium
 def test_graphs_are_those_of_the_fit_and_cells_left_out_have_no_edges(mlcli: Caller, cells: Path) -> None:
     options = ("cells.h5ad", *UMAP, "--where", "kind != b", "-q")
     mlcli.bare(*options, "-o", "kept", "--keep", "graph,weights")
@@ -139,6 +141,7 @@ def test_diffusion_maps_have_the_constant_first(mlcli: Caller, cells: Path) -> N
     assert eigenvalues[1:].tolist() == [float(line.split(",")[1]) for line in listed]
 
 
+@pytest.mark.medium
 def test_components_ahead_of_the_method_are_there_as_well(mlcli: Caller, cells: Path) -> None:
     mlcli.bare("cells.h5ad", *UMAP, "--set", "prepare.reduce=4", "-o", "run", "-q")
     mlcli.bare("cells.h5ad", "-p", "4", "-o", "pca", "-q")
@@ -152,6 +155,7 @@ def test_components_ahead_of_the_method_are_there_as_well(mlcli: Caller, cells: 
         assert file["uns/neighbors/params/use_rep"].asstr()[()] == "X_pca" and "X_umap" in file["obsm"]
 
 
+@pytest.mark.medium
 def test_rows_without_ids_are_found_by_reading_the_input_again(mlcli: Caller, cells: Path) -> None:
     options = ("cells.h5ad", "-p", "2", "--where", "kind != b", "-q")
     mlcli.bare(*options, "--set", "report.formats=[npy]", "-o", "numbers")

@@ -65,6 +65,7 @@ def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str) 
     np.testing.assert_allclose(centered @ directions, values, atol=1e-12)
 
 
+@pytest.mark.medium
 def test_a_graph_that_the_run_kept_is_there_as_well(mlcli: Caller, run: str) -> None:
     mlcli.bare("data.csv", "--id-column", "id", "-m", "umap", "-k", "5", "--keep", "graph,weights", "-o", "map", "-q")
     assert mlcli("export", "map", "-o", "map.h5ad").code == 0 and mlcli("export", run, "-o", "run.h5ad").code == 0
