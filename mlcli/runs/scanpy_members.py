@@ -109,12 +109,12 @@ def parameters(run: Contents) -> dict[str, Any]:
 def neighbors(run: Contents, graph: NeighborGraph | None, basis: str, places: Places) -> dict[str, Any]:
     """Return a neighbor graph, whose distances were taken in a `basis`: X, or a member of obsm; nothing without one.
 
-    scanpy counts a point among its own neighbors. A radius has as many as there are on average.
+    scanpy counts a point among its own neighbors. Of a radius or a given graph these are as many as on average.
     """
     if graph is None:
         return {}
     among, method, metric = graph.among(places.rows, places.cells), run.config.method, run.config.method.distance
-    count = getattr(getattr(method, "neighbors", None), "count", None)
+    count = None if run.config.input.kind == "graph" else getattr(getattr(method, "neighbors", None), "count", None)
     edges: Sparse = graph.affinities
     layer, others = layer_of(run.config.input.key), metric.model_dump(exclude={"name"})
     parameters: dict[str, Any] = {

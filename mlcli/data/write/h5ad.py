@@ -64,7 +64,8 @@ def copy_h5ad(opened: Opened, members: Members, path: Path) -> None:
         shutil.copyfileobj(source, target, CHUNK)
     with open_for_changes(path, opened.path) as file:
         if replaced := write_members(file, members, opened.path):
-            note("N-REPLACED", f"the copy has the run's {listed(replaced)} in place of the input's", members=replaced)
+            every = listed(replaced, len(replaced))
+            note("N-REPLACED", f"the copy has the run's {every} in place of the input's", members=replaced)
 
 
 def write_members(root: Any, members: Members, path: str) -> list[str]:
