@@ -148,7 +148,7 @@ def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dic
         members |= {**scanpy.coordinates(run, places), **scanpy.facts(run),
                     **scanpy.neighbors(run, neighbor_graph(found.folder, run, again), basis, places)}
         if not number and cells.have_genes:
-            note_unplaced(found.features, places)
+            note_loadings(found, places)
             members |= scanpy.loadings(run, found.directions, found.features, places)
         basis, known = f"X_{scanpy.name_of(str(run.manifest['method']))}", run.embedding.ids
     return members
@@ -162,17 +162,20 @@ def members_of_reduction(found: Exported, places: Places, read: Callable[[], Inp
         scores = read_table(Input(path=str(path), format="npy")).values
     if len(scores) != len(places.rows):  # the method left rows out afterwards
         places = replace(places, rows=read().start.prepared.table.numbers - 1)
-    step = read_model(found.folder).reductions[-1]
-    affine = require_projector(step.projector).affine
-    return {**scanpy.principal_components(scores, facts["reduced"]["proportion"], places),
-            **({} if affine is None else {f"varm/{scanpy.LOADINGS['pca']}": places.of_genes(
-                affine.directions, step.preparation.names)})}
+    members = scanpy.principal_components(scores, facts["reduced"]["proportion"], places)
+    if names.MODEL in facts["files"]:
+        step = read_model(found.folder).reductions[-1]
+        affine = require_projector(step.projector).affine
+        assert affine is not None  # of principal components
+        members[f"varm/{scanpy.LOADINGS['pca']}"] = places.of_genes(affine.directions, step.preparation.names)
+    return members
 
 
-def note_unplaced(features: Sequence[str], places: Places) -> None:
-    """Say how many features have no row in `var`, as genes that only `raw` has."""
-    lost = set(features) - set(places.genes)
-    if lost:
+def note_loadings(found: Exported, places: Places) -> None:
+    """Say that a run wrote no model, or how many of its features have no row in `var`, as genes that only `raw` has."""
+    if names.MODEL not in found.run.manifest["files"]:
+        note("N-NO-DIRECTIONS", "the run wrote no model, so the copy has no loadings of it, and varm is the input's")
+    if lost := set(found.features) - set(places.genes):
         note("N-GENES-NOT-IN-VAR", f"{counted(len(lost), 'column')} of the run, not among the genes of var, have no "
              "loadings in the copy", genes=len(lost))
 

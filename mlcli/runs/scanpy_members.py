@@ -81,7 +81,7 @@ def facts(run: Contents) -> dict[str, Any]:
     method = str(run.manifest["method"])
     spectrum = SpectrumFinding.of(run)
     columns = {} if spectrum is None else {name: spectrum.array(name) for name in spectrum.columns}
-    if method == "pca":
+    if method == "pca" and columns:
         columns = {VARIANCES.get(name, name): values for name, values in columns.items()}
         columns["variance"] = columns["variance"] * (
             run.manifest["spectrum"]["divisor"] / max(len(run.embedding.ids) - 1, 1))
@@ -99,7 +99,7 @@ def parameters(run: Contents) -> dict[str, Any]:
             layer = layer_of(config.input.key)
             return {"zero_center": True, "use_highly_variable": False, **({"layer": layer} if layer else {})}
         case "umap":
-            return {name: float(run.manifest["fit"][name]) for name in ("a", "b")}
+            return {name: float(value) for name, value in run.manifest["fit"].items() if name in ("a", "b")}
         case "tsne":
             return {"perplexity": np.asarray(getattr(config.method, "perplexity", np.nan), dtype=np.float64),
                     "metric": config.method.distance.name}

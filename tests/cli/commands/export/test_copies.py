@@ -81,6 +81,14 @@ def test_pca_has_scanpys_scores_directions_and_variances(mlcli: Caller, cells: P
     np.testing.assert_allclose(directions.T @ directions, np.eye(2), atol=1e-12)
 
 
+def test_without_a_model_there_are_no_directions_and_a_note_says_so(mlcli: Caller, cells: Path) -> None:
+    mlcli("embed", "cells.h5ad", "-p", "2", "-o", "run", "-q", "--outputs", "embedding,spectrum")
+    called = mlcli("export", "run", "--into", "copy.h5ad")
+    assert called.code == 0 and "N-NO-DIRECTIONS" in called.err
+    with h5py.File("copy.h5ad") as file:
+        assert "varm" not in file and "variance" in file["uns/pca"]
+
+
 @pytest.mark.parametrize(("key", "genes"), [("layers/double", 8), ("raw/X", 8), ("obsm/X_pca", 0)])
 def test_other_matrices_of_the_file(mlcli: Caller, cells: Path, key: str, genes: int) -> None:
     mlcli.bare("cells.h5ad", "--key", key, "-p", "2", "-o", "run", "-q")
