@@ -15,3 +15,7 @@ mlcli embed counts.parquet --labels cells.csv --where "batch == one" --transform
 
 mlcli sample cells --rows 50 --seed 0 --labels new-cells.csv -o new.parquet
 mlcli project runs/cells new.parquet --labels new-cells.csv -o new-coordinates.csv
+
+mlcli export runs/cells -o cells.h5ad
+mlcli embed cells.h5ad --key obsm/X_pca --method umap -o runs/cells-umap
+mlcli export runs/cells-umap --into cells-umap.h5ad

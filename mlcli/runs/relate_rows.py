@@ -17,7 +17,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
-from mlcli.pipeline.start import Start, begin
+from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
@@ -71,14 +71,9 @@ def read_input(folder: Path, run: Contents, given: str | None) -> InputRows:
     Raises InputMissing where it is gone, and UnsafeFile where it is not what the run read.
     """
     config, facts = moved(run.config, run.manifest["input"], given, ()), run.manifest["input"]
-    state = input_state(config, facts)
-    if state == "missing":
-        raise InputMissing("RUN-INPUT", "the input of the run is gone, and the run kept no dissimilarities",
-                           where=place(config.input.path), hint="say where it lies now with --input")
-    if state == "changed":
-        raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(config.input.path),
-                         hint="make the run again, or give the former file with --input")
-    config = config.replace(input=config.input.replace(stream="never"), output=None)
+    require_input(config.input.path, input_state(config, facts))
+    input = config.input if is_run(config.input.path) else config.input.replace(stream="never")
+    config = config.replace(input=input, output=None)
     with own_file(folder / names.CONFIG), mute_notes():
         start = begin(config)
     chosen = remaining_rows(start.source, start.prepared, dropped_rows(folder))
@@ -86,6 +81,16 @@ def read_input(folder: Path, run: Contents, given: str | None) -> InputRows:
     if rows != len(run.embedding.ids):
         raise damaged(folder / names.embedding("csv"), f"{len(run.embedding.ids):,} rows, and the input gives {rows:,}")
     return InputRows(config, start, chosen)
+
+
+def require_input(path: str, state: str) -> None:
+    """Raise InputMissing where the input of a run is gone, and UnsafeFile where it is not what the run read."""
+    if state == "missing":
+        raise InputMissing("RUN-INPUT", "the input of the run, which is needed here, is gone", where=place(path),
+                           hint="say where it lies now with --input")
+    if state == "changed":
+        raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(path),
+                         hint="make the run again, or give the former file with --input")
 
 
 def kept_distances(folder: Path, run: Contents) -> Array | None:
