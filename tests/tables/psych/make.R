@@ -53,3 +53,8 @@ writeLines(paste0("{", paste(c(
   pair("alpha", kept$total$raw_alpha), pair("alpha_standardized", kept$total$std.alpha),
   pair("average_correlation", kept$total$average_r), pair("omega_total", whole_scale$omega.tot),
   pair("omega_hierarchical", whole_scale$omega_h)), collapse = ", "), "}"), "reliability.json")
+
+# principal components of the same answers by their polychoric correlations
+components <- suppressWarnings(principal(answers, 3, rotate = "none", cor = "poly"))
+write(unclass(components$loadings), "polychoric_components.csv")
+write(components$scores[1:20, ], "polychoric_component_scores.csv")
