@@ -91,10 +91,13 @@ class Range(Coloring):
         return marks
 
 
-def coloring(name: str, texts: Sequence[str]) -> Coloring:
-    """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
+def coloring(name: str, texts: Sequence[str], *, measured: bool = False) -> Coloring:
+    """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise.
+
+    Of a column of measurements two different numbers are enough for a scale.
+    """
     numbers = numbers_of(texts)
-    if numbers is not None and len(set(numbers)) > FEW:
+    if numbers is not None and len({value for value in numbers if value == value}) > (1 if measured else FEW):
         return _range_of(name, np.array(numbers))
     return _groups_of(name, texts, order=_natural if numbers is None else _order)
 
