@@ -21,6 +21,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, UsageError
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.start import is_run, table_of
+from mlcli.report.page.figure_files import MOST_COLORS
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.reading import damaged
 from mlcli.runs.unchanged_input import unchanged_input
@@ -58,16 +59,20 @@ def _cells(text: str) -> list[str]:
         return [text]
 
 
-def with_colors(run: Contents, folder: Path, names: Sequence[str], *, most: int, input: str | None = None) -> Contents:
-    """Return a run whose colors are by the named columns; those that are no labels of it are read from its input.
+def with_colors(run: Contents, folder: Path, given: Sequence[str], input: str | None = None) -> Contents:
+    """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
 
-    `input` is where that lies now. Raises ConfigError for a column that is in neither, or too many of them, and what
-    `unchanged_input` does.
+    `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an
+    input without any, and what `split_names` and `unchanged_input` do.
     """
-    if len(names) > most:
-        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
-                          hint=f"name at most {most}")
     table = run.embedding
+    names = split_names(given, table.labels)
+    if len(names) > MOST_COLORS:
+        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
+                          hint=f"name at most {MOST_COLORS}")
+    if not names and input is not None:
+        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
+                          hint=f"name a column with {FLAG}, or leave it out")
     lacking = [name for name in names if name not in table.labels]
     found = columns_of_input(run, folder, lacking, input) if lacking else {}
     labels = {**table.labels, **{name: column.texts for name, column in found.items()}}

@@ -19,11 +19,11 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.embedding import color_columns
-from mlcli.report.page.figure_files import MOST_COLORS, NAMES
+from mlcli.report.page.figure_files import NAMES
 from mlcli.report.page.page import page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
-from mlcli.runs.colors import split_names, with_colors
+from mlcli.runs.colors import with_colors
 
 FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
 
@@ -91,13 +91,7 @@ def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
 
 def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
     """Return a run in other colors, with measures of their labels; raises what `with_colors` does, and ConfigError."""
-    run = with_labels(run, options.labels)
-    if options.columns:
-        names = split_names(options.columns, run.embedding.labels)
-        run = with_colors(run, folder, names, most=MOST_COLORS, input=options.input)
-    elif options.input is not None:
-        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
-                          hint="name a column with --color-by, or leave it out")
+    run = with_colors(with_labels(run, options.labels), folder, options.columns, options.input)
     measured = QualityFinding.of(run)
     if measured is None and options.quality is not None:
         raise ConfigError("QUALITY-LABEL", "the run has no measures of quality", where="--quality-label",

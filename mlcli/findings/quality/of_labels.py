@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mlcli.base.stages.stage import note
+from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.findings.quality.labels import Labels
@@ -31,7 +31,8 @@ def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Seq
         note("N-QUALITY-ROWS", f"label measures are of all {size:,} rows, the other measures of {rows:,}")
     anchors = Anchors.choose(size, 1, "auto" if rows != size else int(found.figures["anchors"]), compute.generator())
     space = Euclidean.of(embedding, anchors.rows)
-    values = estimates_of([classes], anchors, sums_over_anchors([classes], anchors, Spaces(space, space, space)))
+    with running("quality"):
+        values = estimates_of([classes], anchors, sums_over_anchors([classes], anchors, Spaces(space, space, space)))
     every = [key for name in OF_LABELS for key in (name, f"{name}_se")]
     others = {key: value for key, value in found.figures.items() if key not in every}
     figures = {**others, "label": classes.column, **{name: plain_value(value) for name, value in values.items()}}

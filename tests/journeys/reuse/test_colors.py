@@ -57,7 +57,7 @@ def test_each_column_has_a_plot_on_the_page_and_a_figure_and_numbers_a_scale(mlc
 
 
 def test_columns_of_the_input_are_matched_to_the_rows(mlcli: Caller, sites: Path) -> None:
-    run = with_colors(read_run(sites), sites, ["moisture", "use", "a"], most=3)
+    run = with_colors(read_run(sites), sites, ["moisture", "use", "a"])
     table, places = run.embedding, [int(name[1:]) for name in run.embedding.ids]
     assert run.colors == ("moisture", "use", "a") and table.measured == {"moisture", "a"}
     assert [float(text) if text else None for text in table.labels["moisture"]] == [MOISTURE[row] for row in places]
@@ -74,7 +74,7 @@ def test_rows_that_the_run_left_out_have_no_color(mlcli: Caller, format: str) ->
     called = mlcli.bare("sites.csv", "--columns", "moisture,a,b", "--set", "prepare.missing=drop",
                         "--format", format, "-q", "-o", "run")
     assert called.code == 0, called.err
-    run = with_colors(read_run(Path("run")), Path("run"), [ODD], most=1)
+    run = with_colors(read_run(Path("run")), Path("run"), ['"' + ODD.replace('"', '""') + '"'])
     with Path("sites.csv").open(newline="") as file:
         wanted = [float(row[ODD]) for row in csv.DictReader(file) if row["moisture"]]
     assert [float(text) for text in run.embedding.labels[ODD]] == wanted and len(wanted) == ROWS - 1
@@ -150,6 +150,25 @@ def test_sampled_label_measures_equal_those_of_the_run(mlcli: Caller) -> None:
     assert mlcli("report", "first", "--color-by", "l").code == 0
     assert rows_of_quality(Path("first")) == rows_of_quality(Path("second"))
     assert json.loads(Path("second/quality.json").read_text())["label_1nn_error_se"] > 0
+
+
+@pytest.mark.medium
+def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, sites: Path) -> None:
+    assert mlcli.bare("sites.csv", "--id-column", "site", "--columns", "a,b,c", "-m", "isomap", "-k", "5", "-q",
+                      "-o", "map").code == 0
+    called = mlcli("compare", sites, "map", "-o", "page.html", "--color-by", "moisture,type")
+    assert called.code == 0, called.err
+    page = Path("page.html").read_text()
+    assert "colored by moisture" in page and "no number (1)" in page and "x (20)" in page
+    assert "Isomap, turned onto PC 1" in page
+    assert mlcli("compare", sites, "map", "-o", "page.html", "--orientation", "own", "--force").code == 0
+    own = Path("page.html").read_text()
+    assert ">Isomap 1<" in own and "turned onto" not in own and ">PC 1<" in own
+    for given in (["--orientation", "own"], ["--color-by", "type"], ["--input", "sites.csv"]):
+        assert mlcli("compare", sites, "map", *given).code == 2, given
+    assert mlcli("compare", sites, "map", "-o", "new.html", "--input", "sites.csv").code == 78
+    assert mlcli("compare", sites, "map", "-o", "new.html", "--color-by", "wetness").code == 78
+    assert not Path("new.html").exists()
 
 
 def rows_of_quality(folder: Path) -> str:

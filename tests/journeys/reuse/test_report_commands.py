@@ -283,4 +283,4 @@ def test_what_cannot_be_compared_is_refused(mlcli: Caller) -> None:
     assert called.code == 65 and "E-NO-COMMON-ROWS" in called.err
     assert mlcli("compare", "one").code == 2
     assert mlcli("compare", "one", "absent").code == 66
-    assert mlcli("compare", "one", "one", "--label-column", "x").code == 78
+    assert mlcli("compare", "one", "one", "-o", "page.html", "--label-column", "w").code == 78
