@@ -37,8 +37,9 @@ from mlcli.rundir.reading import is_there, own_file
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.export import Exported, exported
 from mlcli.runs.neighbor_graph import neighbor_graph
-from mlcli.runs.relate_rows import InputRows, read_input, require_input
+from mlcli.runs.relate_rows import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
+from mlcli.runs.unchanged_input import require_input
 from mlcli.runs.verify import existing_path, file_state, moved
 from mlcli.stages.similarities.projector import require_projector
 
