@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+import types
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, NoReturn
@@ -134,7 +135,7 @@ def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
     blas.export(sys.argv[1:])  # before NumPy loads
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for one reads the metadata of every package
+    spare_plugins()
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])
@@ -147,6 +148,17 @@ def main() -> None:
         code = stopped(stop, form)
     STATUS.post(code=code)  # which holds whatever becomes of the process while it ends
     leave(code)
+
+
+def spare_plugins() -> None:
+    """Have pydantic look for no plugins: it would read the metadata of every package.
+
+    Unless the user has a wish, its module for that is not even imported: what this brings takes as long as a fit.
+    """
+    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
+        none = types.ModuleType("pydantic.plugin._loader")
+        none.get_plugins = tuple  # type: ignore[attr-defined]
+        sys.modules.setdefault(none.__name__, none)
 
 
 def leave(code: int) -> NoReturn:
