@@ -105,6 +105,10 @@ template <class T> struct Kernels {
     std::int64_t (*project_scratch)(std::int64_t columns, std::int64_t others);  // numbers of `scratch`
     void (*project)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                     const double *right, std::int64_t others, double *out, double *norms, double *scratch);
+    // Products of rows with other rows (count x others).
+    std::int64_t (*rows_scratch)(std::int64_t others);  // numbers of `scratch`
+    void (*products_of_rows)(const float *rows, std::int64_t count, const float *right, std::int64_t others,
+                             std::int64_t columns, float *out, float *scratch);
 };
 
 struct Level {
