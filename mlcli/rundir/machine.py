@@ -72,7 +72,7 @@ def metadata() -> dict[str, Path]:
     files: dict[str, Path] = {}
     for folder in sys.path:
         with suppress(OSError):
-            for entry in os.listdir(folder or "."):
+            for entry in os.listdir(folder or "."):  # noqa: PTH208 (one path of thousands is needed)
                 name, _, rest = entry.partition("-")
                 if rest.endswith(".dist-info") and (Path(folder) / entry / "METADATA").is_file():
                     files.setdefault(name.lower(), Path(folder) / entry / "METADATA")
