@@ -19,6 +19,6 @@ from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
 __all__ = ["STRIP", "Cholesky", "Elimination", "KdTree", "Precision", "Smallest", "Weights", "absence", "available",
-           "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before", "numbered_lines",
-           "pair_sums", "pieces", "products_of_rows", "project", "refine", "select_neighbors", "squared_at",
-           "undercuts"]
+           "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before",
+           "numbered_lines", "pair_sums", "pieces", "products_of_rows", "project", "refine", "select_neighbors",
+           "squared_at", "undercuts"]

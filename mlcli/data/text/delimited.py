@@ -21,7 +21,6 @@ from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.arrow_text import arrow_text
 from mlcli.data.text.csv_options import csv_options, doubtful, text_bytes
 from mlcli.data.text.diagnose import require_width, rescan
 from mlcli.data.text.dialect import detect_dialect
@@ -177,6 +176,8 @@ def _plain(cells: str, point: str) -> bool:
 def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     """Yield record batches with the numeric columns first, then the ids and labels, named by position."""
     from pyarrow import csv
+
+    from mlcli.data.text.arrow_text import arrow_text
 
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
