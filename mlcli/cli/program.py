@@ -135,7 +135,7 @@ def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
     blas.export(sys.argv[1:])  # before NumPy loads
-    spare_plugins()
+    spare_metadata()
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])
@@ -150,15 +150,18 @@ def main() -> None:
     leave(code)
 
 
-def spare_plugins() -> None:
-    """Have pydantic look for no plugins: it would read the metadata of every package.
+def spare_metadata() -> None:
+    """Put empty modules in the place of two that only read the metadata of packages, which takes as long as a fit.
 
-    Unless the user has a wish, its module for that is not even imported: what this brings takes as long as a fit.
+    Pydantic looks for no plugins, unless the user has a wish; nobody asks pymetis for its version.
     """
+    places: dict[str, dict[str, Any]] = {"pymetis.version": {"version": "", "version_tuple": ()}}
     if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
-        none = types.ModuleType("pydantic.plugin._loader")
-        none.get_plugins = tuple  # type: ignore[attr-defined]
-        sys.modules.setdefault(none.__name__, none)
+        places["pydantic.plugin._loader"] = {"get_plugins": tuple}
+    for name, content in places.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        sys.modules.setdefault(name, module)
 
 
 def leave(code: int) -> NoReturn:
