@@ -43,7 +43,8 @@ def smaller(file: Path, width: int) -> Image.Image:
     """A picture at most so wide, with few colors."""
     picture = Image.open(file).convert("RGB")
     picture.thumbnail((width, width), Image.Resampling.LANCZOS)
-    return picture.quantize(COLORS, dither=Image.Dither.NONE)
+    # median cut may give small groups of points the color of larger ones
+    return picture.quantize(COLORS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
 if __name__ == "__main__":
