@@ -47,6 +47,7 @@ def smaller(file: Path, width: int) -> Image.Image:
     """A picture at most so wide, with few colors."""
     picture = Image.open(file).convert("RGB")
     picture.thumbnail((width, width), Image.Resampling.LANCZOS)
+    # median cut may give small groups of points the color of larger ones
     return picture.quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 

@@ -23,6 +23,7 @@ from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
+from mlcli.stages.algebra.metrics import AMOUNTS
 from mlcli.stages.graph.neighborhoods import MANY
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
@@ -124,7 +125,8 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
     if missing.cells:
         yield Finding("C-MISSING", "error" if config.prepare.missing == "error" else "warning",
                       f"{counted(missing.cells, 'cell')} without a finite number, in {counted(missing.rows, 'row')}, "
-                      f"most in {shown(missing.worst[0][0])}", "choose prepare.missing: drop or mean")
+                      f"most in {shown(missing.worst[0][0])}",
+                      "give {prepare.missing=drop} or mean; or model, with ppca, fa or lgssm")
     if look_like_dissimilarities(table.values):
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
                       "symmetric, nowhere negative, zero on the diagonal", "give {input.kind=dissimilarities}")
@@ -132,7 +134,8 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
                       f"variation: {names}", "they carry no information; leave them out")
-    if features.nearly_constant_columns:
+    amounts = config.method.distance.name in AMOUNTS
+    if features.nearly_constant_columns and not amounts:  # rare species are no fault where presence counts
         names = listed([column.column for column in features.nearly_constant], total=features.nearly_constant_columns)
         yield Finding("C-NEARLY-CONSTANT", "warning", f"{counted(features.nearly_constant_columns, 'column')} with one "
                       f"value in all but a few rows: {names}", "scaled to unit variance, they make these few rows "
@@ -152,6 +155,8 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
     if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
         yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
                       f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
+                      "give {prepare.transform=sqrt} or wisconsin if that one should count less"
+                      if amounts else
                       "give {prepare.scale=standard} unless the columns share a unit")
 
 

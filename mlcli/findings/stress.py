@@ -70,6 +70,14 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
         points, pairs = (file.read(folder) for file in self.files)
         return None if points is None or pairs is None else {"points": points, "pairs": pairs}
 
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return the stress that the method made small, and how many starts reached it."""
+        fit = summary.get("fit") or {}
+        if fit.get("stress") is None or "starts" not in fit:
+            return ()
+        starts = "" if fit["starts"] == 1 else f", reached from {fit['reached']} of {fit['starts']} starts"
+        return (f"stress {fit['stress']:.4f}{starts}",)
+
     def sections(self, value: Mapping[str, "Rows"], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return the fits in words, the Shepard diagram with the line of disparities, and the points that fit worst."""
         from mlcli.report.drawing.html import figure, fold, section, sentence, table

@@ -94,8 +94,12 @@ def labels_named(table: Table) -> Iterator[None]:
     except ConfigError as error:
         if error.code != "E-COMPONENTS" or not table.labels:
             raise
+        from mlcli.data.options.usual_scales import proposal
+
         labels = listed(list(table.labels), 20)
-        raise error.changed(hint=f"{error.hint}; text columns are labels, not features: {labels}") from error
+        scale = proposal(filter(None, texts) for texts in table.labels.values())
+        coded = f"; {scale} makes answers numbers" if scale else ""
+        raise error.changed(hint=f"{error.hint}; text columns are labels, not features: {labels}{coded}") from error
 
 
 def _rows_left_out(model: Model, table: Table) -> list[Dropped]:

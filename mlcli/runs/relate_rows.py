@@ -23,9 +23,9 @@ from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
 from mlcli.runs.unchanged_input import unchanged_input
 from mlcli.runs.verify import dropped_rows, remaining_rows
+from mlcli.stages.algebra.metrics import AMOUNTS
 from mlcli.stages.algebra.metrics.points import metric_of, squares
 
-AMOUNTS = ("braycurtis", "ruzicka", "jaccard", "dice", "canberra", "hellinger", "jensenshannon", "aitchison")
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "log", "wisconsin", "chisquare", "max",
               "frequency")  # transforms
 

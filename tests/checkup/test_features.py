@@ -52,6 +52,17 @@ def test_a_table_with_everything_wrong(tmp_path: Path) -> None:
     assert report.graph
 
 
+@pytest.mark.parametrize(("metric", "advice"), [("euclidean", "prepare.scale=standard"),
+                                                ("braycurtis", "prepare.transform=sqrt")])
+def test_an_abundant_species_is_no_reason_to_scale_counts_and_a_rare_one_none_to_leave_it_out(
+        tmp_path: Path, metric: str, advice: str) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("site,a,b,rare\n" + "".join(f"s{i},{1 + 97 * i % 83},{i % 3},{int(i == 7)}\n" for i in range(40)))
+    report = examined(path, "features", method={"name": "mds", "metric": {"name": metric}})
+    found = {finding.code: finding.advice for finding in report.findings}
+    assert advice in found["C-SCALES"] and ("C-NEARLY-CONSTANT" in found) == (metric == "euclidean")
+
+
 def test_standard_deviations_are_those_of_numpy_in_any_unit(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((50, 4)) * [1, 5, 0.25, 2] + 3
     for power in (0, 600, -900):

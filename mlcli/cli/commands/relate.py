@@ -123,7 +123,12 @@ def lines_of(document: dict[str, Any]) -> list[str]:
         lines += ["", *aligned([("PERMANOVA", "df", "SS", "R2", "F", "p"), *cells])]
     if document["dispersion"]:
         test = document["dispersion"]
-        means = [(level, f"{mean:.5g}") for level, mean in test["mean_distances"].items()]
-        lines += ["", *aligned([("dispersion", f"mean distance to the {test['center']}"), *means]),
-                  f"F {test['F']:.4g}, p {test['p_value']:.4g}"]
+        means = [(level, str(test["group_rows"][level]), f"{mean:.5g}")
+                 for level, mean in test["mean_distances"].items()]
+        lines += ["", *aligned([("dispersion", "rows", f"mean distance to the {test['center']}"), *means]),
+                  f"F({', '.join(map(str, test['df']))}) = {test['F']:.4g}, p = {test['p_value']:.4g}"]
+    if lines:
+        orders = "given in a file" if document["seed"] is None else f"by seed {document['seed']}"
+        within = f" within {document['strata']}" if document["strata"] else ""
+        lines.append(f"p by {document['permutations']:,} permutations{within} {orders}")
     return lines

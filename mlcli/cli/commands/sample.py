@@ -1,6 +1,7 @@
 """`mlcli sample`: generated data sets."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +17,7 @@ from mlcli.config.layers import value_of
 from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
 from mlcli.data.samples.surfaces import sample as sample_of
 from mlcli.errors import UsageError
+from mlcli.publication import publish
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(lambda: NAMES),
                                      help=f"One of {', '.join(NAMES)}.")]
@@ -33,7 +35,9 @@ Truth = Annotated[bool, typer.Option("--truth", help=(
 Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_default=False, help=(
     "Write the ground truth to this second file instead, for --labels of mlcli embed."))]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
-                                     help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
+                                     help="A .csv, .parquet or .npy file, of cells also .h5ad, with their counts in "
+                                     "a layer and logarithms in X; - is CSV on standard output.")]
+ANNOTATED = ".h5ad"
 
 
 def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = "0", noise: Noise = None,
@@ -46,11 +50,16 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
     mlcli sample s-curve | mlcli embed --method lle - -o -
     mlcli sample ball --columns 10 -o ball.csv
     mlcli sample cells --labels cells.csv -o counts.parquet
+    mlcli sample cells --truth -o cells.h5ad
     """
     if labels is not None:
         refuse_labels(labels, output, truth)
         refuse_existing(labels, force)
     refuse_existing(output, force)
+    annotated = Path(output).suffix.lower() == ANNOTATED
+    if annotated and name != "cells":
+        raise UsageError("FORMAT", f"{name} is no table of counts of cells", where=output[:80],
+                         hint="only cells are written as .h5ad; the formats are csv, parquet and npy")
     sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
     with limit_threads(Compute().thread_count()):
@@ -60,8 +69,14 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
             told = replace(table, values=np.empty((table.rows, 0)), columns=())
             write_out(replace(told, id_name="id"), labels, None, force=force)
             table = replace(table, labels={})
-        ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
-        write_out(replace(table, id_name=ids), output, None, force=force)
+        if annotated:
+            from mlcli.data.write.annotated_counts import write_annotated_counts
+
+            publish.write_whole(Path(output), lambda draft: write_annotated_counts(table, draft), force=force)
+        else:
+            # a CSV's first column without a name is read as ids
+            ids = "" if format_of(output, None) == "csv" else "id"
+            write_out(replace(table, id_name=ids), output, None, force=force)
     for path in () if quiet else (labels, output):
         if path not in (None, "-"):
             say(escaped(f"mlcli: wrote {path}"))

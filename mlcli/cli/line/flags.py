@@ -101,8 +101,8 @@ DRAWING = {  # how the figures of a finished run are drawn again
 }
 EVERY = {**FLAGS, **DRAWING}
 # lists whose items may be separated by commas
-COMMAS = ("input.columns", "input.missing_markers", "input.answers", "input.reverse", "input.range",
-          "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
+COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "input.answers", "input.reverse",
+          "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
 ANNDATA = ".h5ad"

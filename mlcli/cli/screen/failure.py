@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import typer
 
@@ -122,7 +123,22 @@ def usage(error: Exception) -> MlcliError:
     name = context.command_path if context is not None else "mlcli"
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split()).rstrip(".")
     message = message.replace("Value error, ", "")  # pydantic's, on which newer Typers rest
-    return UsageError("USAGE", message, hint=f"see {name} --help")
+    return UsageError("USAGE", message, hint=f"{unknown_option(error, context)}see {name} --help")
+
+
+def unknown_option(error: Exception, context: Any) -> str:
+    """The beginning of a hint for a flag that a command with --set does not have; empty where there is nothing to say.
+
+    Such a flag may be an option that is set by its path.
+    """
+    flag = getattr(error, "option_name", None)
+    takes_paths = context is not None and any("--set" in option.opts for option in context.command.params)
+    if not isinstance(flag, str) or not takes_paths:
+        return ""
+    from mlcli.cli.line.unknown_flag import hint_for
+
+    found = hint_for(flag)
+    return f"{found}; " if found else ""
 
 
 def written_down(error: Exception) -> str:

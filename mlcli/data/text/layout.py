@@ -6,6 +6,7 @@ from dataclasses import replace
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import MISSING
+from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose
@@ -51,7 +52,7 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
         warn_of_numbers(text, head.cells)
-    if row_names is not None and choice.id != row_names:
+    if row_names is not None and choice.id != row_names and not isinstance(text.input, AllTexts):  # labels join by it
         why = "no column names the rows" if choice.id is None else "another one holds the ids"
         note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as {why}")
     return _headed(head, choice)

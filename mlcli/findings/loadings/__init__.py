@@ -54,6 +54,16 @@ class LoadingsFinding(Finding["Rows"]):
         """Return the columns of loadings.csv."""
         return TABLE.read(folder)
 
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return the test of fit of a factor analysis, with its leading indices."""
+        fit = summary.get("fit") or {}
+        if fit.get("chi_square") is None or not fit.get("degrees_of_freedom"):
+            return ()
+        indices = [f"{name} {fit[key]:.3f}" for name, key in (("RMSEA", "rmsea"), ("TLI", "tli"))
+                   if fit.get(key) is not None]
+        return (", ".join([f"chi-square {fit['chi_square']:.4g} on {fit['degrees_of_freedom']} degrees of freedom",
+                           f"p = {fit['p_value']:.2g}", *indices]),)
+
     def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return the table of loadings, and axes as images where rows are images."""
         from mlcli.findings.images.sections import axes

@@ -25,7 +25,8 @@ def reliability(value: Mapping[str, Any]) -> Part:
     said = ("Of the sum of all items. Alpha is of their covariances. Omega total is the share of the sum's variance "
             "that is common to items, hierarchical the share of the general factor of all, which a Schmid-Leiman "
             f"solution of {document['factors']} {'factor' if document['factors'] == 1 else 'factors'} separates from "
-            "factors of groups. \"With the others\" is the correlation of an item with the sum of the others.")
+            "factors of groups. Both, standardized alpha and the average correlation are of the correlations that were "
+            "fitted. \"With the others\" is the correlation of an item with the sum of the others.")
     made = items_of(items)
     shown = as_html(replace(made, rows=made.rows[:MOST]))
     return section("Reliability", figures((words, number(document[name])) for name, words in WORDS.items()

@@ -118,6 +118,7 @@ def _partition(found: Partition) -> Mapping[str, Any]:
 def _spread(found: Spread) -> Mapping[str, Any]:
     test = found.found
     return {"factor": found.name, "center": found.center, "rows": len(found.ids),
+            "group_rows": dict(zip(found.levels, found.counts, strict=True)),
             "mean_distances": dict(zip(found.levels, test.means.tolist(), strict=True)),
             "df": list(test.freedom), "sums_of_squares": list(test.squares), "F": test.ratio, "p_value": test.p_value,
             "pairs": [{"first": found.levels[pair.first], "second": found.levels[pair.second], "t": pair.t,

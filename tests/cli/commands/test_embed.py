@@ -234,3 +234,4 @@ def test_more_axes_than_columns_name_those_that_were_taken_as_labels(mlcli: Call
     Path("answers.csv").write_text("age,q1,q2\n20,yes,no\n31,no,no\n20,yes,yes\n", encoding="utf-8")
     called = mlcli("embed", "answers.csv", "-p", "2")
     assert called.code == 78 and "at most 1; text columns are labels, not features: 'q1', 'q2'" in called.err
+    assert "--answers no,yes makes answers numbers" in called.err

@@ -62,6 +62,14 @@ def test_all_tables_are_those_of_vegan(mlcli: Caller) -> None:
 
 
 @pytest.mark.medium
+def test_the_terminal_names_groups_degrees_of_freedom_and_permutations(mlcli: Caller) -> None:
+    out = related(mlcli, "--columns", "A1", "--dispersion", "Management", "--species", "none", "--permutations",
+                  "orders_dune_use.csv", "--strata", "Use").out.splitlines()
+    assert "BF          3     0.21958" in out and "F(3, 16) = 1.951, p = " in out[-2]
+    assert out[-1] == "p by 199 permutations within Use given in a file"
+
+
+@pytest.mark.medium
 def test_strata_and_seeds_decide_on_permutations(mlcli: Caller) -> None:
     options = ("--species", "none", "--columns", "A1,Use")
     first = json.loads(related(mlcli, *options, "--json", "--permutations", "99").out)

@@ -28,7 +28,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "graph": ([*ISOMAP, "--graph"], "graph"),
     "id_column": (["--id-column", "12"], "12"),
     "no_id": (["--no-id"], "none"),
-    "label_column": (["--label-column", "a,b", "--label-column", "c"], ("a,b", "c")),
+    "label_column": (["--label-column", "a,b", "--label-column", "c"], ("a", "b", "c")),
     "labels": (["--labels", "y.csv"], "y.csv"),
     "view": (["-m", "cca", "--view", "b.csv"], "b.csv"),
     "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),

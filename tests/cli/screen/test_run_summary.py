@@ -78,3 +78,21 @@ def test_everything_fits_on_a_screen_and_hostile_names_stay_text() -> None:
 def test_standard_errors_stand_beside_what_is_estimated() -> None:
     found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None})
     assert found.replace("+-", "±") == "trustworthiness 0.9500 ± 0.01, stress-1 0.2000"
+
+
+@pytest.mark.parametrize(("fit", "line"), [
+    ({"stress": 0.11831855, "starts": 20, "reached": 16}, "mlcli: stress 0.1183, reached from 16 of 20 starts"),
+    ({"stress": 0.5, "starts": 1, "reached": 1}, "mlcli: stress 0.5000"),
+    ({"chi_square": 6.1066, "degrees_of_freedom": 4, "p_value": 0.1913, "rmsea": 0.068, "tli": 0.9684},
+     "mlcli: chi-square 6.107 on 4 degrees of freedom, p = 0.19, RMSEA 0.068, TLI 0.968"),
+    ({"chi_square": 6.1066, "degrees_of_freedom": 4, "p_value": 0.1913, "rmsea": None, "tli": None},
+     "mlcli: chi-square 6.107 on 4 degrees of freedom, p = 0.19")])
+def test_the_fit_of_a_layout_or_of_factors_is_told(fit: dict[str, Any], line: str) -> None:
+    assert line in ending(summary([2.0, 1.0], fit=fit))
+
+
+@pytest.mark.parametrize("fit", [{}, {"stress": None, "starts": 1}, {"chi_square": None}, {"stress": 0.5},
+                                 {"chi_square": 0.0, "degrees_of_freedom": 0, "p_value": None}])
+def test_a_fit_without_figures_has_no_line(fit: dict[str, Any]) -> None:
+    lines = ending(summary([2.0, 1.0], fit=fit))
+    assert not [line for line in lines if "stress" in line or "chi-square" in line]

@@ -85,6 +85,12 @@ def test_where_one_file_has_no_ids_the_order_of_rows_counts(tmp_path: Path, tabl
     assert kinds == ("x", "y", "x") and "N-LABELS-IN-ORDER" in notes.codes
 
 
+def test_row_names_of_r_join_labels_in_any_order_without_a_note(tmp_path: Path) -> None:
+    with noted() as notes:
+        table = joined(tmp_path, '"","a"\n"1",5\n"2",6\n', '"","kind","depth"\n"2","moor",3\n"1","mill",4\n')
+    assert dict(table.labels) == {"kind": ("mill", "moor"), "depth": ("4", "3")} and notes.codes == []
+
+
 def test_ids_of_some_rows_are_joined_by_id(tmp_path: Path) -> None:
     with noted() as notes:
         table = joined(tmp_path, NAMED, "plot,kind\nx,far\nv,near\ny,far\n")

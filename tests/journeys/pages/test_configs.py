@@ -24,6 +24,7 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
 STRESS = {"stress.csv", "disparities.csv"}  # of layouts by stress
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
+        "fa-survey": {"items.csv", "reliability.json"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
         "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
         "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv", "private.csv"},
@@ -37,8 +38,9 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "umap": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
-DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "lgssm-slow",
-         "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
+DRAWN = {"autoencoder", "fa-arrests", "fa-survey", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator",
+         "lgssm-slow", "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing",
+         "sfa-mixture", "vae"}
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +146,8 @@ def test_there_is_an_example_of_every_method_and_of_a_sweep() -> None:
 
 
 def test_every_file_of_sample_data_is_used() -> None:
-    used = {content(path)["input"]["path"] for path in CONFIGS}
+    inputs = [content(path)["input"] for path in CONFIGS]
+    used = {input["path"] for input in inputs} | {input["labels"]["path"] for input in inputs if "labels" in input}
     there = {f"sample_data/{file.name}" for file in (ROOT / "sample_data").iterdir() if file.name != "README.md"}
     assert used == there
 

@@ -157,6 +157,22 @@ def test_students_are_those_of_the_cross_table() -> None:
     assert counts["Brown", "Brown"] == 119
 
 
+def test_dune_meadows_are_those_of_the_tables() -> None:
+    assert rows_of(FILES / "dune.csv") == rows_of(TABLES / "metrics" / "dune.csv")
+    known = [[*row[:2], row[2].removeprefix("m"), *row[3:]] for row in rows_of(TABLES / "relation" / "dune_env.csv")]
+    assert rows_of(FILES / "dune_env.csv") == known
+
+
+def test_answers_of_the_survey_are_the_numbers_of_the_table() -> None:
+    words = ["very inaccurate", "moderately inaccurate", "slightly inaccurate", "slightly accurate",
+             "moderately accurate", "very accurate"]
+    head, *people = rows_of(FILES / "survey.csv")
+    known = rows_of(TABLES / "psych" / "bfi_gaps.csv")
+    assert head[3:13] == known[0][1:] and len(people) == len(known) - 1
+    for person, row in zip(people, known[1:], strict=True):
+        assert person[3:13] == ["" if cell == "NA" else words[int(float(cell)) - 1] for cell in row[1:]]
+
+
 def shape_of(path: Path) -> tuple[int, int]:
     """Rows and columns of numbers: without header, ids and labels."""
     if path.suffix == ".npy":
@@ -168,7 +184,7 @@ def shape_of(path: Path) -> tuple[int, int]:
         return len(lines) - 1, len(lines[1].split()) - 1
     rows = rows_of(path, "\t" if path.suffix == ".tsv" else ",")
     named = path.name not in ("mixture.csv", "students.csv")  # which have no column but their signals and answers
-    return len(rows) - 1, len(rows[0]) - named - ("Species" in rows[0]) - ("person" in rows[0])
+    return len(rows) - 1, len(rows[0]) - named - len({"Species", "person", "gender", "age"}.intersection(rows[0]))
 
 
 def test_readme_lists_every_file_with_its_size() -> None:

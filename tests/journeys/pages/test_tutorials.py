@@ -9,6 +9,7 @@ import pytest
 
 from mlcli.base.frozen import frozen
 from mlcli.cli.program import run
+from tests.journeys.pages.user_figures import FIGURES
 from tests.processes import neutral, program
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +44,17 @@ def test_the_gallery_has_commands_under_each_kind_of_picture() -> None:
     parts = PAGES[0].read_text(encoding="utf-8").split("\n## ")[1:]
     assert len(parts) == 9 and all("![" in part for part in parts)
     assert [part.partition("\n")[0] for part in parts if "```sh\nmlcli " not in part] == ["A scree plot"]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_user_has_eight_tasks_of_at_most_three_commands(name: str) -> None:
+    text = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+    tasks = re.findall(r"^## (\d)\. .+?(?=^## )", text, re.DOTALL | re.MULTILINE)
+    assert tasks == [*"12345678"]
+    for task in re.split(r"^## ", text, flags=re.MULTILINE)[1:9]:
+        commands = [line for part in re.findall(r"^```sh\n(.*?)^```$", task, re.DOTALL | re.MULTILINE)
+                    for line in part.splitlines() if line.startswith("mlcli ")]
+        assert 1 <= len(commands) <= 3, task
 
 
 @frozen
@@ -80,13 +92,17 @@ def size_of(picture: Path) -> tuple[int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_tutorial_runs_and_prints_what_it_quotes(page: Path, tmp_path: Path) -> None:
+def test_a_tutorial_runs_and_prints_what_it_quotes(
+        page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = carried_out(page, tmp_path)
     assert done.returncode == 0, done.stdout
     for picture in pictures_of(page):
         (wide, tall), (width, height) = size_of(picture), size_of(done.pictures[picture.stem])
         assert wide / tall == pytest.approx(width / height, rel=0.01), "make it anew: python docs/pictures.py"
     assert quotes_of(page) and [line for line in quotes_of(page) if line not in done.stdout] == []
+    if page.stem in FIGURES:
+        monkeypatch.chdir(tmp_path)
+        FIGURES[page.stem](tmp_path)
 
 
 def tour() -> list[str]:

@@ -58,3 +58,27 @@ writeLines(paste0("{", paste(c(
 components <- suppressWarnings(principal(answers, 3, rotate = "none", cor = "poly"))
 write(unclass(components$loadings), "polychoric_components.csv")
 write(components$scores[1:20, ], "polychoric_component_scores.csv")
+
+# sample_data/survey.csv: fifteen items of bfi in words, with gaps; its answers and figures of the rows without gaps
+words <- c("very inaccurate", "moderately inaccurate", "slightly inaccurate", "slightly accurate", "moderately accurate",
+           "very accurate")
+people <- bfi[1:240, ]
+survey <- cbind(id = paste0("p", 1:240), gender = ifelse(people$gender == 1, "male", "female"), age = people$age,
+                as.data.frame(lapply(people[, 1:15], function(answer) words[answer])))
+write.csv(survey, "../../../sample_data/survey.csv", na = "", row.names = FALSE, quote = FALSE)
+items <- people[complete.cases(people[, 1:15]), 1:15]
+reversed <- c("A1", "C4", "C5", "E1", "E2")
+items[, reversed] <- 7 - items[, reversed]
+steps <- suppressWarnings(polychoric(items))
+fitted <- fa(steps$rho, 3, n.obs = nrow(items), fm = "minres", rotate = "none")
+turned <- suppressWarnings(oblimin(unclass(loadings(fitted)), eps = 1e-8, maxit = 20000))
+write(turned$loadings, "survey_oblimin.csv")
+write(turned$Phi, "survey_correlations.csv")
+scale <- alpha(items)
+general <- omega(steps$rho, nfactors = 3, fm = "minres", plot = FALSE)
+plain <- factanal(items, 3, rotation = "none", control = list(nstart = 1, opt = list(factr = 1, pgtol = 0)))
+writeLines(paste0("{", paste(c(
+  pair("alpha", scale$total$raw_alpha), pair("omega_total", general$omega.tot),
+  pair("omega_hierarchical", general$omega_h), pair("chi_square", plain$STATISTIC), pair("freedom", plain$dof),
+  pair("p_value", plain$PVAL), pair("rmsr", fitted$rms), each("alpha_without", setNames(
+    scale$alpha.drop[, "raw_alpha"], rownames(scale$alpha.drop)))), collapse = ", "), "}"), "survey.json")

@@ -31,6 +31,7 @@ MODULES = {  # in the order of docs/metrics.md
 ALIASES = {"l2": "euclidean", "manhattan": "cityblock", "taxicab": "cityblock", "l1": "cityblock",
            "maximum": "chebyshev", "linf": "chebyshev", "bray": "braycurtis", "bray-curtis": "braycurtis",
            "jensen-shannon": "jensenshannon"}  # other names that people type
+AMOUNTS = ("braycurtis", "ruzicka", "jaccard", "dice", "canberra", "hellinger", "jensenshannon", "aitchison")
 METRICS = NamedChoices(Metric, {name: f"mlcli.stages.algebra.metrics.{module}" for name, module in MODULES.items()},
                        ALIASES)
 
@@ -41,4 +42,4 @@ else:
 Fitted = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
-__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]
+__all__ = ["AMOUNTS", "EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]

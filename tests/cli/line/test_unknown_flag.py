@@ -1,0 +1,27 @@
+"""A flag that a command does not have: the error names the option that is set by its path."""
+
+import pytest
+
+from mlcli.cli.line.unknown_flag import paths_for
+from tests.journeys.support import Caller
+
+
+@pytest.mark.parametrize(("flag", "paths"), [
+    ("--correction", ("method.correction",)), ("--estimator=minres", ("method.estimator",)),
+    ("--missing", ("prepare.missing",)), ("--label-columns", ("input.label_columns",)), ("--nothing", ()),
+    ("--output", ())])
+def test_a_flag_has_the_paths_that_end_in_its_name(flag: str, paths: tuple[str, ...]) -> None:
+    assert paths_for(flag) == paths
+
+
+def test_an_error_says_how_the_option_is_set(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "-m", "pcoa", "--correction", "lingoes")
+    assert called.code == 2 and "--correction" in called.err
+    assert "--set method.correction=VALUE sets this option; see mlcli embed --help" in called.err
+
+
+@pytest.mark.parametrize("arguments", [("embed", "data.csv", "--nothing"), ("relate", "run", "--correction", "x")])
+def test_commands_without_paths_and_unknown_names_have_no_such_hint(mlcli: Caller, arguments: tuple[str, ...]) -> None:
+    called = mlcli(*arguments)
+    assert called.code == 2 and f"see mlcli {arguments[0]} --help" in called.err
+    assert "sets this option" not in called.err
