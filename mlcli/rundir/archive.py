@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from contextvars import copy_context
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +86,8 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
 
 def _together(size: int, *works: Callable[[], Any]) -> Generator[Any, None, None]:
     """Yield the results of works with so many bytes in their order: of many, both are done at once."""
-    own = [partial(copy_context().run, work) for work in works]
-    return in_order(lambda work: work(), own, most=0 if size > MANY else 1)
+    own = [(copy_context(), work) for work in works]
+    return in_order(lambda step: step[0].run(step[1]), own, most=0 if size > MANY else 1)
 
 
 def _header(path: Path) -> dict[str, Any]:
