@@ -12,20 +12,20 @@ from mlcli.stages.algebra.factorization import Factorization, SuperLU, factoriza
 from mlcli.stages.graph.affinities import incidence
 from tests.native.support import lattice
 
-WAYS = ["kernels", "no kernels", "no METIS"]
+WAYS = ["kernels", "no kernels", "neither kernels nor METIS"]
 
 
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Takes away what is absent."""
-    if request.param == "no METIS":
-        monkeypatch.setattr(ordering, "available", lambda: False)
-    elif not ordering.available():
-        pytest.skip("METIS is absent")
-    if request.param == "no kernels":
-        monkeypatch.setattr(native, "available", lambda: False)
-    elif request.param == "kernels" and not native.available():
+    if request.param == "kernels" and not native.available():
         pytest.skip("the kernels are absent")
+    if request.param == "no kernels" and not ordering.available():
+        pytest.skip("METIS is absent")
+    if request.param != "kernels":
+        monkeypatch.setattr(native, "available", lambda: False)
+    if request.param.startswith("neither"):
+        monkeypatch.setattr(ordering, "available", lambda: False)
     return str(request.param)
 
 
