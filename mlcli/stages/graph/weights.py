@@ -141,6 +141,11 @@ def place_on_equals(rows: Array, lists: Lists) -> Array:
     return rows
 
 
+def weight_rows(weights: Array, lists: Lists, columns: int) -> Array:
+    """Return the weights as an array (m x columns), from one per entry."""
+    return CompressedRows(lists.starts, lists.indices, weights, columns).dense()
+
+
 def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
     """Return the weights as a sparse matrix (m x columns), from one per entry."""
     from scipy import sparse
