@@ -20,7 +20,7 @@ from mlcli.stages.eigen.solvers import STORED, note_krylov
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
-USUAL, FILL, DEEP = 13.0, 20.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+USUAL, FILL, DEEP = 13.0, 11.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
 PADDED = 1.25  # entries of a factor with the padding of its blocks and its updates, over its own
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
