@@ -105,6 +105,13 @@ template <class T> struct Kernels {
     std::int64_t (*project_scratch)(std::int64_t columns, std::int64_t others);  // numbers of `scratch`
     void (*project)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                     const double *right, std::int64_t others, double *out, double *norms, double *scratch);
+    // Products of sparse rows with vectors (columns x stride) less numbers, and, unless `images` is null, of the entries
+    // with these; products of their transpose with vectors (rows x stride). Both are added to; stride is of whole bands.
+    void (*multiply_sparse)(const std::int64_t *starts, const std::int32_t *columns, const double *values,
+                            std::int64_t rows, const double *right, const double *less, std::int64_t stride,
+                            double *out, double *images);
+    void (*lower_sparse)(const std::int64_t *starts, const std::int32_t *columns, const double *values,
+                         std::int64_t rows, const double *left, std::int64_t stride, double *out);
 };
 
 struct Level {

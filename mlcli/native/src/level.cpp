@@ -12,6 +12,7 @@
 #include "sampling.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
+#include "sparse.hpp"
 #include "stress.hpp"
 #include "student.hpp"
 #include "sweeps.hpp"
@@ -53,7 +54,7 @@ template <class T> static const Kernels<T> table = {
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,
-    density_rows, gram_scratch, gram, project_scratch, project};
+    density_rows, gram_scratch, gram, project_scratch, project, multiply_sparse, lower_sparse};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

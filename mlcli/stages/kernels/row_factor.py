@@ -42,7 +42,7 @@ from mlcli.stages.kernels.sides import from_directions, from_vectors, solve_fact
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT = 1e-12  # the same over sparse rows, whose passes take little time
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
-THIN = 6  # the same where nothing is read: cost grows with each vector, and thin blocks converge further per vector
+THIN = 8  # the same where nothing is read: thin blocks converge further per vector, and kernels take these together
 GROWTH = 0.1  # of the vectors over sparse rows, until their projected problem is solved again
 SAMPLED = 512  # rows of the sample that gives the first axes
 COPIES = 5  # arrays of scores in memory at once
@@ -143,7 +143,7 @@ class RowFactor:
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         by_rows = sparse and rows < size
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
-        width = max((count + SPARE) // 4, THIN) if sparse else max(count + SPARE, WIDTH)
+        width = max((count + SPARE) // 8 // THIN, 1) * THIN if sparse else max(count + SPARE, WIDTH)
         start = self._start(width, compute)
         try:
             ritz = krylov(self.apply_kernel if by_rows else self.apply_gram,
