@@ -21,6 +21,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_products(m);
     mlcli::bind_ranks(m);
     mlcli::bind_sampling(m);
+    mlcli::bind_sparse(m);
     mlcli::bind_stress(m);
     mlcli::bind_student(m);
     mlcli::bind_sweeps(m);

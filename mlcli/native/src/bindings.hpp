@@ -50,6 +50,7 @@ void bind_paths(nb::module_ &m);
 void bind_products(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_sampling(nb::module_ &m);
+void bind_sparse(nb::module_ &m);
 void bind_stress(nb::module_ &m);
 void bind_student(nb::module_ &m);
 void bind_sweeps(nb::module_ &m);
