@@ -25,8 +25,8 @@ from mlcli.runs.verify import dropped_rows, input_state, moved, remaining_rows
 from mlcli.stages.algebra.metrics.points import metric_of, squares
 
 AMOUNTS = ("braycurtis", "ruzicka", "jaccard", "dice", "canberra", "hellinger", "jensenshannon", "aitchison")
-OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "log", "wisconsin", "chisquare", "max",
-              "frequency")  # transforms
+OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",
+              "max", "frequency")  # transforms
 
 
 @frozen
