@@ -15,7 +15,6 @@ from mlcli.data.text.records import Text
 from mlcli.errors import DataError
 
 LOOKED_AT = 50  # records
-FEWEST = 3  # columns of answers that make a questionnaire
 
 
 def records_below(text: Text, head: Head) -> list[list[str]]:
@@ -69,12 +68,10 @@ def _usual_answers(sheet: Sheet, words: Sequence[str]) -> str:
 
     Warns where such columns, as of a questionnaire, are more than those of numbers, which alone are analyzed.
     """
-    from mlcli.data.options.usual_scales import proposal, usual_scale
+    from mlcli.data.options.usual_scales import questionnaire
 
-    cells = {name: {text for text in sheet.labels[name] if not is_missing(text)} for name in words}
-    scale = proposal(cells.values())
-    items = [name for name, texts in cells.items() if usual_scale(texts)] if scale else []
-    if len(items) >= FEWEST and len(items) > len(sheet.columns):
+    scale, items = questionnaire({name: sheet.labels[name] for name in words}, len(sheet.columns))
+    if items:
         note("W-ANSWERS", f"{len(items)} columns hold answers of a usual scale and are not analyzed, only the "
              f"{counted(len(sheet.columns), 'column')} of numbers: {listed(items)}; to analyze them, give {scale}",
              columns=len(items))

@@ -1,5 +1,6 @@
 """Questionnaires: answers in words become ordered numbers, reverse-keyed items turn by the declared scale."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyarrow import csv, parquet
 import mlcli
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.arrays import table_of as frame_table
 from mlcli.data.read.for_run import read_new
 from mlcli.data.read.frames import HERE
@@ -121,6 +123,11 @@ def test_a_questionnaire_in_words_that_is_left_out_is_a_warning(tmp_path: Path, 
         said = str(notes.notes)
         assert "only the 2 columns of numbers: 'q0', 'q1', 'q2'" in said
         assert "--answers never,rarely,sometimes,often" in said
+    gap = table.values.copy()
+    gap[2, 0] = np.nan
+    with pytest.raises(DataError, match="1 cell missing") as caught:
+        Prepare().apply(replace(table, values=gap))
+    assert caught.value.hint.startswith("are the columns of text answers? {input.answers=never,") == told
 
 
 CODED: dict[str, Any] = {"answers": SCALE, "reverse": ("q2", "age"), "range": (20, 50)}
