@@ -1,8 +1,8 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md,
-docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi, and the list of
-methods in the README.
+Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md,
+docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi,
+and the list of methods in the README.
 """
 
 import ast
@@ -29,8 +29,9 @@ from mlcli.stages.algebra.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
+RECIPES = ROOT / "docs" / "recipes.md"  # of data that are not in the repository
 SCRIPTS = [ROOT / "docs" / "gallery.md", ROOT / "docs" / "same-data.md",
-           *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+           *sorted((ROOT / "docs" / "tutorials").glob("*.md")), RECIPES]
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}

@@ -1,6 +1,7 @@
 """Makes the pictures of the gallery and the tutorials anew, by the commands of these pages: all, or those named.
 
-A page shows runs/cells-map/scatter.png as pictures/PAGE/cells-map-scatter.png, made smaller.
+A page shows runs/cells-map/scatter.png as pictures/PAGE/cells-map-scatter.png, made smaller. The recipes are made only
+where DATA names the folder of their data sets, as the page says.
 """
 
 import os
@@ -10,18 +11,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from generate import ROOT, SCRIPTS
+from generate import RECIPES, ROOT, SCRIPTS
 from PIL import Image
 
-WIDTH = {"same-data": 640}  # pixels, where it is not USUAL
+WIDTH = {"same-data": 640, "recipes": 640}  # pixels, where it is not USUAL
 USUAL = 760
-COLORS = 64
+COLORS = 160
 
 
 def main(wanted: list[str]) -> None:
     """Runs the script of each page in an empty folder, and keeps the pictures that the page shows."""
     for page in SCRIPTS:
         if wanted and page.stem not in wanted:
+            continue
+        if page == RECIPES and "DATA" not in os.environ:
+            print("recipes: DATA is not set")
             continue
         folder = ROOT / "docs" / "pictures" / page.stem
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +48,7 @@ def smaller(file: Path, width: int) -> Image.Image:
     picture = Image.open(file).convert("RGB")
     picture.thumbnail((width, width), Image.Resampling.LANCZOS)
     # median cut may give small groups of points the color of larger ones
-    return picture.quantize(COLORS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    return picture.quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 
 if __name__ == "__main__":

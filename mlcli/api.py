@@ -21,7 +21,6 @@ from mlcli.config.build import build
 from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.items import require_one_file
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
@@ -112,6 +111,7 @@ class Run:
     def project(self, array: Any) -> Array:
         """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.
 
+        Answers in words are texts of a data frame or their numbers from 1; reverse-keyed items are turned here.
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
         for rows that do not fit, and ConfigError where the method places no new points.
         """
@@ -119,7 +119,8 @@ class Run:
 
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
-            return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
+            return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
+                                          model.coding)).values
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).
@@ -182,7 +183,6 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
             _require_unnamed(names)
             return fit_run(build(_layer(str(array), method, kind, set or {}, options, view)))
         config = build(_layer(HERE, method, kind, set or {}, options))
-        require_one_file(config.input)
         return fit_run(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
                                             streams=config.streams))
 

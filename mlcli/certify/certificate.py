@@ -55,6 +55,10 @@ class Claim:
 def claim_of(subject: Subject) -> Claim:
     """Return the claim that belongs to the method's `proof`, and import its checks. Nothing else reads `proof`."""
     proof = subject.method.proof
+    if proof == "kernel" and subject.model.fit.get("polychoric"):
+        from mlcli.certify.polychoric import component_checks
+
+        return Claim(component_checks, projection.score_tolerance, eigenvectors=False)
     if proof == "kernel" and subject.linear:
         from mlcli.certify.linear import linear_checks
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.types import Array
-from mlcli.base.values.check import EPS, Check, count, ratio
-from mlcli.certify.subject import Subject
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
+from mlcli.certify.linear import CenteredRows
+from mlcli.certify.subject import Subject, max_abs
 
 EMPTY = 0.5  # of an answer, in tables of two by two
 SMALL, REPLACED = 1e-12, 1e-10
@@ -70,6 +71,53 @@ def correlation_checks(subject: Subject) -> Iterator[Check]:
             farthest = max(farthest, abs(0.5 * MOVE * (above - below) / bend))
     yield ratio("correlations", max(worst / LOST, farthest / CURVED), 1.0, f"no correlation {MOVE:g} away is more "
                 f"likely, and the maximum is no farther than {CURVED:g}, of {len(chosen)} pairs of items")
+
+
+def component_checks(subject: Subject) -> Iterator[Check]:
+    """Yield checks of principal components of polychoric correlations: these, their eigenpairs, scores and loadings."""
+    projector, data, axes = subject.projector, CenteredRows.of(subject), subject.projector.axes
+    size = max(len(data.points), 1)
+    rough = EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
+    sums, squares, scores = data.sums_and_error(axes, subject.embedding)
+    yield ratio("scores", scores, float(rough @ np.abs(axes).sum(axis=1)) + subject.rounding * max_abs(
+        subject.embedding), "Y = (x - mean) W, row by row", exact=data.exact)
+    yield from correlation_checks(subject)
+    if not data.exact:
+        yield later("residual")
+        return
+    deviations = np.sqrt(squares / size)
+    yield ratio("means", max_abs(sums) / size, float((8 * rough + EPS * deviations).max(initial=0.0)),
+                "the model's means are the columns' means")
+    varying, precision = squares > 0, subject.precision
+    precision += 8 * float((rough[varying] / deviations[varying]).max(initial=0.0))
+    matrix, vectors = smooth_correlations(subject), axes[varying] * deviations[varying, None]
+    values, top = subject.values, subject.top
+    constant = int(np.count_nonzero(axes[~varying]))
+    yield count("constant columns", constant, "weights of columns that do not vary")
+    yield ratio("directions", max_abs(vectors.T @ vectors - np.eye(len(values))), precision,
+                "VᵀV = I, of weights times deviations")
+    yield ratio("residual", max_abs(matrix @ vectors - vectors * values), precision * top + subject.ties,
+                "the correlations times each axis are its eigenvalue times the axis")
+    stated = subject.spectrum.solved
+    yield ratio("eigenvalues", max_abs(stated - np.linalg.eigvalsh(matrix)[::-1][: len(stated)]), precision * top,
+                "all eigenvalues of the correlations, the largest first")
+    decoder = projector.affine
+    if decoder is not None:
+        wrong = int(np.sum(decoder.mean != projector.centering.means))
+        apart = max_abs(decoder.directions[varying] - vectors * deviations[varying, None])
+        yield count("decoder", wrong + int(apart > precision * max_abs(deviations)),
+                    "numbers that reconstruction and projection do not share")
+    yield _loadings(subject, vectors * (np.sqrt(values) if subject.method.loadings == "scaled" else 1.0), varying,
+                    precision * np.sqrt(top))
+
+
+def _loadings(subject: Subject, expected: Array, varying: AnyArray, allowed: float) -> Check:
+    """Check that the loadings are the components' correlations with the items, V √λ, or directions V."""
+    if subject.model.loadings is None:
+        return skipped("loadings", "the loadings are not at hand")
+    found = subject.model.loadings.values
+    error = max(max_abs(found[varying] - expected), max_abs(found[~varying]))
+    return ratio("loadings", error, allowed, "loadings are directions, times the roots of their eigenvalues or alone")
 
 
 def likelihood(rho: float, table: Array, one: Array, other: Array) -> float:

@@ -51,7 +51,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with limit_threads(config.compute.thread_count()):
-        config.prepare.require_reducible(config.input)
+        config.prepare.require_input(config.input)
         config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if (rows := rows_of(table.values)) is not None:

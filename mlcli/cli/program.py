@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+import types
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, NoReturn
@@ -134,7 +135,7 @@ def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
     blas.export(sys.argv[1:])  # before NumPy loads
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for one reads the metadata of every package
+    spare_metadata()
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])
@@ -147,6 +148,20 @@ def main() -> None:
         code = stopped(stop, form)
     STATUS.post(code=code)  # which holds whatever becomes of the process while it ends
     leave(code)
+
+
+def spare_metadata() -> None:
+    """Put empty modules in the place of two that only read the metadata of packages, which takes as long as a fit.
+
+    Pydantic looks for no plugins, unless the user has a wish; nobody asks pymetis for its version.
+    """
+    places: dict[str, dict[str, Any]] = {"pymetis.version": {"version": "", "version_tuple": ()}}
+    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
+        places["pydantic.plugin._loader"] = {"get_plugins": tuple}
+    for name, content in places.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        sys.modules.setdefault(name, module)
 
 
 def leave(code: int) -> NoReturn:

@@ -77,6 +77,7 @@ class Supervisor:
         self.end = math.inf  # when the worker is ended by force
         self.job_end = end_of_job(os.environ.get(JOB_END, ""))
         process_control(SUBREAPER, 1)  # processes that the worker started become children of this one when it dies
+        import json  # noqa: F401  while the worker starts, so that its end need not wait for it
 
     def code(self) -> int:
         """The exit code, once the worker has ended."""

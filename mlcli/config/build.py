@@ -20,6 +20,7 @@ from mlcli.config.layers import Layer, assignment, from_assignments, from_enviro
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
+from mlcli.config.synonyms import convert_synonyms
 from mlcli.config.yaml_write import dump
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
@@ -57,8 +58,9 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     The extras of a method need not be installed if the run is not fitted (`fits` false).
     """
     complete = resolve_either(Layer(with_tags(RunConfig, layer.values), layer.origins, layer.either))
+    values, said = convert_synonyms(RunConfig, complete.values)
     try:
-        config = RunConfig.model_validate(complete.values)
+        config = RunConfig.model_validate(values).with_conversions(said)
     except ValidationError as error:
         raise explain(error, RunConfig, complete) from error
     if config.compute.memory_limit != "auto":
@@ -196,6 +198,7 @@ def fingerprint(config: RunConfig) -> str:
     later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
     later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
+    later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
     for path in (*UNASKED, *later):
         _, values = pop_value(values, path.split("."))
     further, values = pop_value(values, FURTHER_VIEWS.split("."))

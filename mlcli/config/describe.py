@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import TAG, Choices
-from mlcli.base.values.options import Options, Synonyms
+from mlcli.base.values.options import Options, Power, Synonyms
 
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
@@ -65,7 +65,8 @@ def sentence_of(name: str, info: FieldInfo) -> str:
 
 def synonyms_of(info: FieldInfo) -> Mapping[str, str]:
     """Return other names of an option with the formulas that lead from there to it."""
-    return next((item.formulas for item in info.metadata if isinstance(item, Synonyms)), {})
+    formulas = next((item.formulas for item in info.metadata if isinstance(item, Synonyms)), {})
+    return {name: text.formula if isinstance(text, Power) else text for name, text in formulas.items()}
 
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:

@@ -1,6 +1,9 @@
 """The whole configuration of a run: its input, preparation, method, resources and output."""
 
+from collections.abc import Sequence
 from functools import cache
+
+from pydantic import PrivateAttr
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.file_names import FileName
@@ -25,6 +28,18 @@ class RunConfig(Options):
     report: Report = option(Report(), "What is written besides the model.")
     output: FileName | None = option(None, "Directory to write; - writes the embedding as CSV to standard output "
                                      "(default: runs/DATA-METHOD).")
+    _conversions: tuple[str, ...] = PrivateAttr(default=())  # sentences on options that were given under other names
+
+    @property
+    def conversions(self) -> tuple[str, ...]:
+        """Sentences on options that were given under another name."""
+        return self._conversions
+
+    def with_conversions(self, said: Sequence[str]) -> "RunConfig":
+        """Return the configuration with sentences on options that were given under another name."""
+        if said:
+            self._conversions = tuple(said)
+        return self
 
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""

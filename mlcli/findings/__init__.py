@@ -24,6 +24,7 @@ NAMES = (
     "information",
     "private",
     "reliability",
+    "genes",
 )
 
 

@@ -9,8 +9,9 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.scaling import all_finite
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.factors import Correlations, column_moments, factor_model, require_answers
+from mlcli.methods.frame.factors import column_moments, factor_model
 from mlcli.methods.frame.model import Model, Powers
+from mlcli.methods.frame.polychoric import Correlations, require_answers
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.rotated_loadings import RotatedLoadings, rotation_checks
 from mlcli.stages.algebra.iterate import Iterate

@@ -27,8 +27,9 @@ class KernelPCA(Method):
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r:
     with too large a rate all points are equally different, with too small a rate the result is that of PCA. The default
-    rate is 1 / median of d² over all pairs of different points. The laplacian kernel, exp(-r d),
-    falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
+    rate is 1 / median of d² over all pairs of different points. `gamma` is another name of r, and `sigma` is converted:
+    r = 1 / (2 sigma²). The laplacian kernel, exp(-r d) with r = 1 / sigma, falls more slowly, and is always held in
+    memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
     of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
     drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's
     formula), exact for m = n; a default rate follows from the landmarks. With `decoder` coordinates lead back to

@@ -2,24 +2,21 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
-from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.polychoric import ColumnComponents, Correlations, varying_columns
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.chain.kernels.pairs import Products
 from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.pairwise import Route
 
 
-class PCA(Method):
+class PCA(ColumnComponents):
     """The directions in which the points vary most; linear and exact.
 
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
@@ -28,8 +25,12 @@ class PCA(Method):
 
     Always try it first: it is fast, has a unique solution, and is the baseline for nonlinear methods. It fails if the
     points lie on a curved surface. `loadings.csv` holds directions times the roots of their eigenvalues, or the
-    directions (`loadings: unit`); of a covariance (`input.kind: covariance`) there is no embedding beside it. Source:
-    Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
+    directions (`loadings: unit`); of a covariance (`input.kind: covariance`) there is no embedding beside it.
+
+    Answers on short scales (`correlations: polychoric`): loadings and eigenvalues are of polychoric correlations, whose
+    normal variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by
+    regression on the standardized codes. Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component
+    analysis", 2002; Olsson, 1979 (polychoric).
     """
 
     in_blocks: ClassVar = ""
@@ -44,11 +45,14 @@ class PCA(Method):
         variant(), variant("covariance", route="covariance", divisor="n-1"), variant("dual", route="dual"),
         variant("svd", route="svd"), variant("power", "whole", route="power"))
     axis: ClassVar = "PC"
+    later: ClassVar = ("correlations",)
     name: Literal["pca"] = "pca"
     route: Route = option_of(Products, "route")
     divisor: Literal["n", "n-1"] = option("n", "Divisor of the covariance.")
     loadings: Literal["scaled", "unit"] = option("scaled", "Loadings: directions times the roots of their eigenvalues, "
                                                  "or directions (unit), which make coordinates of centered columns.")
+    correlations: Correlations = option("pearson", "Columns as they are (pearson), or polychoric correlations: those "
+                                        "of the normal variables behind ordered answers (polychoric).")
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
@@ -57,36 +61,29 @@ class PCA(Method):
         return single_trial()
 
     def limit(self, data: Input) -> int:
-        """Return the smaller of n - 1 and d; for a covariance, d."""
+        """Return the smaller of n - 1 and d; for a covariance, d; for polychoric correlations, varying columns."""
+        if self.of_answers(data.kind):
+            return len(varying_columns(data.values))
         return min(len(data.values) - (not isinstance(data, Covariance)), data.values.shape[1])
 
     def eigenvalues(self, data: Input) -> int:
-        """Return the smaller of n and d."""
-        return min(data.values.shape)
+        """Return the smaller of n and d; for polychoric correlations, the number of varying columns."""
+        return self.limit(data) if self.of_answers(data.kind) else min(data.values.shape)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Return no changes; raises ConfigError for route and divisor of an input covariance, and unused solvers."""
+        """Return no changes; raises ConfigError for route and divisor of correlations, and unused solvers."""
         if isinstance(data, Covariance):
-            return self.refuse_unused("the covariance is given", "route", "divisor")
-        return self.of_columns().refuse_void()
-
-    def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of one product and the eigenproblem of a side; for a covariance, the eigenproblem."""
-        return ([self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
-                if isinstance(data, Covariance) else super().steps(data, compute, share))
+            return self.refuse_unused("the covariance is given", "route", "divisor", "correlations")
+        return super().resolved_stages(data) if self.of_answers(data.kind) else self.of_columns().refuse_void()
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Compute X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
-        found = self._of_covariance(data, compute) if isinstance(data, Covariance) else super().solve(data, compute)
+        found = super().solve(data, compute)
         return found if self.loadings == "scaled" else found.with_directions()
 
-    def _of_covariance(self, data: Covariance, compute: Compute) -> Model:
-        spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
-        return Model.of_covariance(spectrum, data)
-
     def chain(self, kind: str = "features") -> Stages | None:
-        """Return the chain of inner products of centered columns; None for a covariance."""
-        return None if kind == "covariance" else self.of_columns()
+        """Return the chain of inner products of centered columns; None where a covariance is solved instead."""
+        return None if kind == "covariance" or self.of_answers(kind) else self.of_columns()
 
     def of_columns(self) -> Stages:
         """Return the chain of points."""

@@ -1,8 +1,8 @@
-"""Products of rows less a shift: of their columns with each other, and with the columns of a matrix."""
+"""Products of rows: of their columns with each other, with the columns of a matrix, and with other rows."""
 
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.native.library import kernels
 
 
@@ -24,3 +24,13 @@ def project(rows: Array, shift: Array, right: Array) -> tuple[Array, Array]:
     out, norms = np.empty((len(rows), right.shape[1])), np.empty(len(rows))
     kernels().project(np.ascontiguousarray(rows), np.ascontiguousarray(shift), np.ascontiguousarray(right), out, norms)
     return out, norms
+
+
+def products_of_rows(rows: AnyArray, others: AnyArray) -> AnyArray:
+    """Return xᵀ y (m x n) of rows x (m x d) with others y (n x d), all in single precision.
+
+    The speed does not depend on any library of linear algebra.
+    """
+    out = np.empty((len(rows), len(others)), dtype=np.float32)
+    kernels().products_of_rows(np.ascontiguousarray(rows), np.ascontiguousarray(others), out)
+    return out

@@ -81,6 +81,8 @@ def compute(session: Session, given: Table | None = None) -> Run:
     """Read, unless the table is `given`, prepare and fit."""
     config = session.config
     config.require_fitting()
+    for said in config.conversions:
+        note("N-SYNONYM", said)
     if native.absence():
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile, opt
 from mlcli.methods import Model, methods_accepting, methods_with_metric
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.pipeline.shared_input import Reader, read_input
+from mlcli.pipeline.shared_input import Reader, is_sketch, read_input
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
@@ -39,6 +39,9 @@ from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
+
+if TYPE_CHECKING:
+    from mlcli.data.prepare.variable_genes import GeneTable
 
 
 @frozen
@@ -86,6 +89,11 @@ class Start:
             steps.append(step)
             later = step.preparation
         return tuple(steps)
+
+    @property
+    def genes(self) -> "GeneTable | None":
+        """The statistics of genes, where variable ones were chosen."""
+        return self.prepared.genes if self.reduced is None else self.reduced.given.genes
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -141,11 +149,16 @@ class Start:
 
 def begin(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:
     """Read the table, unless it is `given`, prepare it, and reduce it by PCA where `prepare.reduce` is set."""
-    config.prepare.require_reducible(config.input)
+    config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
     require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
-    prepared = config.prepare.apply(source)
+    layer, genes = None, config.prepare.variable_genes
+    if genes is not None and genes.layer is not None and not is_sketch(source):
+        from mlcli.pipeline.gene_layer import read_gene_layer
+
+        layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
+    prepared = config.prepare.apply(source, layer)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)

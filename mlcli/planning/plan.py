@@ -93,7 +93,7 @@ def predict_prepared(config: RunConfig, start: Start, method: Method, measure: f
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
             "steps": [plain_step(step) for step in steps], "start": rates_at_hand().start,
             "seconds": sum(step.seconds for step in steps),
-            "seconds_at_most": longest_seconds(steps),
+            "seconds_at_most": longest_seconds(steps), "seconds_between": usual_seconds(steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_parts": parts, "memory_least": enforced,
             "memory_limit": limit.bytes, "memory_source": limit.source,
@@ -104,7 +104,7 @@ def predict_prepared(config: RunConfig, start: Start, method: Method, measure: f
 
 def plain_step(step: Step) -> dict[str, Any]:
     """Return a step as plain values, without the data of its prediction for a cluster."""
-    return {name: value for name, value in asdict(step).items() if name != "passes"}
+    return {name: value for name, value in asdict(step).items() if name not in ("passes", "spread")}
 
 
 def longest_seconds(steps: Sequence[Step]) -> float | None:
@@ -112,6 +112,14 @@ def longest_seconds(steps: Sequence[Step]) -> float | None:
     if not any(step.usual < step.most for step in steps):
         return None
     return sum(step.seconds + (step.each or 0.0) * (step.most - step.usual) for step in steps)
+
+
+def usual_seconds(steps: Sequence[Step]) -> tuple[float, float] | None:
+    """Return the least and the most seconds of usual data; None if they do not differ."""
+    if all(step.spread == (1.0, 1.0) for step in steps):
+        return None
+    least, most = (sum(step.seconds * step.spread[side] for step in steps) for side in (0, 1))
+    return least, most
 
 
 def with_loading(steps: Sequence[Step]) -> list[Step]:

@@ -71,7 +71,7 @@ def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
     """The table as CSV: the run, its parameters, exit and error, then figures in the order of their first row."""
     shares = [f"share_{place}" for place in range(1, MOST_SHARES + 1) if any(f"share_{place}" in row for row in rows)]
     figures = [column for finding in FINDINGS.values() for column in finding.columns
-               if finding.default is not None or any(row.get(column) is not None for row in rows)]
+               if finding.default or any(row.get(column) is not None for row in rows)]
     columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", "rows", "components", *shares, *figures,
                "certificate"]
     written = io.StringIO()

@@ -126,7 +126,7 @@ def page_of(collected: Collected, *, label: str | None = None, seed: int = 0) ->
     labels = [str(collected.rows[place]["run"]) for place in collected.drawn]
     folders = [str(collected.folders[place]) for place in collected.drawn]
     comparison = align([*collected.drawn.values()], folders, labels, label) if collected.drawn else None
-    return runs_page(collected.rows, collected.parameters, comparison, label=label, seed=seed)
+    return runs_page(collected.rows, collected.parameters, comparison, seed=seed)
 
 
 def of_one_input(folders: Sequence[Path]) -> bool:

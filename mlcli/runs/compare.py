@@ -1,10 +1,12 @@
 """Finished runs side by side: read back, their rows matched by id, compared."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note
@@ -21,36 +23,54 @@ from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
+from mlcli.runs.colors import with_colors
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs
 
 
-def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int,
-            labels: str | None = None) -> Comparison:
-    """Compares finished runs over the rows that all of them have; raises what `read_run` does, and DataError.
+@frozen
+class PageOptions:
+    """Options for the embeddings on the page of a comparison."""
 
-    With `labels`, those of a file stand before the first run's own.
-    """
+    colors: Sequence[str] = ()  # labels of the first run or columns of its input; none: its first label
+    labels: str | None = None  # a file with labels, before the first run's own
+    input: str | None = None  # where the first run's input lies now
+    own: bool = False  # whether each embedding has its own orientation
+
+
+def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageOptions) -> Comparison:
+    """Compare finished runs over the rows that all of them have; raises what `read_run` does, and DataError."""
     with limit_threads(Compute().thread_count()), in_temporary_files():
         first, *others = [read_run(Path(folder)) for folder in folders]
-        runs = [with_labels(first, labels), *others]
-        return side_by_side(*sides_of(runs, folders, folders, label), neighbors, np.random.default_rng(seed))
+        first = with_colors(with_labels(first, options.labels), Path(folders[0]), options.colors, options.input)
+        runs = [first, *others]
+        compared = side_by_side(*sides_of(runs, folders, folders), neighbors, np.random.default_rng(seed))
+        return colored(compared.in_own_orientation() if options.own else compared, first)
 
 
 def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
-    """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
+    """Return finished runs in one orientation, under some names; raises ConfigError and DataError."""
+    first, *others = runs
+    if label is not None:
+        if label not in first.embedding.labels:
+            raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
+                              where="--label-column",
+                              hint=f"it has: {', '.join(first.embedding.labels)[:200] or 'none'}")
+        first = replace(first, colors=(label,))
     with limit_threads(Compute().thread_count()), in_temporary_files():
-        return align_runs(*sides_of(runs, folders, names, label))
+        return colored(align_runs(*sides_of([first, *others], folders, names)), first)
 
 
-def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str],
-             label: str | None) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
-    """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
+def colored(comparison: Comparison, first: Contents) -> Comparison:
+    """Return a comparison in the colors of its first run."""
+    return replace(comparison, colors=first.colors, measured=first.embedding.measured)
+
+
+def sides_of(runs: Sequence[Contents], folders: Sequence[str],
+             names: Sequence[str]) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
+    """Return runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
     first = runs[0].embedding
-    if label is not None and label not in first.labels:
-        raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
-                          where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
     for folder, run in zip(folders, runs, strict=True):
         if not run.manifest["input"]["rows"]:
             raise ConfigError("NO-ROWS-COMPARED", "this run was made from a covariance matrix and has no rows",

@@ -17,16 +17,16 @@ from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
 from mlcli.rundir.placement import read_model as model_of
-
-# by method: the names under which scanpy's plots look for columns of the spectrum and for loadings
-SCANPY: Mapping[str, Mapping[str, str]] = {
-    "pca": {"eigenvalue": "variance", "proportion": "variance_ratio", "loadings": "PCs"}}
+from mlcli.runs import scanpy_members as scanpy
+from mlcli.runs.neighbor_graph import neighbor_graph
+from mlcli.runs.scanpy_members import Places
 
 
 @frozen
 class Exported:
     """A run, with what its axes are made of where they are directions of the features."""
 
+    folder: Path
     run: Contents
     features: Sequence[str]  # d
     directions: Array | None  # d x p
@@ -42,7 +42,7 @@ def exported(folder: Path, labels: str | None = None) -> Exported:
         raise ConfigError("NO-ROWS", "the run was made from a covariance matrix and has no points", where=place(
             str(folder)), hint="give the run of a table; loadings.csv holds what this one found")
     features, directions = _directions(folder, run)
-    return Exported(run, features, directions)
+    return Exported(folder, run, features, directions)
 
 
 def _directions(folder: Path, run: Contents) -> tuple[Sequence[str], Array | None]:
@@ -75,17 +75,13 @@ def ordination_of(content: Exported) -> Iterator[str]:
 
 
 def write_anndata(content: Exported, path: Path) -> None:
-    """AnnData: coordinates, labels, the columns of spectrum.csv and the run's options; raises DependencyMissing."""
-    run = content.run
-    spectrum = SpectrumFinding.of(run)
-    columns = {} if spectrum is None else {name: np.array(spectrum.numbers(name)) for name in spectrum.columns}
-    method = str(run.manifest["method"])
-    known = SCANPY.get(method, {})
-    facts = {**{known.get(name, name): values for name, values in columns.items()}, "options": run.config_text,
-             "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
-    write_h5ad(Content(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
-                       features=content.features, loadings=content.directions,
-                       loadings_name=known.get("loadings", method)), path)
+    """AnnData: coordinates, labels, the spectrum and the run's options, a kept graph; raises DependencyMissing."""
+    run, count = content.run, len(content.run.embedding.ids)
+    places = Places(np.arange(count), count, content.features)
+    graph = neighbor_graph(content.folder, run, None)
+    write_h5ad(Content(run.embedding.ids, run.embedding.labels, content.features, {
+        **scanpy.coordinates(run, places), **scanpy.loadings(run, content.directions, content.features, places),
+        **scanpy.facts(run), **scanpy.neighbors(run, graph, "X", places)}), path)
 
 
 WRITERS: Mapping[str, Callable[[Exported, Path], None]] = {"h5ad": write_anndata, "ordination": write_ordination}

@@ -15,12 +15,15 @@ from mlcli.findings.decoded import DecodedFinding
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.images import ImagesFinding
 from mlcli.findings.loadings import LoadingsFinding
+from mlcli.findings.quality import QualityFinding
 from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
 from mlcli.report.interactive.page import interactive_page
+from mlcli.report.page.embedding import color_columns
 from mlcli.report.page.figure_files import NAMES
 from mlcli.report.page.page import page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
+from mlcli.runs.colors import with_colors
 
 FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
 
@@ -34,34 +37,41 @@ class Redrawn:
     removed: Sequence[Path]
 
 
-def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str | None = None,
-                 order: str | None = None, labels: str | None = None, interactive: bool = False,
-                 cutoff: float | None = None) -> Redrawn:
-    """Writes a finished run's page and figures anew, with `labels` colored by those of a file.
+@frozen
+class ColorOptions:
+    """Options for the colors of a run that is drawn again."""
+
+    columns: Sequence[str] = ()  # labels of the run or columns of its input; none: every label column
+    labels: str | None = None  # a file with labels, before the run's own
+    quality: str | None = None  # the label column of quality's measures; None: the first of those above with classes
+    input: str | None = None  # where the input lies now
+
+
+def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: str | None = None,
+                 order: str | None = None, interactive: bool = False, cutoff: float | None = None) -> Redrawn:
+    """Writes a finished run's page and figures anew.
 
     Figures have the formats that `drawing` names, else those that they had; one in another format is removed. A run
     that was made without figures gets some where it is said how they are drawn.
 
-    Raises ConfigError for an unknown label, a shape that no row has, a page without points, and options that do not
-    fit; DependencyMissing; the errors of reading the file; and OutputRefused if another run replaces this one
+    Raises ConfigError for an unknown column, a shape that no row has, a page without points, and options that do not
+    fit; DependencyMissing; the errors of reading the files; and OutputRefused if another run replaces this one
     meanwhile.
     """
     if interactive:
         require_plotly("--interactive")
     record = manifest_bytes(folder)
     former = [name for name in FIGURES if name in listed(read_manifest(folder))]
-    run = with_labels(drawn_as(folder, drawing, former), labels)
-    if label is not None:
-        run = led_by(run, label)
+    run = colored(drawn_as(folder, drawing, former), folder, colors)
     run = replace(run, interactive=run.interactive or interactive)
     with locate_errors(drawing):
         require_drawable(run)
     run = with_image(run, image, order)
-    pages = {names.REPORT: encoded(page(run, label=label, cutoff=cutoff))}
+    pages = {names.REPORT: encoded(page(run, cutoff=cutoff))}
     if interactive:
         require_points(run)
-        pages[names.INTERACTIVE] = encoded(interactive_page(run, label=label))
-    said = drawing.values or any(given is not None for given in (label, labels, image, order))
+        pages[names.INTERACTIVE] = encoded(interactive_page(run))
+    said = drawing.values or colors.columns or any(given is not None for given in (colors.labels, image, order))
     drawn = figure_files(run) if said or former else {}
     removed = [name for name in former if name not in drawn]
     replace_listed(folder, {**pages, **drawn}, removed, known=record)
@@ -79,14 +89,23 @@ def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
         raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
 
 
-def led_by(run: Contents, label: str) -> Contents:
-    """A run with one of its label columns before the others; raises ConfigError where there is none."""
+def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
+    """Return a run in other colors, with measures of their labels; raises what `with_colors` does, and ConfigError."""
+    run = with_colors(with_labels(run, options.labels), folder, options.columns, options.input)
+    measured = QualityFinding.of(run)
+    if measured is None and options.quality is not None:
+        raise ConfigError("QUALITY-LABEL", "the run has no measures of quality", where="--quality-label",
+                          hint="leave it out, or make the run again with quality among its outputs")
+    if measured is None or not (options.columns or options.labels or options.quality):
+        return run
+    from mlcli.findings.quality.of_labels import about_label
+
     table = run.embedding
-    if label not in table.labels:
-        known = ", ".join(list(table.labels)[:10]) or "none"
-        raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
-                          hint=f"its label columns are: {known[:200]}")
-    return replace(run, embedding=replace(table, labels={label: table.labels[label], **table.labels}))
+    columns = list(table.labels) if options.quality else [name for name in color_columns(run)
+                                                          if name not in table.measured]
+    again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
+                        run.config.compute)
+    return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 
 def require_drawable(run: Contents) -> None:

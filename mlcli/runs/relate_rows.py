@@ -15,13 +15,14 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
+from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
-from mlcli.pipeline.start import Start, begin
+from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.runs.verify import dropped_rows, input_state, moved, remaining_rows
+from mlcli.runs.unchanged_input import unchanged_input
+from mlcli.runs.verify import dropped_rows, remaining_rows
 from mlcli.stages.algebra.metrics import AMOUNTS
 from mlcli.stages.algebra.metrics.points import metric_of, squares
 
@@ -70,15 +71,9 @@ def read_input(folder: Path, run: Contents, given: str | None) -> InputRows:
 
     Raises InputMissing where it is gone, and UnsafeFile where it is not what the run read.
     """
-    config, facts = moved(run.config, run.manifest["input"], given, ()), run.manifest["input"]
-    state = input_state(config, facts)
-    if state == "missing":
-        raise InputMissing("RUN-INPUT", "the input of the run is gone, and the run kept no dissimilarities",
-                           where=place(config.input.path), hint="say where it lies now with --input")
-    if state == "changed":
-        raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(config.input.path),
-                         hint="make the run again, or give the former file with --input")
-    config = config.replace(input=config.input.replace(stream="never"), output=None)
+    config = unchanged_input(run, given, "the run kept no dissimilarities")
+    if not is_run(config.input.path):
+        config = config.replace(input=config.input.replace(stream="never"))
     with own_file(folder / names.CONFIG), mute_notes():
         start = begin(config)
     chosen = remaining_rows(start.source, start.prepared, dropped_rows(folder))

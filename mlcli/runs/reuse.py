@@ -28,6 +28,7 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
+from mlcli.runs.new_ids import with_own_ids
 from mlcli.runs.placing import as_read, placed, read_rows
 from mlcli.stages.similarities.projector import require_projector
 
@@ -42,7 +43,7 @@ def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = (
     if new.views or tuple(views) not in ((), (1,)):
         from mlcli.runs.views import place_views
 
-        return place_views(folder, run, new, compute, views)
+        return with_own_ids(folder, place_views(folder, run, new, compute, views))
     return blockwise(_rows_to_place(folder, run, new, compute), partial(placed, run))
 
 
@@ -67,7 +68,7 @@ def _rows_to_place(folder: Path, run: FinishedModel, new: Input, compute: Comput
     """The table of new points; raises ConfigError where the run places none."""
     for step in run.steps:
         step.projector.require_places()
-    return read_rows(run, new, as_read(folder, run, new), compute)
+    return with_own_ids(folder, read_rows(run, new, as_read(folder, run, new), compute))
 
 
 def classified(run: FinishedModel, table: Table) -> Table:

@@ -11,6 +11,7 @@ def method_of(name: str) -> str | None: ...
 class PCA(Estimator):
     def __init__(self, *, route: Literal['auto', 'covariance', 'dual', 'svd', 'power'] = 'auto',
                  divisor: Literal['n', 'n-1'] = 'n', loadings: Literal['scaled', 'unit'] = 'scaled',
+                 correlations: Literal['pearson', 'polychoric'] = 'pearson',
                  components: Literal['all', 'auto'] | int | float | None = None,
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None, seed: int = 0,

@@ -37,10 +37,10 @@ FILES = {
         "method.kernel.name: unknown kernel 'gauss'; run.yaml:2:31; did you mean 'gaussian'?",
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
-    "method: {name: kpca, kernel: {name: gaussian, gamma: 3}}\n":
+    "method: {name: kpca, kernel: {name: gaussian, gamma: -3}}\n":
         "method.kernel.gamma: gaussian has no option 'gamma'; polynomial and sigmoid have it; run.yaml:2:47; "
         "it is method.kernel.rate = gamma here (Rate r of exp(-r d²))",
-    "method: {name: kpca, kernel: {name: laplacian, sigma: 3}}\n":
+    "method: {name: kpca, kernel: {name: laplacian, sigma: wide}}\n":
         "unknown key 'method.kernel.sigma'; run.yaml:2:48; "
         "it is method.kernel.rate = 1 / sigma here (Rate r of exp(-r d))",
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":

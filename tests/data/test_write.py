@@ -148,6 +148,13 @@ def test_every_double_reads_back_to_its_bits(values: np.ndarray) -> None:
     assert np.array_equal(back.view(np.uint64), values.view(np.uint64))
 
 
+def test_numbers_with_a_prefix_are_written_as_their_texts() -> None:
+    values = np.array([[0.1, 2.0], [np.nan, -3.5], [7.0, 1e300]])
+    ids = RowNumbers.up_to(3).prefixed("new")
+    for labels in ({}, {"l": ("a", "b", "c")}):
+        assert text(numbered(values, ids=ids, labels=labels)) == text(numbered(values, ids=tuple(ids), labels=labels))
+
+
 def test_missing_and_infinite_are_spelled_as_other_programs_read_them() -> None:
     assert text(numbered(np.array([[np.nan, np.inf], [-np.inf, -0.0]]))) == "id,y1,y2\n1,NaN,Inf\n2,-Inf,-0\n"
 

@@ -18,6 +18,7 @@ from mlcli.findings.quality.section import in_words
 from mlcli.methods import METHODS
 from tests import support
 from tests.findings.quality.support import measured
+from tests.native.support import needs_native
 from tests.support import distances
 
 RANDOM = np.random.default_rng(3)
@@ -209,16 +210,18 @@ def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
 
 
-def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.findings.quality import neighborhoods
+@needs_native
+def test_the_kernels_give_what_numpy_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.findings.quality import distances, neighborhoods
 
     scattered = RANDOM.standard_normal((len(MANY), 2))
     for embedding in (MANY[:, :2], scattered):
-        monkeypatch.setattr(neighborhoods, "SORTED", len(MANY))
         expected = numbers(measured(MANY, embedding, sample=60))
-        monkeypatch.setattr(neighborhoods, "SORTED", 0)
-        monkeypatch.setattr(neighborhoods, "BLOCK", 700)
-        np.testing.assert_array_equal(numbers(measured(MANY, embedding, sample=60)), expected)
+        with monkeypatch.context() as patch:
+            for module in (distances, neighborhoods):
+                patch.setattr(module.native, "available", lambda: False)
+            patch.setattr(neighborhoods, "BLOCK", 700)
+            np.testing.assert_allclose(numbers(measured(MANY, embedding, sample=60)), expected, rtol=1e-12)
 
 
 @pytest.mark.medium

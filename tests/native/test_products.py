@@ -71,3 +71,19 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         native.gram(some, np.zeros(3))
     with pytest.raises(ValueError, match="every column"):
         native.project(some, np.zeros(2), np.zeros((3, 1)))
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+@pytest.mark.parametrize("others", [1, 15, 48, 49, 100])
+def test_products_of_rows_with_other_rows_are_those_of_numpy(rows: int, columns: int, others: int) -> None:
+    some, right = points(rows, columns).astype(np.float32), points(others, columns).astype(np.float32)
+    found = native.products_of_rows(some, right)
+    exact = some.astype(np.float64) @ right.T.astype(np.float64)
+    sizes = np.outer(np.linalg.norm(some, axis=1), np.linalg.norm(right, axis=1))
+    assert found.dtype == np.float32 and found.shape == (rows, others)
+    assert np.all(np.abs(found - exact) <= columns * float(np.finfo(np.float32).eps) * sizes)
+
+
+def test_rows_that_do_not_fit_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="equally many columns"):
+        native.products_of_rows(np.zeros((3, 2), np.float32), np.zeros((3, 4), np.float32))

@@ -13,8 +13,12 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardize
+from mlcli.report.comparison.multiples import embeddings
 from mlcli.report.comparison.page import page
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+from mlcli.report.drawing.figure import Text
+from mlcli.report.figures.coloring import coloring
+from mlcli.report.figures.scatter import Points
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
 
@@ -150,9 +154,40 @@ def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
     sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
     found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
     assert [found.axis_labels(place) for place in range(4)] == [
-        ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned onto a 1", "turned onto a 2"], ["one 1", "one 2"]]
-    words = Seen(page(found, label=None, seed=0)).words
-    assert words.count("mirrored 2") == 1 and words.count("turned onto a 1") == 1 and "turned 1" not in words
+        ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned, turned onto a 1", "turned, turned onto a 2"],
+        ["one 1", "one 2"]]
+    words = Seen(page(found, seed=0)).words
+    assert words.count("mirrored 2") == 1 and words.count("turned, turned onto a 1") == 1 and "turned 1" not in words
+
+
+def test_in_its_own_orientation_each_run_has_its_axes_and_signs() -> None:
+    first = points(0, axes=2)
+    named = {"a": first, "turned": first @ rotation(1, 2), "mirrored": first * [-3, 3]}
+    sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
+    found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0)).in_own_orientation()
+    assert [found.axis_labels(place) for place in range(3)] == [[f"{name} 1", f"{name} 2"] for name in named]
+    for values, placed in zip(named.values(), found.placed, strict=True):
+        correlations = np.corrcoef(values.T, placed.T)[:2, 2:]
+        np.testing.assert_allclose(np.diag(correlations), 1, rtol=1e-12)
+        assert np.square(placed).sum() == pytest.approx(1)
+    text = page(found, seed=0)
+    assert "in its own orientation" in text and "Procrustes rotation" not in text and "turned onto" not in text
+
+
+def test_every_column_for_colors_has_its_plots_with_a_legend_that_is_whole() -> None:
+    names = [f"group {row % 23}" for row in range(60)]
+    made = side_by_side([side("a", points(0)), side("b", points(1))], [str(row) for row in range(60)],
+                        {"k": names, "m": [str(row % 3) for row in range(60)], "l": ["x", "y"] * 30}, 5,
+                        np.random.default_rng(0))
+    assert Seen(page(made, seed=0)).words.count("k") == 1 and "colored by m" not in page(made, seed=0)
+    found = replace(made, colors=("m", "k"), measured=frozenset({"m"}))
+    words = Seen(page(found, seed=0)).words
+    assert "Embeddings, colored by m." in words and "Embeddings, colored by k." in words and "l" not in words
+    assert all(f"group {number} ({2 + (number < 14)})" in words for number in range(23)) and "0 (20)" not in words
+    drawn = Points(found.placed[0], found.ids, coloring("k", names), 60)
+    figure = embeddings(found.sides, [drawn, drawn], "t")
+    _, marks = figure.pieces[-1]
+    assert figure.parts[-1].key and sum("group" in mark.text for mark in marks if isinstance(mark, Text)) == 23
 
 
 def square(text: str, title: str) -> list[list[str]]:
@@ -167,7 +202,7 @@ def test_many_runs_with_long_names_stand_under_numbers_in_tables_that_fit(count:
     sides = [replace(side(name, points(place)), quality={"trustworthiness": 1 / (3 + place)})
              for place, name in enumerate(names)]
     found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
-    text = page(found, label=None, seed=0)
+    text = page(found, seed=0)
     assert Seen(text).open == []
     assert max(len(re.findall("<th[ >]", head)) for head in re.findall("<thead>.*</thead>", text)) <= 13
     heads = " ".join(re.findall(r"<th[^>]*>(.*?)</th>", text))
@@ -182,7 +217,7 @@ def test_many_runs_with_long_names_stand_under_numbers_in_tables_that_fit(count:
 def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
     found = compared(name, 8)
     found = replace(found, sides=[replace(side, named=True) for side in found.sides])
-    seen = Seen(page(found, label=None, seed=0))
+    seen = Seen(page(found, seed=0))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     assert "Similarity of the runs" in seen.words and "Spectra" in seen.words
 
@@ -199,7 +234,7 @@ def test_options_that_differ_are_said_for_every_run_and_different_inputs_are_a_w
     assert found.document()["options"] == found.options == {
         "method.name": ["isomap", "isomap", "mds"], k: ["6", "10", "–"], metric: ["–", "–", "cosine"],
         "prepare.scale": ["standard", "center", "center"]}
-    text = page(found, label=None, seed=0)
+    text = page(found, seed=0)
     assert "0.75" in text and "2.5" in text and "prepare.scale" in text and "different inputs" not in text
     apart = replace(found, sides=[*sides[:2], replace(sides[2], sha256="2")])
-    assert "made from 2 different inputs" in page(apart, label=None, seed=0)
+    assert "made from 2 different inputs" in page(apart, seed=0)

@@ -64,7 +64,8 @@ def test_more_than_a_dozen_numbers_make_a_scale_and_fewer_make_groups() -> None:
     assert isinstance(many, Range) and (many.low, many.high) == (0, 49.5)
     assert many.of[0] == 0 and many.of[-1] == STEPS - 1 and (np.diff(many.of) >= 0).all()
     few = coloring("digit", ["10", "2", "", "2"])
-    assert isinstance(few, Groups) and list(few.names) == ["2", "10", "(empty)"] and list(few.counts) == [2, 1, 1]
+    assert isinstance(few, Groups) and list(few.names) == ["2", "10", "no label"] and list(few.counts) == [2, 1, 1]
+    assert few.kinds[few.of[2]] == "absent" and few.short_names(3) == ["2", "10", "no label"]
 
 
 def test_a_number_that_is_missing_is_drawn_apart() -> None:
@@ -72,6 +73,18 @@ def test_a_number_that_is_missing_is_drawn_apart() -> None:
     assert isinstance(found, Range) and found.absent == 2
     assert [found.kinds[i] for i in found.of[:2]] == ["other", "other"]
     assert numbers_of(["1", "x"]) is None and numbers_of(["inf"]) is None and numbers_of(["", "NA"]) is None
+
+
+def test_missing_labels_are_one_gray_group_after_the_others() -> None:
+    texts = [*(f"g{i}" for i in range(30)), "", "  ", "NA", "nan"]
+    found = coloring("g", texts)
+    assert isinstance(found, Groups) and list(found.names[-2:]) == ["6 others", "no label"]
+    assert list(found.counts[-2:]) == [6, 4] and sum(found.counts) == len(texts)
+    assert [found.kinds[place] for place in found.of[30:]] == ["absent"] * 4
+    assert {found.kinds[place] for place in found.of[24:30]} == {"other"}
+    np.testing.assert_array_equal(np.bincount(found.of), found.counts)
+    none = coloring("g", ["", "NA"])
+    assert isinstance(none, Groups) and list(none.names) == ["no label"] and list(none.of) == [0, 0]
 
 
 def test_the_rarest_groups_are_others_and_no_row_is_lost() -> None:

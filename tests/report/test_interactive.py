@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,11 @@ def test_the_policy_names_exactly_the_scripts_that_are_there() -> None:
 
 
 def test_the_data_leads_back_to_every_row() -> None:
-    made = contents(axes=3, labels={"kind": [HOSTILE[i % 8] for i in range(30)],
-                                    "size": ["NA" if i == 4 else str(i / 7) for i in range(30)]})
-    data = told(interactive_page(made, label="size"))
-    assert data == data_of(made, "size") and [label["name"] for label in data["labels"]] == ["size", "kind"]
+    made = replace(contents(axes=3, labels={"kind": [HOSTILE[i % 8] for i in range(30)],
+                                            "size": ["NA" if i == 4 else str(i / 7) for i in range(30)]}),
+                   colors=("size",))
+    data = told(interactive_page(made))
+    assert data == data_of(made) and [label["name"] for label in data["labels"]] == ["size", "kind"]
     np.testing.assert_array_equal(
         np.column_stack([numbers(axis["values"], "<f8") for axis in data["axes"]]), made.embedding.values)
     assert [axis["title"] for axis in data["axes"]] == made.axes

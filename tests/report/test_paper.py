@@ -167,7 +167,7 @@ def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
 def test_a_scale_of_numbers_has_a_bar(scale: str) -> None:
     numbers = replace(points(), colors=coloring("size", [*map(str, range(39)), "NA"]))
     drawn = Plot(numbers, "t", Look.model_validate({"scale": scale})).draw("svg")
-    assert b">size</text>" in drawn and drawn != Plot(numbers, "t").draw("svg")
+    assert b">size; gray: no number</text>" in drawn and drawn != Plot(numbers, "t").draw("svg")
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 1e300])

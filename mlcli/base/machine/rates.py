@@ -33,7 +33,7 @@ class Rates:
     moved: float = 1.25e-10  # a byte of a pass over memory
     called: float = 6e-6  # a call of NumPy on a few numbers
     bent: float = 2e-9  # a kernel function of one distance
-    measured: float = 6e-8  # the measures of a pair of points
+    measured: float = 3e-8  # the measures of a pair of points
     neighbor: float = 4e-7  # a neighbor in a list that becomes an edge
     branch: float = 1.3e-8  # a step in a k-d tree
     heap: float = 5.5e-9  # Dijkstra: an edge relaxed, or a level of the heap

@@ -39,6 +39,7 @@ class Step:
     usual: int = 0  # iterations that `seconds` counts
     most: int = 0  # iterations after which it stops, converged or not
     passes: Passes | None = None  # what of it workers can do
+    spread: tuple[float, float] = (1.0, 1.0)  # times `seconds`: the least and the most of usual data
 
 
 def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, most: int, remedy: str = "",

@@ -9,7 +9,8 @@ from mlcli.errors import DependencyMissing
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "dask": ("distributed", "cryptography"), "plot": ("matplotlib", "adjustText"), "h5": ("h5py",), "images": ("PIL",),
-    "interactive": ("plotly",), "neural": ("jax", "optax"), "sklearn": ("sklearn",)}
+    "interactive": ("plotly",), "neural": ("jax", "optax"), "sklearn": ("sklearn",),
+    "genes": ("skmisc",)}
 
 
 def missing_module(extra: str) -> str | None:

@@ -25,10 +25,26 @@ class Adapts:
 
 
 @frozen
+class Power:
+    """The formula c xᵉ of an option in terms of another name x: such a name is understood."""
+
+    formula: str
+    factor: float
+    exponent: int
+
+    def of(self, value: float) -> float:
+        """Return the option; infinite or 0 where it leaves the range of doubles."""
+        try:
+            return float(self.factor * value**self.exponent)
+        except OverflowError:
+            return float("inf")
+
+
+@frozen
 class Synonyms:
     """Other names of an option in the literature and in other programs, each with the option's value in terms of it."""
 
-    formulas: Mapping[str, str]
+    formulas: Mapping[str, str | Power]
 
 
 class Options(BaseModel):
@@ -91,13 +107,13 @@ def option_of(kind: type[Options], name: str) -> Any:
     return deepcopy(kind.model_fields[name])
 
 
-def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, synonyms: Mapping[str, str] | None = None,
-           **limits: Any) -> Any:
+def option(default: Any, help: str, power: int = 0, *, adapts: bool = False,
+           synonyms: Mapping[str, str | Power] | None = None, **limits: Any) -> Any:
     """Return a field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
 
     `power` is that of the data's unit: users give the option in their units, and a fit has it in those of the
     computation. `adapts` marks a default that depends on the data. `synonyms` are other names of the option, each with
-    the formula for this option.
+    the formula for this option; a `Power` is computed, and other formulas are hints.
     """
     field = Field(default=default, description=help, validate_default=True, **limits)
     if power:

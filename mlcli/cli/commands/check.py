@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
@@ -18,9 +18,9 @@ from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "transform", "top_variance",
-         "scale", "reduce", "metric",
-         "neighbors", "radius", "seed", "threads", "memory_limit")
+         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
+         "transform", "top_variance", "scale", "reduce", "metric", "neighbors", "radius", "seed", "threads",
+         "memory_limit")
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
                                      help="The file or finished run to read; - is standard input.")]
 GRAPH = "isomap"  # the method whose neighbors are examined
@@ -43,6 +43,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension, hubs, the neighbor graph
     and its pieces. Graphs: pieces, edges per point, edges longer than a path. With --quiet only the findings are shown.
     """
+    require_annotated(flags, [data])
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
     layer = outside_layer(os.environ, assignments or [], given)
     config = build(layer)

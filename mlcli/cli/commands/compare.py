@@ -1,7 +1,7 @@
 """`mlcli compare`: finished runs side by side."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,22 +19,30 @@ Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=Fa
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
                                             help="HTML page to write, with the embeddings side by side.")]
 Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
-Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
-    "Label column of the first run for the colors of the page (default: its first)."))]
+ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column", metavar="NAMES",
+                                                   show_default=False, help=(
+    "Columns for the colors of the page, with commas between or repeated, plots for each: label columns of the first "
+    "run, or any column of its input, which is read again (default: its first label column)."))]
+Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
+                                           help="The first run's input, if it was moved.")]
+Orientation = Annotated[Literal["aligned", "own"], typer.Option("--orientation", help=(
+    "Embeddings on the page: aligned with the first by a Procrustes rotation, or each in its own orientation."))]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
                                    "there are many.")]
 
 
-def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
-            labels: Labels = None, seed: Seed = 0, force: behavior.Force = False, quiet: behavior.Quiet = False,
-            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, color_by: ColorBy = None,
+            labels: Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
+            force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+            progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
 
     \b
     mlcli compare runs/faces-pca runs/faces-isomap
-    mlcli compare runs/k-* -o side-by-side.html --label-column pose
+    mlcli compare runs/k-* -o side-by-side.html --color-by pose,light
+    mlcli compare runs/cells-umap runs/cells-pca -o page.html --orientation own
 
     Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same
     shape), as in scipy.spatial.procrustes and vegan's protest; angles are the principal angles between their spans, in
@@ -48,14 +56,19 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     require_standard_output()
     if output is not None:
         refuse_existing(output, force)
+    elif color_by or given or orientation != "aligned":
+        raise UsageError("NO-PAGE", "colors and orientation are those of a page, and none is written",
+                         where="--color-by" if color_by else "--input" if given else "--orientation",
+                         hint="name the page with -o FILE, or leave it out")
+    options = comparing.PageOptions(tuple(color_by or ()), labels, given, orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
-        comparison = comparing.compare(runs, neighbors=neighbors, label=label_column, labels=labels, seed=seed)
+        comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
         document = comparison.document()
     if output is not None:
         from mlcli.pipeline.read_run import encoded
         from mlcli.report.comparison.page import page
 
-        content = encoded(page(comparison, label=label_column, seed=seed))
+        content = encoded(page(comparison, seed=seed))
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)

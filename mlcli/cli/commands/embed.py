@@ -12,7 +12,7 @@ from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import FLAGS, layer_of, several_values, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, several_values, with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import assignment
@@ -43,6 +43,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     Several values of an option of a method, of --scale or of --seed, separated by commas, make a run for each.
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
+    require_annotated(flags, data)
     outer = partial(outside_layer, os.environ, assignments or [])
     if several := several_values(flags):
         from mlcli.cli.line.flag_sweep import flag_sweep

@@ -20,7 +20,7 @@ from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.command_of_run import command
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
 from mlcli.cli.screen.failure import Form, attempt, escaped, say
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from mlcli.explore.settings import Exclusion
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "transform", "top_variance",
-         "scale", "reduce", "metric",
-         "seed", "threads", "memory_limit", "time_limit")
+         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
+         "transform", "top_variance", "scale", "reduce", "metric", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
@@ -79,6 +78,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     explains.
     """
     begun = time.monotonic()
+    require_annotated(flags, [data])
     layer = input_layer(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
     with watching("none", quiet, tell=not json):
         layer = here(layer)

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 import typer
 
 from mlcli.cli.line import behavior
+from mlcli.cli.line.behavior import Mode
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import refuse_existing, standard_output
+from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.errors import UsageError
 
 ENDINGS = {".h5ad": "h5ad", ".txt": "ordination", ".ordination": "ordination"}
@@ -18,19 +20,32 @@ Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
     "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
+Into = Annotated[str | None, typer.Option("--into", show_default=False, metavar="FILE", help=(
+    "A copy of the run's input (.h5ad) to write, with the results where scanpy looks for them."))]
+Given = Annotated[str | None, typer.Option("--input", show_default=False, metavar="FILE", help=(
+    "The run's input, if it was moved; for --into."))]
 
 
-def export(run: Run, *, output: Output = "-", format: Format = None, labels: Labels = None,
-           force: behavior.Force = False, quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
+def export(run: Run, *, output: Output = "-", format: Format = None, labels: Labels = None, into: Into = None,
+           given: Given = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+           progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Write a finished run in the format of another program.
 
     \b
     mlcli export runs/cells-isomap -o cells.h5ad
     mlcli export runs/sites-mds -o ordination.txt
+    mlcli export runs/cells-umap --into cells-umap.h5ad
 
     AnnData (h5ad, for scanpy and anndata) holds coordinates in obsm, labels in obs, spectrum and options
-    in uns. Ordination results (txt) are the text format of scikit-bio, QIIME 2 and Emperor.
+    in uns. Ordination results (txt) are the text format of scikit-bio, QIIME 2 and Emperor. With --into everything in
+    the run's input (.h5ad) is copied, and coordinates, loadings, spectrum and neighbor graph are added to it.
     """
+    if into is not None:
+        require_alone(output, format, labels)
+        return export_into(run, into, given, force=force, quiet=quiet, progress=progress)
+    if given is not None:
+        raise UsageError("EXPORT-OPTION", "--input was given without --into", where="--input",
+                         hint="leave it out: only a copy of the input needs it")
     from mlcli.runs import export as exporting
 
     chosen = format_of(output, format)
@@ -42,6 +57,24 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
     exporting.export(Path(run), Path(output), chosen, labels=labels, force=force)
     if not quiet:
         say(escaped(f"mlcli: wrote {output}"))
+
+
+def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: bool, progress: Mode | None) -> None:
+    """Write a copy of the run's input with its results."""
+    from mlcli.runs.export_copy import export_copy
+
+    with watching(mode_of(progress), quiet, tell=True):
+        export_copy(Path(run), Path(into), given, force=force)
+    if not quiet:
+        say(escaped(f"mlcli: wrote {into}"))
+
+
+def require_alone(output: str, format: str | None, labels: str | None) -> None:
+    """Raise UsageError for options that a copy of the input has no use for."""
+    for flag, value in (("-o", None if output == "-" else output), ("--format", format), ("--labels", labels)):
+        if value is not None:
+            raise UsageError("EXPORT-OPTION", f"{flag} and --into were both given", where=flag,
+                             hint="the copy holds what its original holds: leave one of the two out")
 
 
 def format_of(output: str, format: str | None) -> str:

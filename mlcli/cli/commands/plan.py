@@ -10,7 +10,7 @@ from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.line import behavior
 from mlcli.cli.line.build_config import built
-from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
@@ -70,6 +70,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
 def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     """The one run that a data file with flags, or a YAML file, describes."""
+    require_annotated(flags, [what])
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
         return outside_layer(os.environ, assignments, given)
@@ -100,9 +101,10 @@ def _plan_lines(document: dict[str, Any]) -> list[str]:
 
 def _time(document: dict[str, Any]) -> str:
     """The seconds in all."""
-    measured, most = document["seconds_measured"], document["seconds_at_most"]
-    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates "
-            f"of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
+    measured, most, between = (document[f"seconds_{name}"] for name in ("measured", "at_most", "between"))
+    usual = "" if between is None else f" ({' to '.join(map(duration, between))}, by the number of passes)"
+    return (f"in all about {duration(document['seconds'])}{usual}, and {duration(document['start'])} to start, by the "
+            f"rates of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
             + ("" if measured is None else f"; measured on a share, {duration(measured)}"))
 
 

@@ -38,8 +38,8 @@ def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, ou
     mlcli project runs/genes-ibfa new_doses.csv --as-view 2
     mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
 
-    Columns are matched by name. If the run was made from dissimilarities or a kernel, NEW has a row for each new point
-    and a column for each training point.
+    Columns are matched by name. Rows without ids are called new1, new2 and so on. If the run was made from
+    dissimilarities or a kernel, NEW has a row for each new point and a column for each training point.
     """
     from mlcli.runs import reuse
 

@@ -11,13 +11,19 @@ from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import print_json, standard_output
+from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.report.tables.names import Form, Name
 
-Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
-                                           help="Label column for the colors (default: one plot for each label "
-                                               "column).")]
+ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column", metavar="NAMES",
+                                                   show_default=False, help=(
+    "Columns for the colors, with commas between or repeated, a plot for each: label columns of the run, or any column "
+    "of its input, which is read again (default: every label column)."))]
+QualityLabel = Annotated[str | None, typer.Option("--quality-label", show_default=False, metavar="NAME", help=(
+    "The label column of 1-NN error and silhouette (default: the first of those for the colors that has classes)."))]
+Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
+                                           help="The run's input, if it was moved.")]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 Image = Annotated[str | None, typer.Option("--image", show_default=False, metavar="ROWS,COLUMNS[,3]",
@@ -36,15 +42,15 @@ Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=
 
 
 @with_flags(*DRAWING)
-def report(run: Run, *, label_column: Label = None, labels: Labels = None, image: Image = None,
-           image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
-           cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
-           debug: behavior.Debug = False, **flags: Any) -> None:
+def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality_label: QualityLabel = None,
+           given: Given = None, image: Image = None, image_order: ImageOrder = None, interactive: Interactive = False,
+           table: Wanted = None, form: As = None, cutoff: Cutoff = None, quiet: behavior.Quiet = False,
+           json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Make the report of a finished run again.
 
     \b
     mlcli report runs/iris-pca
-    mlcli report runs/cells-isomap --label-column batch --title "Cells by batch"
+    mlcli report runs/cells-isomap --color-by batch,CD3D --title "Cells"
     mlcli report runs/iris-pca --figures pdf --size 3.5,3 --font-size 8 --arrows 4
     mlcli report runs/sites --labels meta.csv --point-labels ids --outlines hulls
     mlcli report runs/digits-pca --image 28,28
@@ -61,17 +67,20 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
         require_standard_output()
     if table is not None:
         refuse_for_tables({**{DRAWING[name].names[0]: value for name, value in flags.items()},
-                           "--label-column": label_column, "--labels": labels, "--image": image,
-                           "--image-order": image_order, "--interactive": interactive or None,
-                           "--json": json or None, "--quiet": quiet or None}, "--table prints a table")
+                           "--color-by": color_by, "--labels": labels, "--quality-label": quality_label,
+                           "--input": given, "--image": image, "--image-order": image_order,
+                           "--interactive": interactive or None, "--json": json or None, "--quiet": quiet or None},
+                          "--table prints a table")
         if table != "loadings" or form == "csv":
             refuse_for_tables({"--cutoff": cutoff}, "it is for loadings in markdown and latex: csv holds all numbers")
         standard_output().write(read_run.table_of(Path(run), table, form or "markdown", cutoff).encode(
             "utf-8", "surrogateescape"))
         return
     refuse_for_tables({"--as": form}, "it is the form of a --table")
-    drawn = redraw.render_again(Path(run), layer_of(flags), label=label_column, image=image, order=image_order,
-                                   labels=labels, interactive=interactive, cutoff=cutoff)
+    colors = redraw.ColorOptions(tuple(color_by or ()), labels=labels, quality=quality_label, input=given)
+    with watching(mode_of(None), quiet, tell=not json):
+        drawn = redraw.render_again(Path(run), layer_of(flags), colors=colors, image=image, order=image_order,
+                                    interactive=interactive, cutoff=cutoff)
     if json:
         print_json({"run": run, **{page.stem: str(page) for page in drawn.pages},
                     "figures": list(map(str, drawn.figures)), "removed": list(map(str, drawn.removed))})

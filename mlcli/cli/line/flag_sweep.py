@@ -51,7 +51,7 @@ def suited(variants: Sequence[Variant]) -> Iterator[Variant]:
 def foreign_options(layer: Layer) -> frozenset[tuple[str, ...]]:
     """Return the paths of those values of a layer that are no options of its method."""
     complete = with_tags(RunConfig, layer.values)
-    given = [keys for keys in leaves(layer.values) if keys[0] == METHOD and keys[-1] != TAG]
+    given = [keys for keys in leaves(layer.values) if keys[0] == METHOD and keys != (METHOD, TAG)]
     paths = {keys: ".".join(keys) for keys in given}
     return frozenset(keys for keys, path in paths.items()
                      if not any(is_option(other, complete) for other in (path, layer.either.get(path, path))))

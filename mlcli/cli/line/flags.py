@@ -27,6 +27,8 @@ class Flag:
     says: str = ""  # what DATA is then
     also: str | None = None  # where the value goes for methods that have no option at `path`
     further: str | None = None  # the list of sections, like that of `path`, of a second value and more
+    spells: str = ""  # of a flag in the words of AnnData: what of the other flag of `path` its value stands for
+    lists: bool = False  # whether a value may be a file of names
 
 
 FLAGS = {
@@ -58,8 +60,15 @@ FLAGS = {
     "range": Flag("input.range", ("--range",)),
     "rows": Flag("input.rows", ("--rows",)),
     "where": Flag("input.where", ("--where",)),
+    "layer": Flag("input.key", ("--layer",), says="the matrix to read.", spells="layers/{}"),
+    "obs": Flag("input.where", ("--obs",), says="the cells to use. Repeatable.", spells="{}"),
+    "genes": Flag("input.columns", ("--genes",), says="the genes to use, or files with a gene on each line. "
+                  "Repeatable.", spells="{}", lists=True),
     "transform": Flag("prepare.transform", ("--transform",)),
     "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
+    "variable_genes": Flag("prepare.variable_genes.count", ("--variable-genes",)),
+    "flavor": Flag("prepare.variable_genes.flavor", ("--flavor",)),
+    "counts_layer": Flag("prepare.variable_genes.layer", ("--counts-layer",)),
     "scale": Flag("prepare.scale", ("--scale",)),
     "reduce": Flag("prepare.reduce", ("--reduce",)),
     "output": Flag("output", ("-o", "--output")),
@@ -96,6 +105,7 @@ COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "inpu
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
+ANNDATA = ".h5ad"
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
 
 
@@ -130,7 +140,7 @@ def describe(options: Iterable[Any]) -> None:
             flag = EVERY[option.name]
             described = rows_of(flag)
             option.help = sentence(flag, described)
-            option.metavar = None if flag.constant else metavar(described)
+            option.metavar = None if flag.constant else metavar(flag, described)
 
 
 def rows_of(flag: Flag) -> list[Row]:
@@ -160,6 +170,9 @@ def takes_list(path: str) -> bool:
 
 def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
+    if flag.spells:
+        value = flag.spells.format(metavar(flag, described))
+        return f"The same as {first_name(flag.path)} {value}, for {ANNDATA} files: {flag.says}"
     if flag.constant and (flag.says or isinstance(flag.constant, str)):
         return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
@@ -182,8 +195,10 @@ def default_of(described: list[Row]) -> str:
                      for default in defaults)
 
 
-def metavar(described: list[Row]) -> str:
+def metavar(flag: Flag, described: list[Row]) -> str:
     """Return the metavariable of a flag: the choices of any method if they fit on a line, else the option's name."""
+    if flag.spells:
+        return flag.names[-1].removeprefix("--").upper()
     named = "|".join(names_of(described)) if described[0].type.removeprefix(LIST).startswith("'") else ""
     name = described[0].path.removesuffix(f".{TAG}").rpartition(".")[2].upper()
     return named if named and len(named) <= LINE else name
@@ -191,7 +206,7 @@ def metavar(described: list[Row]) -> str:
 
 def layer_of(values: Mapping[str, Any]) -> Layer:
     """Return the options that flags set, as a layer; raises UsageError for two flags that disagree."""
-    layer, set_by = Layer(), dict[str, tuple[str, Any]]()
+    layer, set_by = Layer(), dict[str, tuple[Flag, Any]]()
     for name, given in values.items():
         if given is None or given is False:
             continue
@@ -202,10 +217,11 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
             key = flag.path.rpartition(".")[2]
             layer = assignment(flag.further, [{key: value} for value in more], flag.names[0]).over(layer) if more else (
                 layer)
-        other, same = set_by.setdefault(flag.path, (flag.names[0], given))
-        if same != given:
-            raise UsageError("FLAGS-DIFFER", f"{other} means {same}, but {flag.names[0]} means {given}",
-                             where=flag.path, hint="leave one of the two out")
+        other, same = set_by.setdefault(flag.path, (flag, given))
+        if same != given or other.spells != flag.spells:
+            what = (f"{other.names[0]} means {same}, but {flag.names[0]} means {given}" if other.spells == flag.spells
+                    else f"{other.names[0]} and {flag.names[0]} are two names of one option")
+            raise UsageError("FLAGS-DIFFER", what, where=flag.path, hint="leave one of the two out")
         whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
         path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
         layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)
@@ -230,8 +246,27 @@ def value_for(flag: Flag, given: Any) -> Any:
     """A flag's value: texts as they are, lists of names also split at commas, anything else by YAML's rules."""
     if flag.constant:
         return flag.constant
+    if flag.lists:
+        from mlcli.cli.line.name_lists import names_in
+
+        return [name for item in given for name in names_in(item, flag.names[0])]
     if isinstance(given, list):
         parts = [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
         numbers = type_of(flag.path).startswith(f"{LIST}a number")
         return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
+    given = flag.spells.format(given) if flag.spells else given
     return given if type_of(flag.path) == "a text" else value_of(given, flag.names[0])
+
+
+def first_name(path: str) -> str:
+    """Return the name of the first flag of a config path."""
+    return next(flag.names[-1] for flag in FLAGS.values() if flag.path == path)
+
+
+def require_annotated(values: Mapping[str, Any], files: Iterable[str]) -> None:
+    """Raise UsageError for a flag in the words of AnnData with a file of another kind."""
+    for flag in (EVERY[name] for name, given in values.items() if given not in (None, False)):
+        other = next((file for file in files if not file.lower().endswith(ANNDATA)), None) if flag.spells else None
+        if other is not None:
+            raise UsageError("NOT-H5AD", f"{flag.names[0]} is for {ANNDATA} files, and the input is {other[:80]}",
+                             where=flag.names[0], hint=f"for other files it is {first_name(flag.path)}")

@@ -52,7 +52,8 @@ class Command(Given, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Carry the command out, with its own options in all messages."""
-        spelling = spelling_of(frozenset(name for option in self.params for name in option.opts))
+        given = frozenset(option.opts[-1] for option in self.params if ctx.params.get(option.name) not in (None, False))
+        spelling = spelling_of(frozenset(name for option in self.params for name in option.opts), given)
         with set_context(spelling=spelling):
             try:
                 return super().invoke(ctx)

@@ -9,19 +9,23 @@ SET = "--set"
 PLAIN = re.compile(r"[\w./:@%+=-]+(,[\w./:@%+=-]+)*")  # what no shell and no YAML takes for something else
 
 
-def spelling_of(flags: frozenset[str]) -> Spelling:
-    """Return the spelling of options for a command with these flags; one without --set names those of `embed`."""
+def spelling_of(flags: frozenset[str], given: frozenset[str] = frozenset()) -> Spelling:
+    """Return the spelling of options for a command with these flags; one without --set names those of `embed`.
+
+    An option that has two names has the one that is `given`.
+    """
     def spelled(path: str, value: str) -> str:
         from mlcli.cli.line.flags import FLAGS, takes_list
 
         fitting = [flag for flag in FLAGS.values()
                    if flag.path == path and (SET not in flags or flag.names[-1] in flags)]
+        fitting.sort(key=lambda flag: (flag.names[-1] not in given, bool(flag.spells)))
         for flag in fitting:
             if value and value == written(flag.constant):
                 return flag.names[-1]
         quoted = value if PLAIN.fullmatch(value) else f"'{value}'" if quote(value) == value else quote(value)
         for flag in fitting:
-            if flag.constant is None:
+            if flag.constant is None and (not value or flag.spells in ("", "{}")):
                 return f"{flag.names[-1]} {quoted}" if value else flag.names[-1]
         if not value:
             return path

@@ -21,6 +21,7 @@ from mlcli.errors import DataError
 LEAST = 2  # points: a condensed vector of so few looks like any other array
 KINDS = "fiub"  # floating, signed, unsigned, boolean
 LABEL = "label"  # the name of a single column without a name
+MOST_LABELS = 20  # columns of an array of labels: more are a table
 
 Texts = Mapping[str, tuple[str, ...]]
 
@@ -61,29 +62,46 @@ def array_sheet(stored: StoredArray, input: Input, compute: Compute) -> Sheet:
 
 
 def array_labels(stored: StoredArray, path: str) -> Texts:
-    """Return an array with a number or a text for each row as labels; raises DataError for any other array."""
+    """Return an array with some numbers or texts for each row as labels; raises DataError for any other array.
+
+    The longer of two sides counts the rows, as MATLAB's users keep samples in columns as often as in rows.
+    """
     dtype, shape = stored.dtype, stored.shape
     if not may_be_labels(dtype, shape):
         raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {shape} and its type is {dtype}",
-                        where=place(path), hint="a number or a text for each row is needed")
+                        where=place(path), hint=f"a number or a text for each row is needed, or up to {MOST_LABELS}")
     if not shape or not shape[0]:
         raise DataError("CORRUPT", "the array holds no rows", where=place(path), hint="write or copy the file again")
     stored.require_whole()
-    return as_labels(stored.read())
+    values = stored.read().reshape(flat(shape))
+    return as_labels(values.T if len(shape) == 2 and shape[0] < shape[1] else values, path)
 
 
 def may_be_labels(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
-    """Whether an array has a number or a text for each row."""
-    return dtype.kind in f"{KINDS}U" and dtype.subdtype is None and math.prod(shape[1:]) == 1
+    """Whether an array has a number or a text for each row, or a few."""
+    few = math.prod(shape[1:]) == 1 or (len(shape) == 2 and 1 <= min(shape) <= MOST_LABELS)
+    return dtype.kind in f"{KINDS}U" and dtype.subdtype is None and few
 
 
-def as_labels(values: AnyArray) -> Texts:
-    """Return numbers or texts, an array of shape (n,) or with one column, as the only column of labels.
+def as_labels(values: AnyArray, path: str) -> Texts:
+    """Return an (n, c) array of numbers or texts as c columns of labels; of indicators of classes, their class.
 
     Numbers have up to 17 digits, without trailing zeros.
     """
-    return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value)
-                         for value in values.ravel().tolist())}
+    count = values.shape[1]
+    if count > 1 and values.dtype.kind in KINDS and _are_indicators(values):
+        note("N-ONE-HOT", f"each row of the labels of {place(path)} has a single 1 among {count} columns: its column, "
+             f"from 1 to {count}, is the label")
+        return {LABEL: tuple(map(str, (values.argmax(axis=1) + 1).tolist()))}
+    names = (LABEL,) if count == 1 else numbered_names(LABEL, count)
+    return {name: tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in column.tolist())
+            for name, column in zip(names, values.T, strict=True)}
+
+
+def _are_indicators(values: AnyArray) -> bool:
+    """Whether each row of numbers has a single 1 and zeros else."""
+    ones = values == 1
+    return bool(np.all(ones | (values == 0)) and np.all(ones.sum(axis=1) == 1))
 
 
 def matrix_sheet(values: Array, input: Input) -> Sheet:

@@ -124,7 +124,7 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
         return with_row_names(found.names, ids=not input.without_ids)
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=getattr(found.file, "point", "."))
-    wanted = [column for column in (choice.id, *choice.labels) if column is not None]
+    wanted = [column for column in (choice.id, *choice.texts) if column is not None]
     if not wanted:
         return bare
     names = tuple(choice.names[column] for column in wanted)
@@ -135,7 +135,7 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
                 texts.extend(some)
     by_name = dict(zip(names, map(tuple, columns), strict=True))
     ids = None if choice.id is None else by_name[choice.id_name]
-    labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.labels}
+    labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.texts}
     id_name = choice.id_name if found.named else ""
     return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
                           ids=not input.without_ids)

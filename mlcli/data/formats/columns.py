@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -176,12 +177,16 @@ class ColumnTable:
 def fill(rows: Array, columns: dict[int, Array]) -> None:
     """Copy columns, arrays of shape (n,) by position, into `rows`, an (n, d) array.
 
-    Works on blocks small enough that the cache lines they share stay in the cache.
+    Works on all threads, on blocks small enough that the cache lines they share stay in the cache.
     """
-    for first in range(0, len(rows), ROWS):
-        for run in _runs(sorted(columns)):
-            block = np.stack([columns[position][first:first + ROWS] for position in run])
-            rows[first:first + ROWS, run[0]:run[-1] + 1] = block.T
+    runs = _runs(sorted(columns))
+
+    def copy(some: slice) -> None:
+        for run in runs:
+            block = np.stack([columns[position][some] for position in run])
+            rows[some, run[0]:run[-1] + 1] = block.T
+
+    each(copy, row_blocks(len(rows), ROWS))
 
 
 def _runs(positions: list[int]) -> list[list[int]]:

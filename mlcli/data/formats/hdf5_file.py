@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,16 +131,30 @@ class Hdf5:
 def open_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
     """Open a file for reading; raises DataError if it is damaged, and DependencyMissing."""
     library = h5py()
+    with (_faults(opened.path), memory_limited("HDF5", compute), opened.stream() as stream,
+          library.File(HeapCheckedFile(stream), "r", rdcc_nbytes=1 << 24) as root):
+        yield Hdf5(root, opened.path, input, compute)
+
+
+@contextmanager
+def open_for_changes(path: Path, origin: str) -> Iterator[Any]:
+    """Open a file for changes, as h5py has it; raises as `open_hdf5`, for the file that it is a copy of."""
+    library = h5py()
+    with _faults(origin), path.open("r+b") as stream, library.File(stream, "r+") as root:
+        yield root
+
+
+@contextmanager
+def _faults(path: str) -> Iterator[None]:
+    """Raise DataError for any error of the library on a bad file; errors of the operating system pass."""
     try:
-        with (memory_limited("HDF5", compute), opened.stream() as stream,
-              library.File(HeapCheckedFile(stream), "r", rdcc_nbytes=1 << 24) as root):
-            yield Hdf5(root, opened.path, input, compute)
+        yield
     except OSError as error:
         if error.errno:
             raise
-        raise corrupt(opened.path, "HDF5", error) from None
+        raise corrupt(path, "HDF5", error) from None
     except FAULTS as error:
-        raise corrupt(opened.path, "HDF5", error) from None
+        raise corrupt(path, "HDF5", error) from None
 
 
 def is_group(member: Any) -> bool:

@@ -228,20 +228,17 @@ def refused(variable: Variable, path: str) -> DataError:
 
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
-    """Open a dense variable; a row of labels becomes a column."""
+    """Open a dense variable."""
     with mat_file(opened, input, compute) as file:
         variable = choose_variable(file, input)
         if variable.kind == "sparse":
             raise refused(variable, input.path)
-        turned = isinstance(input, AllTexts) and variable.is_labels and variable.shape[0] == 1
 
         def read() -> AnyArray:
             numbers = file.numbers(variable)
-            numbers = numbers != 0 if variable.kind == "logical" else numbers
-            return numbers.T if turned else numbers
+            return numbers != 0 if variable.kind == "logical" else numbers
 
-        yield StoredArray(np.dtype(NUMBERS[variable.kind]), variable.shape[::-1] if turned else variable.shape, read,
-                          fortran=True, hint=FEWER)
+        yield StoredArray(np.dtype(NUMBERS[variable.kind]), variable.shape, read, fortran=True, hint=FEWER)
 
 
 def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:

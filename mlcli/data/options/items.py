@@ -56,11 +56,11 @@ def check_items(input: Any) -> None:
         _refuse(f"columns have more than one scale: {listed(again)}", "input.items", "name each column once")
 
 
-def require_one_file(input: Any) -> None:
-    """Raise ConfigError for a coding of a table that is a folder or an array, whose columns are numbers."""
+def refuse_coding(input: Any, source: str) -> None:
+    """Raise ConfigError for a coding of a `source` that holds no questionnaire."""
     if has_coding(input):
-        _refuse("answers are coded in tables of one file", "input", "leave {input.answers}, {input.reverse} and "
-                "input.items out, or give a file")
+        _refuse(f"{source} holds no answers to code", "input", "leave {input.answers}, {input.reverse} and input.items "
+                "out, or give a table")
 
 
 def _check_scale(answers: Sequence[str], range: Sequence[float] | None, where: str) -> None:

@@ -60,6 +60,7 @@ def require_unchanged(prepare: Prepare, categories: Iterable[str]) -> None:
     """Raise ConfigError for preparations that do arithmetic with categories."""
     names = tuple(categories)
     changing = {"transform": bool(prepare.transform), "top_variance": prepare.top_variance is not None,
+                "variable_genes": prepare.variable_genes is not None,
                 "scale": prepare.scale != "none", "missing": prepare.missing == "mean",
                 "reduce": prepare.reduce is not None}
     for name, asked in changing.items():

@@ -1,6 +1,7 @@
 """Policies for cells without a finite number: error, drop the rows, fill in means, or leave them to a model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -110,3 +111,20 @@ def leave_to_model(table: Table) -> Array:
     count = int(present.size - np.count_nonzero(present))
     note("N-MODELED", f"{counted(count, 'cell')} missing or infinite, modeled by the method", cells=count)
     return np.where(present, table.values, np.nan)
+
+
+def complete(table: Table, policy: str, fill: Array, remedy: str = REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
+    """Apply a policy for missing cells, with `fill`, a (d,) array; return the table and the dropped rows."""
+    if policy == "mean":
+        return replace(table, values=fill_cells(table, fill)), ()
+    if policy == "model":
+        return replace(table, values=leave_to_model(table)), ()
+    if policy == "error":
+        refuse(table, remedy)
+        return table, ()
+    kept = complete_rows(table)
+    if kept.all():
+        return table, ()
+    gaps = tuple(dropped_row(table, row, reason(table.values[row], table.columns))
+                 for row in np.flatnonzero(~kept).tolist())
+    return table.take(np.flatnonzero(kept)), gaps

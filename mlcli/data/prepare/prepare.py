@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Strict
@@ -15,6 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.input import Input
+from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
@@ -23,6 +24,9 @@ from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, fi
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
+
+if TYPE_CHECKING:
+    from mlcli.data.prepare.variable_genes import GeneTable
 
 
 @stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k", sizes="ti")
@@ -51,7 +55,7 @@ class Preparation:
 
     def prepared(self, table: Table) -> "Prepared":
         """Prepare new rows, and list those dropped by the policy for missing cells; raises DataError."""
-        whole, dropped = complete(table, self.missing, self.fill, missing.NEW)
+        whole, dropped = missing.complete(table, self.missing, self.fill, missing.NEW)
         return Prepared(self.scaled(self.transformed(whole)), self, dropped)
 
     def transformed(self, table: Table) -> Table:
@@ -125,6 +129,7 @@ class Prepared:
     preparation: Preparation
     dropped: tuple[Dropped, ...]
     views: tuple[Preparation, ...] = ()  # of the second view and further ones
+    genes: "GeneTable | None" = None  # statistics of the genes, where variable ones were chosen
 
 
 class Prepare(Options):
@@ -137,6 +142,8 @@ class Prepare(Options):
         "frequency, over each column's maximum or mean; wisconsin, max, then total; chisquare (empty: none).")
     top_variance: int | None = option(
         None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
+    variable_genes: VariableGenes | None = option(
+        None, "Highly variable genes, the columns to keep, as scanpy chooses them (null: all).")
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
         "none", "Scaling of the columns. center: mean 0; standard: mean 0 and standard deviation 1; range: 0 to 1; "
         "robust: median 0 and interquartile range 1.")
@@ -151,8 +158,10 @@ class Prepare(Options):
         None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
         "(default: no PCA).")
 
-    def require_reducible(self, input: Input) -> None:
-        """Raise ConfigError if PCA ahead of the method cannot take the input."""
+    def require_input(self, input: Input) -> None:
+        """Raise ConfigError if PCA ahead of the method, or the choice of genes, cannot take the input."""
+        if self.variable_genes is not None:
+            self.variable_genes.require(self, input)
         if self.reduce is None:
             return
         wrong = next((what for what, there in (
@@ -163,27 +172,36 @@ class Prepare(Options):
                               hint="leave one of the two out")
 
     @stage("prepare")
-    def apply(self, table: Table) -> Prepared:
-        """Return the prepared table with its preparation; raises ConfigError and DataError."""
+    def apply(self, table: Table, layer: Table | None = None) -> Prepared:
+        """Return the prepared table with its preparation; `layer` has the same cells, and genes are chosen by it.
+
+        Raises ConfigError and DataError.
+        """
         if table.kind != "features":
             self._require_defaults(table.kind, () if table.view is None else ("unmatched",))
             return Prepared(table, no_preparation(()), ()) if table.view is None else self._of_pairs(table)
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
-        return self._of_features(table) if table.view is None else self._of_views(table)
+        return self._of_features(table, layer) if table.view is None else self._of_views(table)
 
-    def _of_features(self, table: Table) -> Prepared:
+    def _of_features(self, table: Table, layer: Table | None) -> Prepared:
         """Prepare one table's columns."""
         if (rows := rows_of(table.values)) is not None:
-            return self._of_rows(table, rows)
+            return self._of_rows(table, rows, layer)
         whole, fill, dropped = self.completed(table)
         ready, chosen, sizes = self.transformed(whole)
+        genes = None
+        if self.variable_genes is not None:
+            from mlcli.data.prepare.variable_genes import genes_of
+
+            genes = genes_of(self.variable_genes, whole, ready, layer)
+            ready, chosen = of_columns(ready, genes.places), genes.places
         preparation = preparation_of(table.columns, self.missing, fill, self.fit_scale(ready), self.transform, chosen,
                                      sizes)
-        return Prepared(preparation.scaled(ready), preparation, dropped)
+        return Prepared(preparation.scaled(ready), preparation, dropped, genes=genes)
 
-    def _of_rows(self, table: Table, rows: Rows) -> Prepared:
+    def _of_rows(self, table: Table, rows: Rows, layer: Table | None) -> Prepared:
         """Prepare the columns of a table that is read in blocks."""
         from mlcli.data.prepare.rows import prepared_rows
 
@@ -192,9 +210,9 @@ class Prepare(Options):
             size = len(table.columns) if chosen is None else len(chosen)
             return preparation_of(table.columns, self.missing, fill, scale or no_scale(size), self.transform, chosen)
 
-        ready, preparation, gone = prepared_rows(self, table, rows, make)
+        ready, preparation, gone, genes = prepared_rows(self, table, rows, make, layer)
         return Prepared(ready, preparation, tuple(
-            Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone))
+            Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone), genes=genes)
 
     def _of_views(self, table: Table) -> Prepared:
         """Prepare the columns of a table and of its views, of the rows that all have."""
@@ -222,7 +240,7 @@ class Prepare(Options):
     def completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
-        whole, dropped = complete(table, self.missing, fill)
+        whole, dropped = missing.complete(table, self.missing, fill)
         if self.missing == "model":
             missing.require_columns(whole)
         return whole, fill, dropped
@@ -276,20 +294,3 @@ def of_columns(table: Table, chosen: Indices | None) -> Table:
 def no_scale(columns: int) -> Scale:
     """Return the scale that does not change columns."""
     return Scale(np.zeros(columns, dtype=np.int64), np.zeros(columns), np.ones(columns))
-
-
-def complete(table: Table, policy: str, fill: Array, remedy: str = missing.REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
-    """Apply a policy for missing cells, with `fill`, a (d,) array; return the table and the dropped rows."""
-    if policy == "mean":
-        return replace(table, values=missing.fill_cells(table, fill)), ()
-    if policy == "model":
-        return replace(table, values=missing.leave_to_model(table)), ()
-    if policy == "error":
-        missing.refuse(table, remedy)
-        return table, ()
-    kept = missing.complete_rows(table)
-    if kept.all():
-        return table, ()
-    gaps = tuple(dropped_row(table, row, missing.reason(table.values[row], table.columns))
-                 for row in np.flatnonzero(~kept).tolist())
-    return table.take(np.flatnonzero(kept)), gaps

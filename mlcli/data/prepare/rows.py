@@ -18,6 +18,7 @@ from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
 from mlcli.data.prepare.transforms import Name, by_column, keep_zeros, times_columns, transformed_entries
+from mlcli.data.prepare.variable_genes import GeneTable, genes_of
 from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
@@ -77,6 +78,10 @@ class PrepareOptions(Protocol):
     @property
     def top_variance(self) -> int | None:
         """The number of columns to keep."""
+
+    @property
+    def variable_genes(self) -> Any:
+        """The choice of variable genes; None for all columns."""
 
     @property
     def scale(self) -> str:
@@ -171,8 +176,9 @@ def _means(rows: Rows) -> Array:
 
 
 def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
-                  make: Callable[[Array, Scale | None, Indices | None], T]) -> tuple[Table, T, list[tuple[int, str]]]:
-    """Prepare the rows of a table in blocks; return the table, the preparation, and the dropped rows with reasons.
+                  make: Callable[[Array, Scale | None, Indices | None], T],
+                  layer: Table | None = None) -> tuple[Table, T, list[tuple[int, str]], GeneTable | None]:
+    """Prepare the rows of a table in blocks; return the table, the preparation, the dropped rows with reasons, genes.
 
     `make` constructs a preparation from a fill, an array of shape (d,), a scale and the chosen columns.
     Raises ConfigError and DataError.
@@ -194,17 +200,21 @@ def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
         between = replace(between, moments=gather(between).moments, gaps=NO_GAPS)
     moments = between.moments
     assert moments is not None
-    chosen = _chosen(options, moments)
+    genes = None
+    if options.variable_genes is not None and not rows.sketched:
+        genes = genes_of(options.variable_genes, replace(kept, values=as_array(whole)),
+                         replace(kept, values=as_array(between)), layer)
+    chosen = _chosen(options, moments) if genes is None else genes.places
     moments = moments if chosen is None else moments.of_columns(chosen)
     names = table.columns if chosen is None else tuple(table.columns[place] for place in chosen.tolist())
     scale = None if options.scale == "none" else scale_from_moments(moments, names, options.scale, options.divisor)
     preparation = make(fill, scale, chosen)
     if between is whole and chosen is None and scale is None:
-        return replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped
+        return replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped, genes
     if scale is not None:
         moments = scaled_by(moments, scale)
     ready = whole.mapped(PreparedRows(preparation, table.source, kept.places), moments, len(names))
-    return replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped
+    return replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped, genes
 
 
 def _without(table: Table, gaps: Indices) -> Table:
@@ -217,6 +227,8 @@ def _without(table: Table, gaps: Indices) -> Table:
 def _chosen(options: PrepareOptions, moments: Moments) -> Indices | None:
     """Return the columns of the largest variances; None for all."""
     count = options.top_variance
+    if options.variable_genes is not None:  # of a sketch, whose genes are not known
+        count = options.variable_genes.count
     if count is None or count >= len(moments.sums):
         return None
     known = moments.exponent

@@ -39,40 +39,65 @@ def read_texts(input: Input, read: SheetOf, names: Sequence[str] = ()) -> tuple[
 
 
 def coded_sheet(input: Input, read: SheetOf) -> Sheet:
-    """Return the sheet of a file with answers in words as numbers, after all other columns.
+    """Return the sheet of a file or of a folder of tables with answers in words as numbers, after all other columns.
 
     Columns of text without any of the answers stay ids or labels. Raises ConfigError for columns and options without
     effect, and DataError for answers that are not listed.
     """
-    scales = {name: items.answers for items in input.items for name in items.columns if items.answers}
     try:
-        sheet, texts = read_texts(input, read, tuple(scales))
+        sheet, texts = read_texts(input, read, tuple(scales_of(input)))
     except ConfigError as error:
         if error.where == "input.columns" and not input.columns:
             raise error.changed(where="input.items") from None
         raise
+    answers = answers_of(input, texts)
+    others = tuple(name for name in texts if name not in answers)
+    return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids), answers, input)
+
+
+def coded_frame(sheet: Sheet, input: Input, texts: Mapping[str, Sequence[str]]) -> Sheet:
+    """Return the sheet of an array in memory with answers as numbers; `texts` are its columns of text.
+
+    Raises ConfigError and DataError as `coded_sheet` does.
+    """
+    return code_answers(sheet, answers_of(input, texts), input)
+
+
+def scales_of(input: Input) -> dict[str, tuple[str, ...]]:
+    """Return the answers of columns with a scale of their own in words."""
+    return {name: items.answers for items in input.items for name in items.columns if items.answers}
+
+
+def answers_of(input: Input, texts: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the answers of the columns of text that hold some; raises ConfigError for answers that none holds."""
+    scales = scales_of(input)
+    if unknown := [name for name in scales if name not in texts]:
+        raise ConfigError("UNKNOWN-COLUMN", f"there is no column of text {shown(unknown[0])}", where="input.items",
+                          hint=nearest(unknown[0], tuple(texts)))
     answers = {name: scales.get(name, input.answers) for name, cells in texts.items() if name in scales or (
         input.answers and (input.columns or not {text.strip() for text in cells}.isdisjoint(input.answers)))}
     if input.answers and input.answers not in answers.values():
         found = sorted({text for cells in texts.values() if len(set(cells)) < len(cells) for text in cells if text})
         raise ConfigError("ANSWERS", "no column of text holds any of the answers", where="input.answers",
                           hint=f"the texts there are {listed(found, 10)}" if found else "leave it out")
-    others = tuple(name for name in texts if name not in answers)
-    sheet = with_row_names(replace(sheet, words=others), ids=not input.without_ids)
-    columns = (*sheet.columns, *answers)
-    coding = Coding(answers, _turns(input, answers, columns))
+    return answers
+
+
+def code_answers(sheet: Sheet, answers: Mapping[str, tuple[str, ...]], input: Input) -> Sheet:
+    """Return the sheet with columns of answers as numbers and reverse-keyed ones turned, and their coding."""
+    coding = Coding(answers, _turns(input, answers, (*sheet.columns, *answers)))
     note("N-CODED", coding.in_words(), columns=len(answers))
-    return apply_coding(sheet, coding, input.path)
-
-
-def apply_coding(sheet: Sheet, coding: Coding, path: str) -> Sheet:
-    """Return the sheet with the columns of a coding as numbers; raises DataError."""
-    names = sheet.row_names()
-    values = np.column_stack([sheet.values, *coding.codes(sheet.labels, names, path)])
-    columns = (*sheet.columns, *coding.answers)
-    labels = {name: texts for name, texts in sheet.labels.items() if name not in coding.answers}
-    return replace(sheet, values=coding.turned(values, columns, names, path), columns=columns, labels=labels,
+    sheet = with_codes(sheet, coding, input.path)
+    return replace(sheet, values=coding.turned(sheet.values, sheet.columns, sheet.row_names(), input.path),
                    coding=coding)
+
+
+def with_codes(sheet: Sheet, coding: Coding, path: str) -> Sheet:
+    """Return the sheet with its columns of answers in words as numbers, not yet turned; raises DataError."""
+    texts = {name: sheet.labels[name] for name in coding.answers if name in sheet.labels}
+    values = np.column_stack([sheet.values, *coding.codes(texts, sheet.row_names(), path)])
+    labels = {name: cells for name, cells in sheet.labels.items() if name not in texts}
+    return replace(sheet, values=values, columns=(*sheet.columns, *texts), labels=labels)
 
 
 def _turns(input: Input, answers: Mapping[str, Sequence[str]], columns: Sequence[str]) -> dict[str, Range]:

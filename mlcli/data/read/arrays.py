@@ -17,15 +17,18 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.formats.arrays import LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import NO_IDS, Input
+from mlcli.data.options.items import check_items, has_coding, refuse_coding
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import check_square
 from mlcli.data.read.annotated import is_annotated, read_annotated
+from mlcli.data.read.answers import coded_frame, with_codes
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.frames import HERE, KINDS, FrameData, is_frame, is_sparse_array, read_frame
 from mlcli.data.read.match import match_columns
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
+from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
 from mlcli.data.table.table import Source, Table
@@ -49,16 +52,21 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     does, and if names do not fit.
     """
     require_effect(input, annotated=is_annotated(array))
+    check_items(input)
+    if is_annotated(array) or is_sparse_array(array) or view is not None:
+        refuse_coding(input, "AnnData, a sparse array or a table with a second view")
     frame = (read_annotated(array, input) if is_annotated(array) else
              read_frame(array) if is_frame(array) else None)
     array = array if frame is None else frame.values
+    words = () if frame is None else tuple(frame.labels)
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
     ids = ids if frame is None or ids is not None else frame.ids
     labels = labels if frame is None else {**frame.labels, **labels}
     if is_sparse_array(array):
         table = _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
     else:
-        table = _of_dense(doubles(array), input, ids=ids, columns=columns, labels=labels)
+        values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
+        table = _of_dense(values, input, ids=ids, columns=columns, labels=labels, words=words)
     if view is None:
         return table
     other = None if is_annotated(view) or is_frame(view) else ids
@@ -66,13 +74,17 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
 
 
-def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels: Mapping[str, Sequence[Any]]) -> Table:
-    """Return the table of an (n, d) array of doubles; raises DataError."""
+def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels: Mapping[str, Sequence[Any]],
+              words: Sequence[str] = ()) -> Table:
+    """Return the table of an (n, d) array of doubles; `words` are labels that may hold answers. Raises DataError."""
     names = numbered_names("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
     told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
     rows = None if ids is None else texts(ids, len(values), "ids")
     sheet = Sheet(values.copy() if input.square else values, names, columns is not None and not input.square, rows,
                   "id", told)
+    if has_coding(input):
+        sheet = coded_frame(sheet, input, {name: told[name] for name in words})
+        require_content(len(sheet.values), len(sheet.columns), HERE)
     source = Source(HERE, partial(digest, values), values.nbytes, HERE)
     with hints_for_python():
         table = (square_table if input.square else features_table)(sheet, input, source)
@@ -144,19 +156,22 @@ def hints_for_python() -> Iterator[None]:
         raise error.changed(hint=hint) from error
 
 
-def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str) -> Table:
+def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str,
+             coding: Coding | None = None) -> Table:
     """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
-    Columns of a data frame are matched by name.
+    Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
+    numbers already.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
-    values = _matched(read_frame(array), wanted) if is_frame(array) else doubles(
+    values = _matched(read_frame(array), wanted, coding) if is_frame(array) else doubles(
         array.toarray() if is_sparse_array(array) else array)
     if values.shape[1] != len(wanted):
         what = "columns" if kind == "features" else "points"
         raise DataError("COLUMNS-DIFFER", f"{counted(values.shape[1], 'column')}, and the run has {len(wanted):,} "
                         f"{what}", where=HERE, hint=f"give a column for each of the run's {what}, in their order")
     ids = RowNumbers.up_to(len(values))
+    values = values if coding is None else coding.turned(values, wanted, ids, HERE)
     if kind != "features":
         refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
     if kind == "dissimilarities":
@@ -164,10 +179,11 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     return Table(values, wanted, ids, kind=kind)
 
 
-def _matched(frame: FrameData, wanted: tuple[str, ...]) -> Array:
+def _matched(frame: FrameData, wanted: tuple[str, ...], coding: Coding | None) -> Array:
     """Return the numbers of a frame in the order of a run's columns; raises DataError if the columns differ."""
+    sheet = Sheet(frame.values, frame.columns, True, labels=frame.labels)
     with hints_for_python():
-        return match_columns(Sheet(frame.values, frame.columns, True), wanted, HERE, "column")
+        return match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
 
 
 def doubles(array: Any) -> Array:

@@ -17,7 +17,7 @@ from mlcli.base.machine.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import column_of
 from mlcli.base.rows.source import Rows, as_array, rows_of
-from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.rows.sparse import SparseRows, is_sparse
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
@@ -77,7 +77,7 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
         return streamed_square(table, rows, input, compute)
     rows = replace(rows, lanes=_lanes(rows, compute))
     chosen = _sampled(rows, compute)
-    if context().sketch and (sketch := sketch_rows(rows, chosen)) is not None:
+    if context().sketch and not is_sparse(rows) and (sketch := sketch_rows(rows, chosen)) is not None:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
     sums = gather(rows, chosen)

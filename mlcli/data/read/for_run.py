@@ -14,7 +14,7 @@ from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.prepare.categories import Categories, encode, require_known, with_categories
-from mlcli.data.read.answers import apply_coding
+from mlcli.data.read.answers import with_codes
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import match_columns, match_points
 from mlcli.data.read.new_rows import new_in_blocks
@@ -44,10 +44,9 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
-        return add_labels(table_of(sheet, match_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
-                                 input, source), input, compute)
+        return add_labels(_features(sheet, tuple(columns), input, source, coding), input, compute)
     if not input.square and (files := parts_of(input.path)):
-        return _new_of_parts(files, input, tuple(columns), compute, streams)
+        return _new_of_parts(files, input, tuple(columns), compute, streams, coding)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format.pairs:
@@ -64,24 +63,27 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
         if closed and categories:
             require_known(sheet, categories)
-        if coding is not None:
-            sheet = apply_coding(sheet, coding, input.path)
         sheet = encode(sheet, categories or {})
-        if input.square:
-            values, wanted = match_points(sheet, points, input), points
-        else:
-            wanted = tuple(columns)
-            values = match_columns(sheet, wanted, input.path, "column")
-        return add_labels(table_of(sheet, values, wanted, input, source), input, compute)
+        table = (table_of(sheet, match_points(sheet, points, input), points, input, source) if input.square else
+                 _features(sheet, tuple(columns), input, source, coding))
+        return add_labels(table, input, compute)
 
 
-def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
+def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Source, coding: Coding | None) -> Table:
+    """Return the table of a sheet's features in the run's columns, with answers coded as the run's were."""
+    sheet = sheet if coding is None else with_codes(sheet, coding, input.path)
+    values = match_columns(sheet, wanted, input.path, "column")
+    values = values if coding is None else coding.turned(values, wanted, sheet.row_names(), input.path)
+    return table_of(sheet, values, wanted, input, source)
+
+
+def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool,
+                  coding: Coding | None) -> Table:
     """Return new rows of a directory of files, in memory if they fit."""
     found, source = read_parts(files, input, compute)
     table = new_in_blocks(found, source, input, wanted, compute) if streams else None
     if table is None:
-        sheet = sheet_of_blocks(found, input, compute)
-        table = table_of(sheet, match_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+        table = _features(sheet_of_blocks(found, input, compute), wanted, input, source, coding)
     return add_labels(table, input, compute)
 
 

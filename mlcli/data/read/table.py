@@ -23,7 +23,7 @@ from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
-from mlcli.data.options.items import has_coding, require_one_file
+from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.read.id_columns import require_no_ids
@@ -89,10 +89,9 @@ def read_unchecked(input: Input, compute: Compute | None = None, categories: Tex
 def whole_table(input: Input, compute: Compute, categories: TextColumns = "", streams: bool = False) -> Table:
     """Return all rows of a file; if rows will be chosen of one that is read in blocks, none is read yet."""
     if folder := read_folder(input, compute):
-        require_one_file(input)
+        refuse_coding(input, "a folder of images or of a matrix with its names")
         return add_labels(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
-        require_one_file(input)
         return _of_parts(files, input, compute, streams)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
@@ -164,6 +163,11 @@ def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -
     """Return the table of a directory of files, in memory if it fits."""
     from mlcli.data.read.parts import read_parts
 
+    if has_coding(input):
+        from mlcli.data.read.answers import coded_sheet
+
+        sheet = coded_sheet(input, lambda asked: sheet_of_blocks(read_parts(files, asked, compute)[0], asked, compute))
+        return add_labels(features_table(sheet, input, read_parts(files, input, compute)[1]), input, compute)
     found, source = read_parts(files, input, compute)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
     table = (_table_of_blocks(found, input, compute, source) if blocks else

@@ -26,7 +26,8 @@ class Coding:
         `texts` are the columns' cells, `names` those of the rows. Raises DataError for answers that are not listed.
         """
         unlisted, columns = list[tuple[int, str, str]](), list[Array]()
-        for column, answers in self.answers.items():
+        for column in texts:
+            answers = self.answers[column]
             codes = {text: float(number) for number, text in enumerate(answers, 1)}
             cells = [text.strip() for text in texts[column]]
             columns.append(np.array([codes.get(cell, np.nan) for cell in cells]))

@@ -1,6 +1,7 @@
 """Ids of rows without ids: their numbers, converted to text on demand."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, overload
 
 import numpy as np
@@ -9,10 +10,14 @@ from mlcli.base.types import AnyArray, Indices
 
 
 class RowNumbers(Sequence[str]):
-    """"1", "2", ... or some of these: equal to a tuple of the same texts, without the memory of millions of texts."""
+    """"1", "2", ... or some of these: equal to a tuple of the same texts, without the memory of millions of texts.
 
-    def __init__(self, numbers: range | Indices) -> None:
+    With a prefix, as in "new1", they are ids of their own.
+    """
+
+    def __init__(self, numbers: range | Indices, prefix: str = "") -> None:
         self._numbers = numbers
+        self.prefix = prefix
 
     @classmethod
     def up_to(cls, count: int) -> "RowNumbers":
@@ -27,23 +32,32 @@ class RowNumbers(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> "RowNumbers": ...
     def __getitem__(self, place: int | slice) -> "str | RowNumbers":
-        return RowNumbers(self._numbers[place]) if isinstance(place, slice) else str(int(self._numbers[place]))
+        if isinstance(place, slice):
+            return RowNumbers(self._numbers[place], self.prefix)
+        return f"{self.prefix}{int(self._numbers[place])}"
 
     def __iter__(self) -> Iterator[str]:
-        return map(str, self._numbers if isinstance(self._numbers, range) else self._numbers.tolist())
+        numbers = self._numbers if isinstance(self._numbers, range) else self._numbers.tolist()
+        return (f"{self.prefix}{number}" for number in numbers) if self.prefix else map(str, numbers)
 
     def __eq__(self, other: Any) -> bool:
-        if isinstance(other, RowNumbers):
+        if isinstance(other, RowNumbers) and self.prefix == other.prefix:
             if isinstance(self._numbers, range) and isinstance(other._numbers, range):
                 return self._numbers == other._numbers
             return np.array_equal(self.array(), other.array())
+        if isinstance(other, RowNumbers):
+            return not len(self) and not len(other)
         return tuple(self) == other if isinstance(other, tuple) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        return f"RowNumbers({self._numbers!r})"
+        return f"RowNumbers({self._numbers!r}{self.prefix and f', {self.prefix!r}'})"
+
+    def prefixed(self, prefix: str) -> "RowNumbers":
+        """Return these numbers after a prefix."""
+        return RowNumbers(self._numbers, prefix)
 
     def array(self) -> Indices:
         """Return the numbers as an array."""
@@ -55,10 +69,18 @@ class RowNumbers(Sequence[str]):
         """Return the numbers of some of the rows, in the given order."""
         chosen = np.asarray(rows, dtype=np.int64)
         if isinstance(self._numbers, range):
-            return RowNumbers(self._numbers.start + self._numbers.step * chosen)
-        return RowNumbers(self._numbers[chosen])
+            return RowNumbers(self._numbers.start + self._numbers.step * chosen, self.prefix)
+        return RowNumbers(self._numbers[chosen], self.prefix)
 
 
 def take_ids(ids: Sequence[str], rows: Indices) -> Sequence[str]:
     """Return the ids of the rows `rows`, numbers of shape (m,)."""
     return ids.take(rows) if isinstance(ids, RowNumbers) else tuple(ids[row] for row in rows.tolist())
+
+
+def join_ids(parts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the ids of consecutive parts of a table, each of the same prefix where they are numbers."""
+    numbers = [part for part in parts if isinstance(part, RowNumbers)]
+    if len(numbers) < len(parts):
+        return tuple(chain(*parts))
+    return RowNumbers(np.concatenate([part.array() for part in numbers]), numbers[0].prefix)

@@ -21,7 +21,6 @@ from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.arrow_text import arrow_text
 from mlcli.data.text.csv_options import csv_options, doubtful, text_bytes
 from mlcli.data.text.diagnose import require_width, rescan
 from mlcli.data.text.dialect import detect_dialect
@@ -34,6 +33,7 @@ from mlcli.errors import DataError
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
+CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
 
 
 def separator_of(usual: str, input: Input) -> str:
@@ -57,7 +57,7 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute,
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
     compute.require(beside + 8.0 * text.survey.lines * columns,
                     f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
-    filled = (_filled_by_records if layout.width > WIDE and text.survey.lines < FEW else _filled)(text, layout, compute)
+    filled = _filled(text, layout, compute)
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
@@ -107,6 +107,19 @@ class Rows:
 
 
 def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
+    """Read all rows, by record or by Arrow; of a short text with odd quotes Arrow decides, as of a long one."""
+    if layout.width > WIDE and text.survey.lines < FEW:
+        return _filled_by_records(text, layout)
+    if text.survey.lines * layout.width <= CELLS:
+        try:
+            return _filled_by_records(text, layout)
+        except DataError as error:
+            if error.code != "E-QUOTE":
+                raise
+    return _filled_by_arrow(text, layout, compute)
+
+
+def _filled_by_arrow(text: Text, layout: Layout, compute: Compute) -> Rows:
     """Read all rows; if Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
@@ -123,17 +136,25 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
     return filled
 
 
-def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
-    """Read all rows of a text with very many columns by record: Arrow takes some kilobytes for each column."""
-    choice = layout.choice
-    filled, missing = Rows(np.empty((text.survey.lines, len(choice.values)))), {*MISSING, *text.input.missing_markers}
+def _filled_by_records(text: Text, layout: Layout) -> Rows:
+    """Read all rows by record: of a short text, or of one with very many columns, each of which takes Arrow kilobytes.
+    """
+    choice, point, columns = layout.choice, text.input.point, layout.choice.values
+    missing = {*MISSING, *text.input.missing_markers}
+    room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
+    filled, gaps = Rows(np.empty((room, len(columns)))), 0
     for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
         require_width(text, layout, line, filled.rows + 1, len(cells))
-        numbers = [cells[column] for column in choice.values]
-        filled.doubtful |= not all(cell.isascii() and "_" not in cell for cell in numbers)  # Python accepts these
+        if filled.rows == room:
+            raise changed_error(text.path)
+        numbers = [cells[column] for column in columns]
+        filled.doubtful |= not _plain("".join(numbers), point)
+        given = numbers if point == "." else [cell.replace(point, ".") for cell in numbers]
+        if not missing.isdisjoint(numbers):
+            given = ["nan" if cell in missing else value for cell, value in zip(numbers, given, strict=True)]
+            gaps += sum(cell in missing for cell in numbers)
         try:
-            filled.values[filled.rows] = [np.nan if cell in missing else float(cell.replace(text.input.point, "."))
-                                          for cell in numbers]
+            filled.values[filled.rows] = [float(cell) for cell in given]
         except ValueError:
             rescan(text, layout)
             raise
@@ -141,16 +162,22 @@ def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
             filled.ids.append(cells[choice.id])
         for column in choice.texts:
             filled.labels.setdefault(choice.names[column], []).append(cells[column])
-        filled.doubtful |= doubtful(filled.values[filled.rows], sum(cell in missing for cell in numbers),
-                                    text.survey.tiny)
         filled.rows += 1
         advance(filled.rows, text.survey.lines)
+    filled.doubtful |= doubtful(filled.values[:filled.rows], gaps, text.survey.tiny)
     return filled
+
+
+def _plain(cells: str, point: str) -> bool:
+    """Whether none of these characters makes a number for Python alone: digits beyond ASCII, `_`, another point."""
+    return cells.isascii() and cells.isprintable() and "_" not in cells and (point == "." or "." not in cells)
 
 
 def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     """Yield record batches with the numeric columns first, then the ids and labels, named by position."""
     from pyarrow import csv
+
+    from mlcli.data.text.arrow_text import arrow_text
 
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)

@@ -1,8 +1,6 @@
-"""An embedding as AnnData in HDF5 (.h5ad): coordinates in obsm, labels in obs, facts of the method in uns.
+"""An embedding as AnnData in HDF5 (.h5ad): a new file of its results, or a copy of its input with them."""
 
-Source: the on-disk format of AnnData, https://anndata.readthedocs.io/en/latest/fileformat-prose.html
-"""
-
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,86 +8,103 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
+from mlcli.data.files.shared_handle import CHUNK
+from mlcli.data.files.source import Opened
 from mlcli.data.formats.h5ad import INDEX
-from mlcli.data.formats.hdf5_file import h5py
-from mlcli.data.options.wording import shown
+from mlcli.data.formats.hdf5_file import h5py, is_group, open_for_changes
+from mlcli.data.options.wording import listed, place, shown
+from mlcli.data.write.h5ad_elements import (
+    CATEGORIES,
+    FILE,
+    TABLE,
+    mark,
+    text_type,
+    write_element,
+    write_map,
+    write_texts,
+)
 from mlcli.errors import DataError
 
-Kind = tuple[str, str]  # encoding-type, encoding-version
-FILE, TABLE, MAP = ("anndata", "0.1.0"), ("dataframe", "0.2.0"), ("dict", "0.1.0")
-ARRAY, TEXTS, TEXT = ("array", "0.2.0"), ("string-array", "0.2.0"), ("string", "0.2.0")
-CATEGORIES = ("categorical", "0.2.0")
+Members = Mapping[str, Any]  # elements by their paths, as obsm/X_pca
 
 
 @frozen
 class Content:
-    """The content of a file."""
+    """The content of a new file."""
 
-    name: str  # of the method: obsm/X_NAME, uns/NAME
-    coordinates: Array  # n x p
     ids: Sequence[str]  # n
     labels: Mapping[str, Sequence[str]]  # n texts each
-    facts: Mapping[str, Any]  # texts and arrays
-    features: Sequence[str] = ()  # d
-    loadings: Array | None = None  # d x p
-    loadings_name: str = "loadings"  # in varm
+    features: Sequence[str]  # d
+    members: Members
 
 
 def write_h5ad(content: Content, path: Path) -> None:
     """Write the file; the same content gives the same bytes. Raises DataError and DependencyMissing."""
-    for name in (*content.labels, content.name):
+    for name in content.labels:
         if "/" in name or name in (INDEX, "."):
             raise DataError("H5AD-NAME", f"HDF5 cannot hold the name {shown(name)}",
                             hint="rename the label column: names hold no slash")
     with path.open("w+b") as stream, h5py().File(stream, "w") as file:  # HDF5 locks files that it opens by path
-        _marked(file, FILE)
-        _frame(file, "obs", content.ids, content.labels)
-        _frame(file, "var", content.features, {})
-        _array(_map(file, "obsm"), f"X_{content.name}", content.coordinates)
-        if content.loadings is not None:
-            _array(_map(file, "varm"), content.loadings_name, content.loadings)
-        facts = _map(_map(file, "uns"), content.name)
-        for name, value in content.facts.items():
-            if isinstance(value, str):
-                _marked(facts.create_dataset(name, data=value, dtype=_text()), TEXT)
-            else:
-                _array(facts, name, value)
+        mark(file, FILE)
+        _write_frame(file, "obs", content.ids, content.labels)
+        _write_frame(file, "var", content.features, {})
+        for name in ("obsm", "uns"):
+            write_map(file, name)
+        write_members(file, content.members, str(path))
 
 
-def _frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+def copy_h5ad(opened: Opened, members: Members, path: Path) -> None:
+    """Write a copy of an open file in blocks, then members into it; what else is there stays, byte for byte.
+
+    Raises DataError for a file that has no places for them, and UnsafeFile for places in other files.
+    """
+    with opened.stream() as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target, CHUNK)
+    with open_for_changes(path, opened.path) as file:
+        if replaced := write_members(file, members, opened.path):
+            every = listed(replaced, len(replaced))
+            note("N-REPLACED", f"the copy has the run's {every} in place of the input's", members=replaced)
+
+
+def write_members(root: Any, members: Members, path: str) -> list[str]:
+    """Write elements at their paths, and return the paths of those that replaced others.
+
+    Raises DataError where a group cannot hold them, and UnsafeFile where it is in another file.
+    """
+    replaced = []
+    for member, element in members.items():
+        name, _, inner = member.partition("/")
+        group = _group_of(root, name, path)
+        if inner in group:
+            del group[inner]
+            replaced.append(member)
+        write_element(group, inner, element)
+    return replaced
+
+
+def _group_of(root: Any, name: str, path: str) -> Any:
+    """Return the group of a name, a new one where there is none."""
+    if name not in root:
+        return write_map(root, name)
+    own = isinstance(root.get(name, getlink=True), h5py().HardLink)  # others lead elsewhere, even to other files
+    if not own or not is_group(root[name]):
+        raise DataError("H5AD", f"{name} is not a group of this file: it is not AnnData of version 0.7 or later",
+                        where=place(path), hint="read it with a recent anndata, and write it again")
+    return root[name]
+
+
+def _write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
     """Write a table of texts: each column as categories, in sorted order."""
-    frame = _marked(file.create_group(name), TABLE)
+    frame = mark(file.create_group(name), TABLE)
     frame.attrs[INDEX] = INDEX
-    frame.attrs["column-order"] = np.array(list(columns), dtype=_text())
-    _texts(frame, INDEX, ids)
+    frame.attrs["column-order"] = np.array(list(columns), dtype=text_type())
+    write_texts(frame, INDEX, ids)
     for column, texts in columns.items():
-        group = _marked(frame.create_group(column), CATEGORIES)
+        group = mark(frame.create_group(column), CATEGORIES)
         group.attrs["ordered"] = False
         known = sorted({text for text in texts if not is_missing(text)})
         codes = {text: code for code, text in enumerate(known)}
-        _texts(group, "categories", known)
-        _array(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))
-
-
-def _map(parent: Any, name: str) -> Any:
-    return _marked(parent.create_group(name), MAP)
-
-
-def _array(parent: Any, name: str, values: Any) -> None:
-    _marked(parent.create_dataset(name, data=values), ARRAY)
-
-
-def _texts(parent: Any, name: str, texts: Sequence[str]) -> None:
-    plain = np.array([text.encode("utf-8", "replace") for text in texts], dtype=object)
-    _marked(parent.create_dataset(name, data=plain, shape=(len(texts),), dtype=_text()), TEXTS)
-
-
-def _text() -> Any:
-    return h5py().string_dtype()
-
-
-def _marked(member: Any, kind: Kind) -> Any:
-    member.attrs["encoding-type"], member.attrs["encoding-version"] = kind
-    return member
+        write_texts(group, "categories", known)
+        write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))

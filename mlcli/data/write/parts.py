@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mlcli.data.read.new_rows import MappedTable
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import join_ids
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import (
     GROUP,
@@ -91,10 +91,8 @@ def _joined(parts: list[Table]) -> Table:
     """Return parts as one table."""
     if len(parts) == 1:
         return parts[0]
-    ids = [part.ids for part in parts]
-    numbers = [some.array() for some in ids if isinstance(some, RowNumbers)]
     return replace(parts[0], values=np.concatenate([part.values for part in parts]), places=None,
-                   ids=RowNumbers(np.concatenate(numbers)) if len(numbers) == len(parts) else tuple(chain(*ids)),
+                   ids=join_ids([part.ids for part in parts]),
                    labels={name: tuple(chain(*(part.labels[name] for part in parts))) for name in parts[0].labels})
 
 

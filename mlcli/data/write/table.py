@@ -69,7 +69,9 @@ def write_lines(table: Table, stream: BinaryIO) -> None:
 def csv_text(table: Table, rows: slice) -> bytes:
     """Return some of the rows as CSV."""
     if isinstance(table.ids, RowNumbers) and not table.labels and native.available():
-        return native.numbered_lines(table.ids[rows].array(), np.ascontiguousarray(table.values[rows]))
+        lines = native.numbered_lines(table.ids[rows].array(), np.ascontiguousarray(table.values[rows]))
+        prefix = table.ids.prefix.encode()
+        return prefix + lines[:-1].replace(b"\n", b"\n" + prefix) + lines[-1:] if prefix and lines else lines
     texts = [text_cells(column[rows]) for column in (table.ids, *table.labels.values())]
     values = table.values[rows]
     exact = all_finite(values)
@@ -81,15 +83,17 @@ def csv_text(table: Table, rows: slice) -> bytes:
 
 def text_cells(texts: Sequence[str]) -> Sequence[str | int]:
     """Return ids or labels as CSV cells that read back to the same characters."""
-    return texts.array().tolist() if isinstance(texts, RowNumbers) else [quoted(text) for text in texts]
+    if isinstance(texts, RowNumbers):
+        return list(texts) if texts.prefix else texts.array().tolist()
+    return [quoted(text) for text in texts]
 
 
 def text_array(texts: Sequence[str]) -> Any:
     """Return ids or labels as an array of Arrow; row numbers become text here."""
     arrow = pyarrow()
-    if isinstance(texts, RowNumbers):
+    if isinstance(texts, RowNumbers) and not texts.prefix:
         return arrow.array(texts.array()).cast(arrow.large_string())
-    return arrow.array(texts, arrow.large_string())
+    return arrow.array(list(texts), arrow.large_string())
 
 
 def number_cells(column: Sequence[float]) -> list[str]:

@@ -14,12 +14,12 @@ MEASURES = (("r_nx", "R_NX"), ("trustworthiness", "trustworthiness"), ("continui
 OTHERS = (("distances", "distances"), ("geodesics", "paths"), ("label_error", "label error"))
 
 
-def page(exploration: Exploration, *, label: str | None = None, seed: int = 0) -> str:
+def page(exploration: Exploration, *, seed: int = 0) -> str:
     """Return the page as one HTML document without scripts and without network."""
     head = f'<p class="soft">{safe(f"{exploration.input}: {exploration.size}", 400)}</p>'
     parts = [_recommendation(exploration), _checkup(exploration), _ranking(exploration), _axes(exploration),
              _settings(exploration), _agreement(exploration),
-             embeddings_section(exploration.comparison, label, seed), _stability(exploration.candidates),
+             embeddings_section(exploration.comparison, seed), _stability(exploration.candidates),
              _exclusions(exploration), _conditions(exploration)]
     return document("Which method, which k, how many axes", head, join(parts))
 

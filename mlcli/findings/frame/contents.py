@@ -21,6 +21,7 @@ class Embedding:
     values: Array  # (n, p) array
     ids: Sequence[str]  # n
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # label column -> n texts
+    measured: frozenset[str] = frozenset()  # label columns that are measurements, whose colors are a scale
 
 
 @frozen
@@ -64,6 +65,7 @@ class Contents:
     edges: Indices | None = None  # (m, 2) array of row numbers: edges of the neighbor graph, where they are drawn
     cutoff: float | None = None  # size below which loadings are blank; None: as in the configuration
     interactive: bool = False  # whether the run has interactive.html
+    colors: Sequence[str] = ()  # label columns that were chosen for the colors; none: all
     drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, after it was drawn
 
     @property

@@ -3,7 +3,9 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
+
+from mlcli.base.types import Array
 
 
 def csv_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -20,6 +22,14 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
         line.truncate()
         writer.writerow(row)
         yield line.getvalue()
+
+
+def number_lines(header: Sequence[str], names: Iterable[str], values: Array) -> Iterator[str]:
+    """Yield a table of numbers (m x q) as CSV, line by line, each after its name; numbers as `digits` has them."""
+    form = ",%.17g" * values.shape[1] + "\n"
+    yield from csv_lines(header, ())
+    for name, row in zip(islice(csv_lines((), ([name] for name in names)), 1, None), values, strict=True):
+        yield name.removesuffix("\n") + form % tuple(row.tolist())
 
 
 def digits(value: float) -> str:

@@ -1,7 +1,7 @@
 """The result of a fit, as the findings use it."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
@@ -9,6 +9,9 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.methods import Model
 from mlcli.stages.algebra.metrics.points import with_metric_of
+
+if TYPE_CHECKING:
+    from mlcli.data.prepare.variable_genes import GeneTable
 
 
 class FeatureMap(Protocol):
@@ -21,6 +24,10 @@ class FeatureMap(Protocol):
     @property
     def features(self) -> int:
         """The number of features."""
+
+    @property
+    def genes(self) -> "GeneTable | None":
+        """The statistics of genes, where variable ones were chosen."""
 
     def undone(self, values: Array) -> Array:
         """Return prepared rows, an (m, c) array, as features, an (m, d) array, which may be out of range."""

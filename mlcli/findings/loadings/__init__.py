@@ -34,12 +34,15 @@ class LoadingsFinding(Finding["Rows"]):
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
         """Write loadings.csv, line by line."""
-        from mlcli.findings.frame.csv_text import csv_lines, digits
+        import numpy as np
+
+        from mlcli.findings.frame.csv_text import number_lines
         from mlcli.findings.frame.files import write_text
 
         head, *axes = value.columns
-        rows = zip(value.texts(head), *(value.columns[axis] for axis in axes), strict=True)
-        write_text(folder / TABLE.name, csv_lines([head, *axes], ([name, *map(digits, row)] for name, *row in rows)))
+        names = value.texts(head)
+        weights = np.column_stack([value.array(axis) for axis in axes]) if axes else np.empty((len(names), 0))
+        write_text(folder / TABLE.name, number_lines([head, *axes], names, weights))
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return about as many numbers as there are weights of columns."""

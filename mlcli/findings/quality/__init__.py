@@ -42,7 +42,7 @@ class QualityFinding(Finding["QualityResult"]):
     output = True
     stage = "Measures how well the embedding preserves distances and neighborhoods."
     columns = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
-               "residual_variance_se")
+               "residual_variance_se", "recall", "label_1nn_error")
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "QualityResult | None":
         """Return the measures over rows without missing cells; None where there are no rows."""
@@ -83,9 +83,13 @@ class QualityFinding(Finding["QualityResult"]):
         return {} if value is None else value.figures
 
     def facts(self, value: "QualityResult | None") -> Mapping[str, Any]:
-        """Return the measures that are single numbers."""
-        figures = {} if value is None else value.figures
-        return {self.name: {key: figure for key, figure in figures.items() if not isinstance(figure, (dict, list))}}
+        """Return the measures that are single numbers, with the recall: Q_NX at the size of the neighborhoods."""
+        if value is None:
+            return {self.name: {}}
+        from mlcli.findings.quality.scale import share_kept
+
+        single = {key: figure for key, figure in value.figures.items() if not isinstance(figure, (dict, list))}
+        return {self.name: {**single, "recall": share_kept(value.figures, value.figures.get("neighbors"))}}
 
     def headline(self) -> Sequence[str]:
         """Return the leading measures, each with its standard error."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
@@ -21,6 +22,8 @@ class Distances(Measure):
     def sums(self, strip: Strip) -> Sums:
         """Return sums over each anchor's pairs; those over delta leave out pairs at distance zero."""
         sums: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
+        if native.available():
+            return sums | native.pair_sums(strip.kept, strip.embedded, self.scale)
         for columns in row_blocks(self.size, BLOCK):
             for name, part in self._block_sums(strip.kept[:, columns], strip.embedded[:, columns]).items():
                 sums[name] = sums[name] + part if name in sums else part

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array, Indices
@@ -10,7 +11,6 @@ from mlcli.findings.quality.strips import Measure, Strip
 
 LAST = np.iinfo(np.int64).max
 BLOCK = 2**15  # points in a block of keys
-SORTED = 2**14  # largest number of points that are all sorted, which is faster than counting a few
 
 
 @frozen
@@ -57,12 +57,11 @@ class Order:
     A key is a distance with its last bits replaced by the point's number: nonnegative doubles are in the order of their
     bits, so whole numbers order by (distance, point). The rest of a double, its step, distinguishes distances to 12
     digits for 2,000 points, to 9 for a million. Distances in one step or in successive ones count as equal: rounding
-    puts equal ones on both sides of a bound. Of many points only the nearest are sorted, and the others counted where
-    they matter.
+    puts equal ones on both sides of a bound. Only the nearest are sorted, and the others counted where they matter.
     """
 
     keys: Indices  # (b, n) array, in the order of the points
-    ordered: Indices  # the smallest of them, or all, sorted
+    ordered: Indices  # the smallest of them, sorted
     bounds: Indices  # (b,) array: all smaller keys are among `ordered`
     bits: int  # number of bits of the point's number
 
@@ -76,7 +75,7 @@ class Order:
             np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
             keys[:, columns] |= np.arange(columns.start, columns.stop)
         keys[np.arange(len(rows)), rows] = LAST
-        first, bounds = (keys, np.full(len(rows), LAST)) if size <= SORTED else smallest(keys, widest, bits)
+        first, bounds = smallest(keys, widest, bits)
         ordered = np.sort(first, axis=1)
         for row in np.flatnonzero((np.diff(ordered >> bits) == 1).any(axis=1)):
             join_steps(keys[row], ordered[row], bits)
@@ -91,15 +90,11 @@ class Order:
 
         Beyond the sorted points they are lower bounds, but for the first `exact` points of each row.
         """
-        if self.ordered.shape == self.keys.shape:  # all are sorted
-            places, last = np.empty_like(self.ordered), self.ordered.shape[1]
-            np.put_along_axis(places, self.nearest(last - 1), np.arange(1, last)[None], axis=1)
-            return np.take_along_axis(places, named, axis=1)
         wanted = np.take_along_axis(self.keys, named, axis=1)
         ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
-        far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
-        for row, place in far.tolist():
-            ranks[row, place] = count_before(self.keys[row], int(wanted[row, place]), self.bits)
+        far = wanted[:, :exact] >= self.bounds[:, None]
+        if far.any():
+            ranks[:, :exact][far] = count_before(self.keys, wanted[:, :exact], self.bits)[far]
         return ranks + 1
 
 
@@ -128,11 +123,18 @@ def join_steps(keys: Indices, ordered: Indices, bits: int) -> None:
     ordered.sort()
 
 
-def count_before(keys: Indices, wanted: int, bits: int) -> int:
-    """Return how many keys of an anchor, an (n,) array, are smaller than `wanted`.
+def count_before(keys: Indices, wanted: Indices, bits: int) -> Indices:
+    """Return how many keys (b x n) of each anchor are smaller than each of its `wanted` ones (b x m).
 
     Equal distances are in the order of the points.
     """
+    if native.available():
+        return native.keys_before(keys, wanted, bits)
+    return np.array([[_count_before(own, key, bits) for key in some]
+                     for own, some in zip(keys, wanted.tolist(), strict=True)])
+
+
+def _count_before(keys: Indices, wanted: int, bits: int) -> int:
     low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
     count = 0
     for columns in row_blocks(len(keys), BLOCK):

@@ -1,4 +1,4 @@
-"""The leading measures in one line; where an embedding's scale is free, stresses at the best scale alone."""
+"""The leading measures as single numbers; where an embedding's scale is free, stresses at the best scale alone."""
 
 import math
 from collections.abc import Mapping
@@ -16,6 +16,14 @@ def relevant_measures(figures: Mapping[str, Any]) -> dict[str, Any]:
     if figures.get("scale") != FREE:
         return dict(figures)
     return {name: value for name, value in figures.items() if name.removesuffix("_se") not in SCALED}
+
+
+def share_kept(measures: Mapping[str, Any], near: int | None) -> float | None:
+    """Return the share of so many nearest neighbors that are kept; None where it is not known."""
+    curve = measures.get("q_nx")
+    if not near or not isinstance(curve, Mapping) or near not in curve.get("neighbors", ()):
+        return None
+    return float(curve["values"][curve["neighbors"].index(near)])
 
 
 def line(figures: Mapping[str, Any]) -> str:

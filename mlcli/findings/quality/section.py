@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcli.base.types import Array
 from mlcli.findings.quality.measure import QualityResult
-from mlcli.findings.quality.scale import FREE, SCALED, relevant_measures
+from mlcli.findings.quality.scale import FREE, SCALED, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
@@ -39,7 +39,7 @@ def in_words(document: Mapping[str, Any], lost: str = "") -> Part:
 
 def _neighbors_kept(document: Mapping[str, Any]) -> str:
     """Return a sentence on the share of neighbors that are kept; empty where it is not known."""
-    near, kept = document.get("neighbors"), _share_kept(document, document.get("neighbors"))
+    near, kept = document.get("neighbors"), share_kept(document, document.get("neighbors"))
     if kept is None or near is None:
         return ""
     chance = near / (document["rows"] - 1) if document.get("rows", 0) > 1 else None
@@ -48,21 +48,13 @@ def _neighbors_kept(document: Mapping[str, Any]) -> str:
             f"embedding{beside}.")
 
 
-def _share_kept(measures: Mapping[str, Any], near: int | None) -> float | None:
-    """Return the share of so many nearest neighbors that are kept; None where it is not known."""
-    curve_ = measures.get("q_nx")
-    if not near or not isinstance(curve_, Mapping) or near not in curve_.get("neighbors", ()):
-        return None
-    return float(curve_["values"][curve_["neighbors"].index(near)])
-
-
 def _beside(document: Mapping[str, Any]) -> str:
     """Return a sentence on the neighbors and distances that the baseline keeps; empty where there is none."""
     title = title_of(document)
     if title is None:
         return ""
     measures = document["baseline"]
-    kept, rank = _share_kept(measures, document.get("neighbors")), measures.get("shepard_correlation")
+    kept, rank = share_kept(measures, document.get("neighbors")), measures.get("shepard_correlation")
     said = [*([f"{kept:.0%} of the neighbors"] if kept is not None else []),
             *([f"distances with a rank correlation of {rank:.2f}"] if isinstance(rank, float) else [])]
     axes = f"{measures['components']} ax{'e' if measures['components'] > 1 else 'i'}s"

@@ -133,6 +133,10 @@ class Method(Declarations):
         chain = self.chain(kind)
         return () if chain is None else chain.makes(kind)
 
+    def for_products(self) -> Self:
+        """Return the method without the work that its intermediate results do not depend on; by default itself."""
+        return self
+
     def require_products(self, wanted: Sequence[Name], kind: str, where: str) -> None:
         """Raise ConfigError for a wanted intermediate result that the fit does not make."""
         made = self.makes(kind)

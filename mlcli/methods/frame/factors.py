@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.stages.stage import note
-from mlcli.base.values.inputs import Covariance, Features, Input
+from mlcli.base.values.inputs import Covariance, Features
 from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import sum_signs
-from mlcli.errors import ConfigError
 from mlcli.methods.frame.model import Loadings, Model
+from mlcli.methods.frame.polychoric import Correlations, polychoric_columns
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
@@ -23,7 +23,6 @@ from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.explained import complete_factor
 from mlcli.stages.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 
-Correlations = Literal["pearson", "polychoric"]
 Points = AnyFactor | GappedPoints | None
 
 
@@ -34,8 +33,10 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
         return covariance_moments(data.values, data.observations, equal), None, {}
     if correlations == "polychoric":
         kernel = factor_of(data.values)
-        observed, shown = polychoric_moments(data, point_moments(kernel, equal))
-        return observed, kernel, shown
+        observed = point_moments(kernel, equal)
+        matrix, shown = polychoric_columns(data, observed.columns, "loadings, chi-square and the indices based on it")
+        scale = observed.moments.variances if equal else np.ones(len(matrix))
+        return replace(observed, moments=Whole(matrix * np.sqrt(np.outer(scale, scale)))), kernel, shown
     if all_finite(data.values):
         kernel = factor_of(data.values)
         return point_moments(kernel, equal), kernel, {}
@@ -43,34 +44,6 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
     note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows; "
          "chi-square and the indices based on it are slightly anti-conservative", rows=points.observations)
     return covariance_moments(points.moments.covariance, points.observations, equal), points, {}
-
-
-def require_answers(method: Any, data: Input) -> None:
-    """Raise ConfigError for polychoric correlations of rows with gaps, and where the correlations are given."""
-    if isinstance(data, Covariance):
-        method.refuse_unused("the correlations are given", "correlations")
-    elif method.correlations == "polychoric" and not all_finite(data.values):
-        raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers", where="method.correlations",
-                          hint="leave rows with missing answers out ({prepare.missing=drop})")
-
-
-def polychoric_moments(data: Features, observed: Observed) -> tuple[Observed, Mapping[str, Any]]:
-    """Return the moments with polychoric correlations of the columns that vary, and these with their thresholds.
-
-    Raises DataError for a column of more than ten values.
-    """
-    from mlcli.stages.latent.polychoric import polychoric_correlations
-
-    varying = observed.columns
-    names = [data.columns[column] for column in varying.tolist()]
-    found = polychoric_correlations(np.asarray(data.values)[:, varying], names)
-    note("N-POLYCHORIC", "loadings, chi-square and the indices based on it are of polychoric correlations; scores are "
-         "by regression on the standardized codes of the answers")
-    cuts = found.answers.thresholds
-    shown = {"polychoric": found.pairs.tolist(), "thresholds": [
-        row[: size - 1].tolist() for row, size in zip(cuts, found.answers.counts.tolist(), strict=True)]}
-    scale = observed.moments.variances if observed.equal else np.ones(len(varying))
-    return replace(observed, moments=Whole(found.matrix * np.sqrt(np.outer(scale, scale)))), shown
 
 
 def factor_model(found: Factors, observed: Observed, points: Points, columns: Sequence[str],

@@ -1,4 +1,4 @@
-// Python bindings of products of rows less a shift: of their columns with each other, and with a matrix.
+// Python bindings of products of rows: of their columns with each other, with a matrix, and with other rows.
 #include "bindings.hpp"
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace {
 using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Scratch aligned to the widest vectors.
-struct Scratch {
-    explicit Scratch(std::int64_t size) : numbers(new double[static_cast<std::size_t>(size) + 8]) {
+template <class T> struct Scratch {
+    explicit Scratch(std::int64_t size) : numbers(new T[static_cast<std::size_t>(size) + 64 / sizeof(T)]) {
         const auto place = reinterpret_cast<std::uintptr_t>(numbers.get());
-        first = reinterpret_cast<double *>((place + 63) / 64 * 64);
+        first = reinterpret_cast<T *>((place + 63) / 64 * 64);
     }
-    std::unique_ptr<double[]> numbers;
-    double *first;
+    std::unique_ptr<T[]> numbers;
+    T *first;
 };
 
 void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<double> shift, Matrix<double> out, Numbers sums) {
@@ -27,7 +27,7 @@ void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<d
     require(static_cast<std::int64_t>(out.shape(0)) == columns && static_cast<std::int64_t>(out.shape(1)) == columns,
             "out must have a row and a column for every column");
     nb::gil_scoped_release release;
-    const Scratch scratch(kernels<double>().gram_scratch(columns));
+    const Scratch<double> scratch(kernels<double>().gram_scratch(columns));
     kernels<double>().gram(rows.data(), rows.stride(0), rows.stride(1), static_cast<std::int64_t>(rows.shape(0)), columns,
                            shift.data(), out.data(), sums.data(), scratch.first);
 }
@@ -40,9 +40,19 @@ void project(Matrix<const double> rows, Vector<double> shift, Matrix<const doubl
     require(out.shape(0) == rows.shape(0) && norms.size() == rows.shape(0) && out.shape(1) == right.shape(1),
             "out and norms must have an entry for every row");
     nb::gil_scoped_release release;
-    const Scratch scratch(kernels<double>().project_scratch(columns, others));
+    const Scratch<double> scratch(kernels<double>().project_scratch(columns, others));
     kernels<double>().project(rows.data(), static_cast<std::int64_t>(rows.shape(0)), columns, shift.data(),
                               right.data(), others, out.data(), norms.data(), scratch.first);
+}
+
+void products_of_rows(Matrix<const float> rows, Matrix<const float> right, Matrix<float> out) {
+    const auto others = static_cast<std::int64_t>(right.shape(0));
+    require(rows.shape(1) == right.shape(1), "both sides must have equally many columns");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == right.shape(0), "out must have an entry for every pair");
+    nb::gil_scoped_release release;
+    const Scratch<float> scratch(kernels<float>().rows_scratch(others));
+    kernels<float>().products_of_rows(rows.data(), static_cast<std::int64_t>(rows.shape(0)), right.data(), others,
+                                      static_cast<std::int64_t>(rows.shape(1)), out.data(), scratch.first);
 }
 
 }  // namespace
@@ -51,6 +61,7 @@ void bind_products(nb::module_ &m) {
     m.def("gram", &gram, "rows"_a.noconvert(), "shift"_a.noconvert(), "out"_a.noconvert(), "sums"_a.noconvert());
     m.def("project", &project, "rows"_a.noconvert(), "shift"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert(),
           "norms"_a.noconvert());
+    m.def("products_of_rows", &products_of_rows, "rows"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace mlcli

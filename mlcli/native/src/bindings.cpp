@@ -11,6 +11,7 @@ NB_MODULE(_kernels, m) {
 #else
     m.attr("sanitized") = false;
 #endif
+    mlcli::bind_anchors(m);
     mlcli::bind_cholesky(m);
     mlcli::bind_differences(m);
     mlcli::bind_elimination(m);

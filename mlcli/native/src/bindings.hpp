@@ -36,6 +36,7 @@ void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
 void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
+void bind_anchors(nb::module_ &m);
 void bind_cholesky(nb::module_ &m);
 void bind_differences(nb::module_ &m);
 void bind_elimination(nb::module_ &m);

@@ -105,6 +105,14 @@ template <class T> struct Kernels {
     std::int64_t (*project_scratch)(std::int64_t columns, std::int64_t others);  // numbers of `scratch`
     void (*project)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                     const double *right, std::int64_t others, double *out, double *norms, double *scratch);
+    // Products of rows with other rows (count x others).
+    std::int64_t (*rows_scratch)(std::int64_t others);  // numbers of `scratch`
+    void (*products_of_rows)(const float *rows, std::int64_t count, const float *right, std::int64_t others,
+                             std::int64_t columns, float *out, float *scratch);
+    // Sums over the pairs of an anchor, and how many keys are before each of some others.
+    void (*pair_sums)(const double *kept, const double *embedded, std::int64_t size, double scale, double *out);
+    void (*keys_before)(const std::int64_t *keys, std::int64_t size, const std::int64_t *wanted, std::int64_t count,
+                        int bits, std::int64_t *out);
 };
 
 struct Level {

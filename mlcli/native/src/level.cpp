@@ -1,6 +1,7 @@
 // All kernels at one instruction set: compiled once for each, with LEVEL naming its namespace.
 #include "kernels.hpp"
 
+#include "anchors.hpp"
 #include "density.hpp"
 #include "differences.hpp"
 #include "factor.hpp"
@@ -53,7 +54,8 @@ template <class T> static const Kernels<T> table = {
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,
-    density_rows, gram_scratch, gram, project_scratch, project};
+    density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
+    pair_sums, keys_before};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -1,4 +1,4 @@
-// Products of the columns of rows with each other, and of rows with the columns of a matrix.
+// Products of the columns of rows with each other, of rows with the columns of a matrix, and of rows with other rows.
 #pragma once
 #include <cstdint>
 
@@ -6,19 +6,22 @@
 
 namespace mlcli::LEVEL {
 
-constexpr int PANEL = 24;  // columns that lie together: a multiple of what each instruction set takes at once
+// Columns that lie together: a multiple of what each instruction set takes at once.
+template <class T> constexpr int PANEL_OF = 192 / sizeof(T);
+constexpr int PANEL = PANEL_OF<double>;
 constexpr std::int64_t PACKED = 128;  // rows whose columns are packed together: a panel stays in the first cache
 constexpr int HEIGHT = VECTORS == 4 ? 8 : 4;  // rows of a tile, by the number of registers
 
 // A tile (HEIGHT x 3 vectors) of sums over `depth` of left[k][i] right[k][j]; `step` are the numbers from one k to the
 // next on the left, `apart` from one row i to the next.
-INLINE void tile(const double *left, std::int64_t step, std::int64_t apart, const double *right, std::int64_t depth,
-                 double *out, std::int64_t stride) {
-    using L = Lanes<double>;
+template <class T>
+INLINE void tile(const T *left, std::int64_t step, std::int64_t apart, const T *right, std::int64_t depth, T *out,
+                 std::int64_t stride) {
+    using L = Lanes<T>;
     typename L::V sums[HEIGHT][3];
     for (int i = 0; i < HEIGHT; ++i)
         for (int v = 0; v < 3; ++v) sums[i][v] = L::load(out + i * stride + v * L::width);
-    for (std::int64_t k = 0; k < depth; ++k, left += step, right += PANEL) {
+    for (std::int64_t k = 0; k < depth; ++k, left += step, right += PANEL_OF<T>) {
         const typename L::V first = L::load(right), second = L::load(right + L::width);
         const typename L::V third = L::load(right + 2 * L::width);
 #pragma GCC unroll 8
@@ -35,11 +38,13 @@ INLINE void tile(const double *left, std::int64_t step, std::int64_t apart, cons
 
 INLINE std::int64_t smaller(std::int64_t one, std::int64_t other) { return one < other ? one : other; }
 
-INLINE void clear(double *numbers, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) numbers[i] = 0.0;
+template <class T> INLINE void clear(T *numbers, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) numbers[i] = 0;
 }
 
-INLINE std::int64_t padded(std::int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
+template <class T = double> INLINE std::int64_t padded(std::int64_t columns) {
+    return (columns + PANEL_OF<T> - 1) / PANEL_OF<T> * PANEL_OF<T>;
+}
 
 // Numbers of scratch for `gram`: the packed rows, and the products with columns of zeros up to whole panels.
 static std::int64_t gram_scratch(std::int64_t columns) { return padded(columns) * (PACKED + padded(columns)); }
@@ -144,6 +149,53 @@ static void project(const double *rows, std::int64_t count, std::int64_t columns
                                  products + i * width + panel + part, width);
         for (std::int64_t i = 0; i < some; ++i)
             for (std::int64_t j = 0; j < others; ++j) out[(first + i) * others + j] = products[i * width + j];
+    }
+}
+
+// A tile of which only some rows and columns are there.
+template <class T>
+INLINE void tile_edge(const T *left, std::int64_t apart, const T *right, std::int64_t depth, T *out,
+                      std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+    constexpr int WIDE = 3 * Lanes<T>::width;
+    T room[HEIGHT * WIDE] = {};
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) room[i * WIDE + j] = out[i * stride + j];
+    tile(left, 1, apart, right, depth, room, WIDE);
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) out[i * stride + j] = room[i * WIDE + j];
+}
+
+// Numbers of scratch for `products_of_rows`: the packed right side, and the last rows of the left, up to a whole tile.
+static std::int64_t rows_scratch(std::int64_t others) { return (padded<float>(others) + HEIGHT) * PACKED; }
+
+// xᵀ y of rows x (count x columns) with rows y (others x columns), in `out` (count x others).
+static void products_of_rows(const float *rows, std::int64_t count, const float *right, std::int64_t others,
+                             std::int64_t columns, float *out, float *scratch) {
+    constexpr int WIDE = 3 * Lanes<float>::width, PART = PANEL_OF<float>;
+    const std::int64_t tall = count / HEIGHT * HEIGHT;
+    float *packed = scratch, *tail = scratch + padded<float>(others) * PACKED;
+    clear(scratch, rows_scratch(others));
+    clear(out, count * others);
+    for (std::int64_t start = 0; start < columns; start += PACKED) {
+        const std::int64_t depth = smaller(PACKED, columns - start);
+        for (std::int64_t j = 0; j < others; ++j)
+            for (std::int64_t k = 0; k < depth; ++k)
+                packed[(j - j % PART) * PACKED + k * PART + j % PART] = right[j * columns + start + k];
+        for (std::int64_t i = tall; i < count; ++i)
+            for (std::int64_t k = 0; k < depth; ++k) tail[(i - tall) * PACKED + k] = rows[i * columns + start + k];
+        for (std::int64_t first = 0; first < others; first += WIDE) {
+            const std::int64_t some = smaller(WIDE, others - first);
+            const float *panel = packed + (first - first % PART) * PACKED + first % PART;
+            for (std::int64_t i = 0; i < tall; i += HEIGHT) {
+                const float *left = rows + i * columns + start;
+                if (some == WIDE)
+                    tile(left, 1, columns, panel, depth, out + i * others + first, others);
+                else
+                    tile_edge(left, columns, panel, depth, out + i * others + first, others, HEIGHT, some);
+            }
+            if (tall < count)
+                tile_edge<float>(tail, PACKED, panel, depth, out + tall * others + first, others, count - tall, some);
+        }
     }
 }
 

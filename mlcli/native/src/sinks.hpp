@@ -78,19 +78,40 @@ template <class T, int LANES> struct Fold {
         if (rows == BATCH || p == first + count - 1) flush();
         if (rows == 0) position = p;
         factors[rows] = source(p);
-        square(row, squared + rows * LANES, later() ? 2.0 : 1.0);
+        square(row, squared + rows * LANES);
         ++rows;
+        fetch(p - BATCH);
     }
-    void square(const T *__restrict row, double *__restrict result, double times) const {
-        double *__restrict second = squares, *__restrict fourth = fourths;
+    static void square(const T *__restrict row, double *__restrict result) {
         for (int lane = 0; lane < LANES; ++lane) {
-            const double x = static_cast<double>(row[lane]), xx = x * x;
-            result[lane] = xx;
-            second[lane] += xx;
-            fourth[lane] += times * xx * xx;
+            const double x = static_cast<double>(row[lane]);
+            result[lane] = x * x;
+        }
+    }
+    // Vertices are far apart in q: their rows are called a batch before they are multiplied.
+    void fetch(int p) const {
+        if (p < first) return;
+        for (int c = 0; c < columns; c += 8) {
+            __builtin_prefetch(source(p) + c);
+            __builtin_prefetch(out.product + out.row(p) * columns + c, 1);
+        }
+    }
+    // The sums of squares and of fourth powers; a later position counts for both of its pair.
+    void sum() const {
+        const L::V times = L::fill(later() ? 2.0 : 1.0);
+        for (int lane = 0; lane < LANES; lane += L::width) {
+            L::V second = L::load(squares + lane), fourth = L::load(fourths + lane);
+            for (int r = 0; r < rows; ++r) {
+                const L::V xx = L::load(squared + r * LANES + lane);
+                second = L::add(second, xx);
+                fourth = L::fma(L::multiply(times, xx), xx, fourth);
+            }
+            L::store(squares + lane, second);
+            L::store(fourths + lane, fourth);
         }
     }
     void flush() {
+        sum();
         int j = 0;
         for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
         for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
@@ -121,7 +142,9 @@ template <class T, int LANES> struct Fold {
             L::V sum = L::fill(0);
             for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
             L::store(result[0], sum);
-            for (int k = 0; k < L::width; ++k) out.sums[out.row(position - from - r)] += result[0][k];
+            double total = out.sums[out.row(position - from - r)];
+            for (int k = 0; k < L::width; ++k) total += result[0][k];
+            out.sums[out.row(position - from - r)] = total;
         }
     }
     // The sources' own sums; returns the sum of fourth powers.

@@ -133,10 +133,21 @@ template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, in
     }
 }
 
+// Nodes are taken backwards, which no hardware foresees: the numbers of the next one are called while one is swept.
+template <class T, int LANES> INLINE void fetch_node(const Sweep<T, LANES> &s, int index) {
+    const Node &node = s.plan.node[index];
+    const char *values = reinterpret_cast<const char *>(s.values + node.values);
+    const char *list = reinterpret_cast<const char *>(s.plan.lists + node.list);
+    const std::int64_t bytes = static_cast<std::int64_t>(node.rows) * node.width * static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(values + byte);
+    for (std::int64_t byte = 0; byte < node.width * 4; byte += 64) __builtin_prefetch(list + byte);
+}
+
 // Hands the finished rows (rows x LANES) of the nodes down to `lowest` to `take` with their node, the last node first.
 template <class T, int LANES, class Take> static void sweep(const Sweep<T, LANES> &s, int lowest, Take &take) {
     rise(s);
     for (int i = s.plan.nodes - 1; i >= lowest; --i) {
+        if (i > lowest) fetch_node(s, i - 1);
         sink_node(s, i);
         const Node &node = s.plan.node[i];
         take(node, s.stack + static_cast<std::int64_t>(node.base) * LANES);

@@ -10,38 +10,37 @@ from mlcli.report.comparison.side_by_side import LEADING, Side
 from mlcli.report.drawing.axes import Panel, Scale
 from mlcli.report.drawing.figure import Bar, Figure, Mark, Part, Text
 from mlcli.report.drawing.text import shorten
-from mlcli.report.figures.scatter import Points, dots
+from mlcli.report.figures.scatter import Points, dots, legend_end, legend_width
 
 COLUMNS = 3
 LETTERS = 34  # largest number of characters of a run's name above its panel
 SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
 LOW = 190.0  # height of a spectrum's panel in pixels
-LEGEND, KEYED = 216.0, 300.0  # width and height of the legend in pixels
 
 
-def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
+def embeddings(sides: Sequence[Side], placed: Sequence[Points], title: str) -> Figure:
     """Draw the first two axes of every embedding, all on the same scales, colored alike."""
     first, names = [_first_two(points.values) for points in placed], titles(sides, LETTERS)
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
     parts: list[Part] = []
-    for place, (title, points, values) in enumerate(zip(names, placed, first, strict=True)):
+    for place, (name, points, values) in enumerate(zip(names, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
         parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=SIDE + TOP + GAP))
         panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
                       Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
                   *panel.columns(texts=False), *dots(points, values, panel, 0.7 * points.radius),
-                  _title(title, left, top), Text(left + SIDE / 2, top + SIDE + 16, points.axis(0), "middle", "small")]
+                  _title(name, left, top), Text(left + SIDE / 2, top + SIDE + 16, points.axis(0), "middle", "small")]
         if points.values.shape[1] > 1:
             marks.append(Text(left - 7, top + SIDE / 2, points.axis(1), "middle", "small", turned=True))
     width = min(len(placed), COLUMNS) * (SIDE + GAP)
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
+    low, right = (legend_end(key), legend_width(key) + 4) if key else (0.0, width)
     if key:
-        parts.append(Part(x=width, y=0, width=LEGEND, height=KEYED, key=True))
-    return Figure("Embeddings, aligned to the first", width + (LEGEND if key else 0), max(height, KEYED if key else 0),
-                  [*marks, *key], parts)
+        parts.append(Part(x=width, y=0, width=right - width, height=low, key=True))
+    return Figure(title, right, max(height, low), [*marks, *key], parts)
 
 
 def spectra(sides: Sequence[Side]) -> Figure:

@@ -8,7 +8,7 @@ from mlcli.report.comparison import run_tables
 from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.side_by_side import Comparison
 from mlcli.report.drawing.html import Part, document, figure, frame_picture, join, section, sentence, side_by_side
-from mlcli.report.drawing.text import safe
+from mlcli.report.drawing.text import safe, shorten
 from mlcli.report.figures.coloring import coloring, plain
 from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points
 from mlcli.report.paper.inline import inline
@@ -17,17 +17,22 @@ from mlcli.report.paper.scatter import Plot
 
 NAMED = 6  # largest number of runs with names next to few points
 PANEL = Look(size=(5.2, 4.6))
+ALIGNED = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes rotation; "
+           "two axes are drawn. A run whose axes the rotation mixes has the names of the first run's axes, onto which "
+           "it is turned.")
+OWN = ("Each embedding is centered and scaled to the same size, in its own orientation; its first two axes are drawn. "
+       "Signs and, where eigenvalues are close, the order of axes are arbitrary.")
 MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
 
 
-def page(comparison: Comparison, *, label: str | None, seed: int) -> str:
-    """Return the page, without scripts and without network; colors are by a label column of the first run."""
+def page(comparison: Comparison, *, seed: int) -> str:
+    """Return the page, without scripts and without network."""
     sides = comparison.sides
     head = f'<p class="soft">{safe(f"{len(sides)} runs, {len(comparison.ids):,} rows in common")}</p>'
     quality, options = run_tables.quality(comparison), run_tables.options(comparison)
     below = (side_by_side(quality, options),) if len(sides) <= run_tables.FEW else (quality, options)
     parts = [_inputs(comparison), run_tables.runs(sides), run_tables.pairs(comparison),
-             embeddings_section(comparison, label, seed), *below, _spectra(comparison)]
+             embeddings_section(comparison, seed), *below, _spectra(comparison)]
     return document("Embeddings side by side", head, join(parts))
 
 
@@ -39,22 +44,28 @@ def _inputs(comparison: Comparison) -> Part:
                                        "matched by id, so what differs may be the data."))
 
 
-def embeddings_section(comparison: Comparison, label: str | None, seed: int, said: str = "") -> Part:
-    """Return every embedding, aligned with the first."""
-    name = label if label is not None else next(iter(comparison.labels), None)
-    count = len(comparison.ids)
-    colors = plain(count) if name is None else coloring(name, comparison.labels[name])
-    most = min(MOST_IN_PAIRS, MOST_ON_PAGE // len(comparison.sides))
-    points = [Points(values, comparison.ids, colors, count, axes=comparison.axis_labels(place)).sample(most, seed)
-              for place, values in enumerate(comparison.placed)]
-    drawn = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
-    caption = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes "
-               "rotation; two axes are drawn. If the rotation mixes the axes of a run, they have the names of the "
-               f"first run's axes.{drawn} {said}".rstrip())
+def embeddings_section(comparison: Comparison, seed: int, said: str = "") -> Part:
+    """Return every embedding, aligned with the first or in its own orientation, once for each column for colors."""
+    count, columns = len(comparison.ids), comparison.colors or list(comparison.labels)[:1]
+    colors = [coloring(name, comparison.labels[name], measured=name in comparison.measured)
+              for name in columns] or [plain(count)]
+    most = min(MOST_IN_PAIRS, MOST_ON_PAGE // (len(comparison.sides) * len(colors)))
+    axes = [comparison.axis_labels(place) for place in range(len(comparison.placed))]
+    drawn = [_drawn(comparison, [Points(values, comparison.ids, color, count, axes=names).sample(most, seed)
+                                 for values, names in zip(comparison.placed, axes, strict=True)]) for color in colors]
+    sample = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
+    return section("Embeddings", *drawn, sentence(f"{ALIGNED if comparison.aligned else OWN}{sample} {said}".rstrip(),
+                                                  "soft"))
+
+
+def _drawn(comparison: Comparison, points: Sequence[Points]) -> Part:
+    """Return every embedding in one coloring."""
+    name = points[0].colors.name
+    by = f", colored by {shorten(name, 40)}" if name else ""
     named = all(side.named for side in comparison.sides)
-    if named and count <= LABELED and len(points) <= NAMED and has_matplotlib():
-        return section("Embeddings", _labeled_panels(comparison, points), sentence(caption, "soft"))
-    return section("Embeddings", figure(embeddings(comparison.sides, points), caption))
+    if named and points[0].whole <= LABELED and len(points) <= NAMED and has_matplotlib():
+        return join([sentence(f"Embeddings{by}.") if by else None, _labeled_panels(comparison, points)])
+    return figure(embeddings(comparison.sides, points, f"Embeddings{by}"), f"Embeddings{by}." if by else "")
 
 
 def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:

@@ -32,13 +32,12 @@ OWN_GRAPH = (" Residual variance is measured along the graph of each run, and ca
              "ranks only runs with the same graph.")
 
 
-def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, label: str | None,
-              seed: int) -> str:
+def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, seed: int) -> str:
     """Return the page, without scripts and without network; embeddings are those of the compared runs, if any."""
     ended = [row for row in rows if not row.get("exit")]
     failed = len(rows) - len(ended)
     head = f'<p class="soft">{safe(f"{len(rows):,} runs" + (f", {failed:,} of them failed" if failed else ""))}</p>'
-    parts = [_best(ended, parameters), _curves(ended, parameters), _embeddings(comparison, len(ended), label, seed),
+    parts = [_best(ended, parameters), _curves(ended, parameters), _embeddings(comparison, len(ended), seed),
              _table(rows, parameters)]
     return document("Runs side by side", head, join(parts))
 
@@ -104,12 +103,12 @@ def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
             f"the measures come from a sample.{left}")
 
 
-def _embeddings(comparison: Comparison | None, ended: int, label: str | None, seed: int) -> Part:
+def _embeddings(comparison: Comparison | None, ended: int, seed: int) -> Part:
     if comparison is None or not comparison.sides:
         return None
     count = len(comparison.sides)
     said = "" if count == ended else f"The {count} of {ended:,} runs with the best quality are drawn."
-    return join([embeddings_section(comparison, label, seed, said)])
+    return join([embeddings_section(comparison, seed, said)])
 
 
 def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:

@@ -1,7 +1,7 @@
 """Several embeddings of the same points, every two of them compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
@@ -68,10 +68,17 @@ class Comparison:
     ids: Sequence[str]  # of the common rows
     labels: Mapping[str, Sequence[str]]  # the first run's
     pairs: Sequence[Pair]
-    placed: Sequence[Array]  # each embedding, standardized and aligned with the first
+    placed: Sequence[Array]  # each embedding, standardized, and aligned with the first or in its own orientation
+    aligned: bool = True
+    colors: Sequence[str] = ()  # columns among the labels; none: the first
+    measured: frozenset[str] = frozenset()  # labels that are measurements, whose colors are a scale
+
+    def in_own_orientation(self) -> "Comparison":
+        """Return the comparison with each embedding as its run has it, but for its place and its size."""
+        return replace(self, placed=[standardize(side.values) for side in self.sides], aligned=False)
 
     def axis_labels(self, place: int) -> list[str]:
-        """Return the labels of a run's first two axes after alignment: its own where they are its own axes.
+        """Return the labels of a run's first two axes: its own where they are its own axes, else its method's name.
 
         A Procrustes rotation mixes axes; they stay a run's own where it only mirrors them.
         """
@@ -79,7 +86,8 @@ class Comparison:
         own = standardize(side.values)[:, :DRAWN]
         if all(same_column(one, other) for one, other in zip(own.T, placed.T, strict=False)):
             return list(side.axes)
-        return [f"turned onto {name}" for name in self.sides[0].axes]
+        method = (side.axes[0].rpartition(" ")[0] if side.axes else "") or side.method
+        return [f"{method}, turned onto {name}" for name in self.sides[0].axes]
 
     @property
     def inputs(self) -> int:

@@ -73,7 +73,8 @@ INKS = {
     "ellipse": Ink("#8c6d1f", "#cba95a", 0.7),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
-    "other": Ink("#a3a8b0", "#6d7480", both=True), "ground": Ink(*GROUND),
+    "other": Ink("#a3a8b0", "#6d7480", both=True), "absent": Ink("#ced3da", "#4a515d", both=True),
+    "ground": Ink(*GROUND),
     **{f"c{i}": Ink(*colors, both=True) for i, colors in enumerate(CLASSES)},
     **{f"l{i}": Ink(*colors, 1.8) for i, colors in enumerate(CLASSES)},
     **{f"s{i}": Ink(*colors, both=True)

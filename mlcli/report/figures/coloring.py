@@ -11,6 +11,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
+from mlcli.base.values.missing import is_missing
 from mlcli.report.drawing.figure import Bar, Dots, Line, Mark, Text
 from mlcli.report.drawing.palette import CLASSES, STEPS
 from mlcli.report.drawing.text import distinct, shorten
@@ -20,6 +21,7 @@ COLORS = 6  # colors that everyone can distinguish; more groups repeat them in o
 MOST = COLORS * len(SHAPES)  # largest number of groups with a color and shape
 SHAPED = 1_000  # largest number of rows with shapes; marks of more are too small or an image, and only colors differ
 FEW = 13  # largest number of different numbers that are groups
+UNGROUPED = ("other", "absent")  # kinds of rarer groups together, and of rows without a label
 ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
 
@@ -45,14 +47,14 @@ class Coloring:
 
 @frozen
 class Groups(Coloring):
-    """A color and a shape for each name, with the rarer ones in one group of others."""
+    """A color and a shape for each name; after them a gray group of the rarer ones, and one of missing labels."""
 
     names: Sequence[str]
     counts: Sequence[int]
 
     def short_names(self, limit: int) -> list[str]:
-        """Return names that are short and still differ; the number of other groups is last."""
-        groups = len(self.names) - ("other" in self.kinds)
+        """Return names that are short and still differ; after them the other groups, and rows without a label."""
+        groups = sum(kind not in UNGROUPED for kind in self.kinds)
         return [*distinct(self.names[:groups], limit), *self.names[groups:]]
 
     def legend(self, x: float, y: float) -> list[Mark]:
@@ -91,10 +93,13 @@ class Range(Coloring):
         return marks
 
 
-def coloring(name: str, texts: Sequence[str]) -> Coloring:
-    """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
+def coloring(name: str, texts: Sequence[str], *, measured: bool = False) -> Coloring:
+    """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise.
+
+    Of a column of measurements two different numbers are enough for a scale.
+    """
     numbers = numbers_of(texts)
-    if numbers is not None and len(set(numbers)) > FEW:
+    if numbers is not None and len({value for value in numbers if value == value}) > (1 if measured else FEW):
         return _range_of(name, np.array(numbers))
     return _groups_of(name, texts, order=_natural if numbers is None else _order)
 
@@ -132,17 +137,21 @@ def _range_of(name: str, values: AnyArray) -> Range:
 
 
 def _groups_of(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:
-    counts, shaped = Counter(texts), len(texts) <= SHAPED
+    counts, shaped = Counter(text for text in texts if not is_missing(text)), len(texts) <= SHAPED
     colors, most = (COLORS, MOST) if shaped else (len(CLASSES), len(CLASSES))
     names = sorted((text for text, _ in counts.most_common(most)), key=order)
     place = {text: i for i, text in enumerate(names)}
+    rarer = len(counts) > len(names)
+    place |= dict.fromkeys((text for text in set(texts) if is_missing(text)), len(names) + rarer)
     of = np.fromiter((place.get(text, len(names)) for text in texts), dtype=np.int64, count=len(texts))
     kinds = [f"c{i % colors}" for i in range(len(names))]
     shapes = [SHAPES[(i % colors - i // colors) % len(SHAPES) if shaped else 0] for i in range(len(names))]
-    shown, sizes = [text if text.strip() else "(empty)" for text in names], [counts[text] for text in names]
-    if len(counts) > len(names):
-        kinds, shapes = [*kinds, "other"], [*shapes, "circle"]
-        shown, sizes = [*shown, f"{len(counts) - len(names):,} others"], [*sizes, len(texts) - sum(sizes)]
+    shown, sizes = list(names), [counts[text] for text in names]
+    without = len(texts) - counts.total()
+    for kind, said, size in (("other", f"{len(counts) - len(names):,} others", counts.total() - sum(sizes)),
+                             ("absent", "no label", without)):
+        if size:
+            kinds, shapes, shown, sizes = [*kinds, kind], [*shapes, "circle"], [*shown, said], [*sizes, size]
     return Groups(name, of, kinds, shapes, shown, sizes)
 
 

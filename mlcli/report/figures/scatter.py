@@ -105,7 +105,7 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     colors = points.colors.legend(right, TOP + 8)
     under, grays = ([], []) if deviations is None else (
-        shade.shade(deviations, panel), shade.legend(deviations, right, _legend_end(colors, TOP - 6) + 14))
+        shade.shade(deviations, panel), shade.legend(deviations, right, legend_end(colors, TOP - 6) + 14))
     joined = [] if edges is None else edges.marks(panel)
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
@@ -117,8 +117,8 @@ def with_legend(title: str, height: float, marks: Sequence[Mark], key: Sequence[
     """Return a plot as a figure, with the legend to its right as a separate part."""
     if not key:
         return Figure(title, LEFT + WIDE + BESIDE, height, marks)
-    left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
-    wide = _width(key) - left + 4
+    left, low = LEFT + WIDE + BESIDE - 4, legend_end(key)
+    wide = legend_width(key) - left + 4
     return Figure(title, left + wide, max(height, low), marks, [
         Part(x=0, y=0, width=left, height=height), Part(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
 
@@ -145,8 +145,8 @@ def pairs(points: Points) -> Figure:
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
         parts.append(Part(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
     step, whole = side + gap, (count - 1) * (side + gap)
-    low = _legend_end(points.colors.legend(0, 30))
-    broad = _width(points.colors.legend(0, 30)) + 16
+    low = legend_end(points.colors.legend(0, 30))
+    broad = legend_width(points.colors.legend(0, 30)) + 16
     inside = low < (count - 2) * step and broad <= step
     right = whole - step if inside else whole  # in the corner without pairs, or to their right
     key = points.colors.legend(right + 12, 30)
@@ -215,10 +215,11 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     return marks
 
 
-def _width(key: Sequence[Mark]) -> float:
-    """Return the end of the longest text of a legend."""
+def legend_width(key: Sequence[Mark]) -> float:
+    """Return the right end of the longest text of a legend."""
     return max((mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
 
 
-def _legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:
+def legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:
+    """Return the lower end of a legend."""
     return max((mark.y for mark in marks if isinstance(mark, Text)), default=none) + 14

@@ -22,10 +22,10 @@ select{font:inherit;color:var(--text);background:var(--tint);border:1px solid va
 """
 
 
-def interactive_page(run: Contents, *, label: str | None = None) -> str:
-    """Return the page of a run with points, colored first by `label`; it loads nothing from the network."""
+def interactive_page(run: Contents) -> str:
+    """Return the page of a run with points; it loads nothing from the network."""
     scripts = plotly(), SCRIPT.read_text(encoding="utf-8")
-    held = f'<script type="application/json" id="data">{as_json(data_of(run, label))}</script>'
+    held = f'<script type="application/json" id="data">{as_json(data_of(run))}</script>'
     inside = "\n".join([CONTROLS, held, *(f"<script>{script}</script>" for script in scripts)])
     policy = ("default-src 'none'; script-src " + " ".join(map(policy_hash, scripts))
               + "; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'; base-uri 'none'")

@@ -11,35 +11,33 @@ from mlcli.base.types import AnyArray
 from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.palette import INKS, sequential
 from mlcli.report.drawing.text import visible
-from mlcli.report.figures.coloring import Coloring, Groups, coloring, numbers_of, plain
+from mlcli.report.figures.coloring import Coloring, Groups, numbers_of, plain
 from mlcli.report.figures.scatter import sample_rows
-from mlcli.report.page.embedding import MOST_LABELS
+from mlcli.report.page.embedding import MOST_LABELS, coloring_of
 
 MOST = 50_000  # largest number of points that a browser turns smoothly
 AXES = 10  # largest number of axes to choose from
 
 
-def data_of(run: Contents, label: str | None) -> dict[str, Any]:
-    """Return the data for the page's script, with `label` as the first color; a seeded sample of many rows."""
+def data_of(run: Contents) -> dict[str, Any]:
+    """Return the data for the page's script, with the chosen columns as the first colors; a sample of many rows."""
     table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
     rows = sample_rows(len(table.values), MOST, int(run.manifest.get("seed") or 0))
     rows = np.arange(len(table.values)) if rows is None else rows
-    first = {} if label is None else {label: table.labels[label]}
-    labels = dict(list({**first, **table.labels}.items())[:MOST_LABELS])
+    columns = list(dict.fromkeys((*run.colors, *table.labels)))[:max(MOST_LABELS, len(run.colors))]
     return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": pack(rows, "<u4"),
             "axes": [{"name": name, "title": title, "values": pack(table.values[rows, axis], "<f8")}
                      for axis, (name, title) in enumerate(zip(run.axis_names(count), run.axes,
                                                               strict=False))],
-            "labels": [label_column(name, texts, rows) for name, texts in labels.items()],
+            "labels": [label_column(coloring_of(table, name), table.labels[name], rows) for name in columns],
             "plain": color_entries(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
 
 
-def label_column(name: str, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
+def label_column(colors: Coloring, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
     """Return a label column: its different texts, the number of each row's text, and the colors."""
-    colors = coloring(name, texts)
     known = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows.tolist()))}
     codes = np.array([known[texts[row]] for row in rows.tolist()], np.int64)
-    described = {"name": visible(name), "texts": [visible(text) for text in known], "codes": pack(codes, "<u4"),
+    described = {"name": visible(colors.name), "texts": [visible(text) for text in known], "codes": pack(codes, "<u4"),
                  **color_entries(colors)}
     if isinstance(colors, Groups):
         return {**described, "groups": pack(colors.of[rows], "u1"), "names": [visible(part) for part in colors.names]}

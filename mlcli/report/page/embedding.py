@@ -1,9 +1,9 @@
 """The part of a report with the embedding: its first axes, pairs of axes, and their captions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mlcli.base.types import Array
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.contents import Contents, Embedding
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
@@ -16,22 +16,20 @@ from mlcli.report.paper.needs import advice, deviations, uses_matplotlib
 MOST_LABELS = 4
 
 
-def embedding(run: Contents, label: str | None) -> Part:
-    """Return the first axes, colored by each label column, and every pair of up to four axes."""
-    labels = _label_columns(run, label)
+def embedding(run: Contents) -> Part:
+    """Return the first axes, colored by each of the columns for colors, and every pair of up to four axes."""
     values = run.embedding.values
     if not values.size and LoadingsFinding.of(run) is not None and not run.manifest["input"]["rows"]:
         return None  # a covariance matrix has no rows to embed
     if not values.size:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
-    colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]
-    points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
+    points = [points_of(run, name) for name in color_columns(run)] or [points_of(run, None)]
     edges = _edges(run)
     unsure = deviations(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
         said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
-        first = i == 0 and label is None
+        first = i == 0 and not run.colors
         parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
                      if uses_matplotlib(run) else figure(
             scatter(some, _title(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
@@ -61,25 +59,45 @@ def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: s
     return frame_picture(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
 
 
-def main_scatter(run: Contents, title: str) -> Figure:
-    """Draw the first two axes, colored by the first label column, as a separate figure."""
-    return scatter(main_points(run), title, _edges(run), deviations(run))
+def main_scatter(run: Contents, title: str, name: str | None = None) -> Figure:
+    """Draw the first two axes as a separate figure, colored by a column, or by the first."""
+    return scatter(points_of(run, name or first_column(run)), title, _edges(run), deviations(run))
 
 
 def main_drawing(run: Contents, format: str) -> bytes:
     """Draw the main scatter plot with Matplotlib as svg, pdf or png; once for the page and for the file."""
-    from mlcli.report.paper import drawings
-
     if format not in run.drawn:
-        run.drawn[format] = drawings.plot(run, main_points(run), run.title, _edges(run)).draw(format)
+        run.drawn[format] = colored_drawing(run, format, first_column(run))
     return run.drawn[format]
 
 
-def main_points(run: Contents) -> Points:
-    """Return the points, colored by the first label column."""
-    values, labels = run.embedding.values, run.embedding.labels
-    colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(values)))
+def colored_drawing(run: Contents, format: str, name: str | None) -> bytes:
+    """Draw the scatter plot with Matplotlib as svg, pdf or png, colored by a column."""
+    from mlcli.report.paper import drawings
+
+    return drawings.plot(run, points_of(run, name), run.title, _edges(run)).draw(format)
+
+
+def points_of(run: Contents, name: str | None) -> Points:
+    """Return the points, colored by a column, or alike."""
+    values = run.embedding.values
+    colors = plain(len(values)) if name is None else coloring_of(run.embedding, name)
     return Points(values, run.embedding.ids, colors, len(values), axes=run.axes)
+
+
+def coloring_of(table: Embedding, name: str) -> Coloring:
+    """Return the colors of a label column of an embedding."""
+    return coloring(name, table.labels[name], measured=name in table.measured)
+
+
+def color_columns(run: Contents) -> Sequence[str]:
+    """Return the columns for colors: those that were chosen, else the first label columns."""
+    return run.colors or list(run.embedding.labels)[:MOST_LABELS]
+
+
+def first_column(run: Contents) -> str | None:
+    """Return the column that colors the separate figure; None where there is none."""
+    return next(iter(color_columns(run)), None)
 
 
 def _edges(run: Contents) -> Edges | None:
@@ -104,11 +122,6 @@ def _edges_note(edges: Edges | None) -> str:
     count = len(edges.ends)
     return (f" Lines are the {edges.whole:,} edges of the neighbor graph." if count == edges.whole else
             f" Lines are a random sample of {count:,} of the {edges.whole:,} edges of the neighbor graph.")
-
-
-def _label_columns(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:
-    labels = run.embedding.labels
-    return {label: labels[label]} if label is not None else dict(list(labels.items())[:MOST_LABELS])
 
 
 def _title(colors: Coloring) -> str:

@@ -1,22 +1,25 @@
 """The figures of a run as separate files, in the chosen formats."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import Eigenvalues, scree
-from mlcli.report.page.embedding import main_drawing, main_scatter
+from mlcli.report.page.embedding import colored_drawing, main_drawing, main_scatter
 from mlcli.report.paper.needs import uses_matplotlib
 
-NAMES = ("scree", "scatter", "images")
+MOST_COLORS = 12  # columns chosen for colors, each with a plot; more make the page large
+NAMES = ("scree", "scatter", *(f"scatter-{place}" for place in range(2, MOST_COLORS + 1)), "images")
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
 def figures(run: Contents) -> dict[str, Drawing]:
-    """Return functions that draw scree plot, scatter plot and rows as images, by name; only those with content.
+    """Return functions that draw scree plot, scatter plots and rows as images, by name; only those with content.
 
+    A scatter plot for each of the columns that were chosen for colors: scatter, scatter-2, scatter-3, ...
     Matplotlib draws PDF and PNG; SVG where the scatter plot has parts that need it, or a look was chosen.
     """
     title, papers = run.title, uses_matplotlib(run)
@@ -28,10 +31,19 @@ def figures(run: Contents) -> dict[str, Drawing]:
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
+        drawn |= {f"scatter-{place}": partial(colored_scatter, run, name)
+                  for place, name in enumerate(run.colors[1:], start=2)}
     rows = rows_drawn(run, title)
     if rows is not None:
         drawn["images"] = lambda format: render(rows, format)
     return drawn
+
+
+def colored_scatter(run: Contents, name: str, format: str) -> bytes:
+    """Return the scatter plot colored by a column as the content of a file."""
+    if uses_matplotlib(run) or format != "svg":
+        return colored_drawing(run, format, name)
+    return _svg(main_scatter(run, run.title, name))
 
 
 def paper_scree(run: Contents, eigenvalues: Eigenvalues, format: str) -> bytes:

@@ -10,14 +10,14 @@ from mlcli.report.page import embedding, provenance
 from mlcli.report.page.fit import fit
 
 
-def page(run: Contents, *, label: str | None = None, cutoff: float | None = None) -> str:
-    """Return the page of a run, without scripts and without network; colors are by `label`, or by every label column.
+def page(run: Contents, *, cutoff: float | None = None) -> str:
+    """Return the page of a run, without scripts and without network.
 
     Loadings below the cutoff are blank; without one, the run's configuration has it. Factor analysis, and a run without
     rows, begin with loadings and fit.
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
-    shown = join([embedding.embedding(run, label), *sections[Place.PICTURE]])
+    shown = join([embedding.embedding(run), *sections[Place.PICTURE]])
     words = join([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
     first = run.config.method.columns_model == "own noise" or not run.embedding.values.size  # loadings, then scores

@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.drawing import Look, NoOutlines, Outlines
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
-from mlcli.report.figures.coloring import COLORS, SHAPES, Coloring, Groups, Range
+from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, Groups, Range
 from mlcli.report.figures.scatter import Edges, Points, equal_units, panel_of, plane
 from mlcli.report.figures.shade import gray, shares_of
 from mlcli.report.paper.arrows import Arrows
@@ -144,7 +144,7 @@ class Plot:
         """Draw a closed curve around each group; around all points where they have no groups."""
         colors, looks = self.points.colors, styles(self.points.colors, self.look)
         parts = ([(looks[group][0], colors.of == group) for group in range(len(colors.kinds))
-                  if colors.kinds[group] != "other"] if not isinstance(colors, Range) else
+                  if colors.kinds[group] not in UNGROUPED] if not isinstance(colors, Range) else
                  [(INKS["guide"].light, np.full(len(colors.of), True))])
         for color, rows in parts:
             curve = outline(self._places[rows], self.outlines)
@@ -196,7 +196,7 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
         return [INKS[kind].light for kind in colors.kinds]
     known = [str(level) for level in np.linspace(0, 0.75, COLORS)] if look.palette == "gray" else matplotlib.colormaps[
         COLORMAPS[look.palette]].colors  # type: ignore[attr-defined]
-    chosen = {"plain": known[0], "other": INKS["other"].light,
+    chosen = {"plain": known[0], **{kind: INKS[kind].light for kind in UNGROUPED},
               **{f"c{i}": known[i % len(known)] for i in range(len(CLASSES))}}
     return [chosen[kind] for kind in colors.kinds]
 
@@ -230,5 +230,5 @@ def _bar(figure: Any, colors: Range, look: Look) -> None:
 
     scale = ScalarMappable(Normalize(colors.low, colors.high), ListedColormap(shades(colors, look)[:-1]))
     bar = figure.colorbar(scale, ax=figure.axes[0], shrink=0.7, aspect=18)
-    bar.set_label(one_line(colors.name, 40))
+    bar.set_label(f"{one_line(colors.name, 40)}{'; gray: no number' if colors.absent else ''}")
     bar.outline.set_visible(False)

@@ -22,6 +22,7 @@ STYLE = {"svg.hashsalt": "mlcli", "svg.fonttype": "none", "pdf.fonttype": 42, "t
          "xtick.color": INKS["axis"].light, "ytick.color": INKS["axis"].light,
          "xtick.labelcolor": INKS["text"].light, "ytick.labelcolor": INKS["text"].light}
 TITLE = "title"  # label of texts that are titles; no legend shows it
+MARGIN = 3.0  # pixels around everything, as Matplotlib's layout has it
 GAP = 6.0  # pixels between a title and the legend
 MOST_LINES = 4  # lines of a title
 ROUNDS = 3  # rounds of breaking titles: more lines may change the panel's ticks, and so its width
@@ -59,6 +60,22 @@ def fix_layout(figure: Any) -> None:
                 break
             figure.draw_without_rendering()
         figure.set_layout_engine(None)
+        moved = [_pull_in(axes, figure) for axes in figure.axes]
+        if any(moved):
+            figure.draw_without_rendering()
+
+
+def _pull_in(axes: Any, figure: Any) -> bool:
+    """Move the left and lower end of a panel whose numbers or names leave the sheet; return whether some did.
+
+    Equal units may change the ticks of a panel after the layout, and longer numbers need more room than it gave.
+    """
+    box, place = axes.get_tightbbox(), axes.get_position()
+    right, up = (max(MARGIN - start, 0) * (start < 0) / size for start, size in zip(box.min, figure.bbox.size,
+                                                                                    strict=True))
+    if right or up:
+        axes.set_position([place.x0 + right, place.y0 + up, place.width - right, place.height - up])
+    return bool(right or up)
 
 
 def entitle(axes: Any, text: str) -> None:

@@ -15,7 +15,9 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step
 from mlcli.stages.algebra.linalg import ALONE, MANY
 
-PASSES = 4  # a streamed kernel's spectrum takes about this many
+PASSES = 4  # a streamed kernel's spectrum takes about this many: 3 of a curved surface, 6 of 70,000 images
+FEWEST, MOST = 3, 6
+SPREAD = FEWEST / PASSES, MOST / PASSES
 WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
 WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
 DIVIDED, TRIDIAGONAL = 4.0, 2.0  # matrices besides the given one: a copy, LAPACK's room of two, and the vectors; or two

@@ -1,6 +1,6 @@
 """Squared Euclidean distances between points, whole or for chosen pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -9,12 +9,14 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.options import Power
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit
 
 # Names of the rate r of exp(-r d²) in the literature and in other programs, and r in terms of each.
-GAUSSIAN_RATE = {"gamma": "gamma", "sigma": "1 / (2 sigma²)", "bandwidth": "1 / (2 bandwidth²)",
-                 "length_scale": "1 / (2 length_scale²)", "t": "1 / t", "epsilon": "1 / epsilon"}
+GAUSSIAN_RATE: Mapping[str, str | Power] = {
+    "gamma": Power("gamma", 1, 1), "sigma": Power("1 / (2 sigma²)", 0.5, -2), "bandwidth": "1 / (2 bandwidth²)",
+    "length_scale": "1 / (2 length_scale²)", "t": "1 / t", "epsilon": "1 / epsilon"}
 HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of doubles
 BLOCK = 2**20  # numbers of a block for one thread: 8 MiB of doubles
 DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on

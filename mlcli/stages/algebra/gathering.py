@@ -14,10 +14,12 @@ from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import Measured, Rows, Sample
+from mlcli.base.rows.sparse import Moved, entries_of
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import all_finite
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.products import column_products
 
@@ -80,8 +82,11 @@ class Gathering:
         return self.rows.blocks - self.first
 
     def work(self, number: int) -> RowSums:
-        """Return the sums over a block."""
+        """Return the sums over a block, by its entries where it is sparse."""
         size = len(self.shift)
+        if not self.products and (some := entries_of(self.rows, self.first + number)) is not None and (
+                all_finite(some.entries.data)):
+            return self._of_entries(self.rows.source.bounds[self.first + number], some)
         zeros = np.zeros((size, size) if self.products else size)
         total = RowSums(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
                                 most=np.full(size, -np.inf)), NO_GAPS)
@@ -103,6 +108,28 @@ class Gathering:
             sums, products = self._sums(rows)
             yield RowSums(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
                           sampled)
+
+    def _of_entries(self, first: int, rows: Moved) -> RowSums:
+        """Return the sums over sparse rows, of which `first` is the number of the first: zeros are only counted."""
+        entries, shift = rows.entries, rows.center + self.shift
+        count, size = entries.shape
+        zeros, sums, squares = np.full(size, count), np.zeros(size), np.zeros(size)
+        least, most = np.full(size, np.inf), np.full(size, -np.inf)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for part in row_blocks(len(entries.data), TOGETHER):
+                columns, values = entries.indices[part], entries.data[part]
+                np.minimum.at(least, columns, values)
+                np.maximum.at(most, columns, values)
+                moved = values - shift[columns] if shift.any() else values
+                zeros -= np.bincount(columns, minlength=size)
+                sums += np.bincount(columns, moved, size)
+                squares += np.bincount(columns, moved * moved, size)
+            sums, squares = sums - zeros * shift, squares + zeros * shift**2
+        wanted = self.sample[slice(*np.searchsorted(self.sample, (first, first + count)))]
+        moments = Moments(count, self.shift, sums=sums, products=squares,
+                          least=np.where(zeros > 0, np.minimum(least, 0.0), least) - rows.center,
+                          most=np.where(zeros > 0, np.maximum(most, 0.0), most) - rows.center)
+        return RowSums(moments, NO_GAPS, (entries[wanted - first].toarray() - rows.center,) if len(wanted) else ())
 
     def _sums(self, rows: Array) -> tuple[Array, Array]:
         """Sums of deviations from the shift, and of their products or squares."""

@@ -152,7 +152,7 @@ def _pairs(points: Array, count: int) -> Finder:
 
     def work(pair: tuple[slice, slice]) -> None:
         rows, columns = pair
-        products = quick.points[rows] @ quick.points[columns].T
+        products = native.products_of_rows(quick.points[rows], quick.points[columns])
         with locks[rows.start]:
             smallest.offer(rows, products, quick.norms[columns], columns)
         if rows != columns:

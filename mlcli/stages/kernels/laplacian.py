@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.base.values.options import option
+from mlcli.base.values.options import Power, option
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.kernels.functions import median_length
@@ -27,7 +27,8 @@ class LaplacianKernel(KernelOptions):
     unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
     rate: float | None = option(
         None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
-        power=-1, gt=0, synonyms={"gamma": "gamma", "sigma": "1 / sigma", "length_scale": "1 / length_scale"})
+        power=-1, gt=0, synonyms={
+            "gamma": Power("gamma", 1, 1), "sigma": Power("1 / sigma", 1, -1), "length_scale": "1 / length_scale"})
 
     def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
         """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""

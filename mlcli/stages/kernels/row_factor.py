@@ -1,10 +1,10 @@
 """The kernel of inner products of rows read in blocks: PCA by passes over a file.
 
 With few columns, one pass sums their products, and another computes the scores. With many, FᵀF is only applied: block
-Krylov, one pass for each block of vectors.
+Krylov, one pass for each block of vectors. Where the rows are sparse and fewer than the columns, F Fᵀ is applied
+instead: its vectors are shorter.
 """
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import cached_property, reduce
@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import in_memory
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows, as_array, rows_of
-from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
+from mlcli.base.rows.sparse import is_sparse
 from mlcli.base.stages.stage import part, running
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
@@ -37,7 +36,8 @@ from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import square_memory
 from mlcli.stages.kernels.pairwise import Route
-from mlcli.stages.kernels.sides import from_directions, solve_factor
+from mlcli.stages.kernels.row_products import Lowered, Products
+from mlcli.stages.kernels.sides import from_directions, from_vectors, solve_factor
 
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT = 1e-12  # the same over sparse rows, whose passes take little time
@@ -48,47 +48,6 @@ SAMPLED = 512  # rows of the sample that gives the first axes
 COPIES = 5  # arrays of scores in memory at once
 PASSES = 8  # of block Krylov, about
 READ = 1e-9  # seconds of a core to read a number
-
-
-@frozen
-class Products:
-    """F W and FᵀF W for vectors W, or the triangle R of F = Q R: a source of blocks."""
-
-    rows: Rows
-    means: tuple[Array, Array]  # subtracted from rows, one after the other
-    vectors: Array | None  # d x b
-    order: Indices | None = None  # of the columns, for the triangle
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks of work."""
-        return self.rows.blocks
-
-    def work(self, number: int) -> tuple[Sequence[tuple[int, Array]], Array]:
-        """Return scores with the position of the first of them, and the block's share of FᵀF W; or its triangle."""
-        if self.vectors is not None and (some := entries_of(self.rows, number)) is not None:
-            return self._of_entries(number, some, self.vectors)
-        scores, size = [], self.rows.shape[1]
-        total = np.zeros((0, size) if self.vectors is None else self.vectors.shape)
-        for first, read in self.rows.parts(number):
-            rows = read - self.means[0] if self.means[0].any() else read
-            if self.vectors is None:
-                total = triangle_of(np.vstack([total, (rows - self.means[1])[:, self.order]]))
-                continue
-            product = rows @ self.vectors - self.means[1] @ self.vectors
-            total += rows.T @ product - np.outer(self.means[1], product.sum(axis=0))
-            scores.append((first, product))
-        return scores, total
-
-    def _of_entries(self, number: int, rows: Moved, vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
-        """Compute the result of `work` from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
-        center = rows.center + self.means[0] + self.means[1]
-        product = rows.entries @ vectors - center @ vectors
-        return [(self.rows.source.bounds[number], product)], rows.entries.T @ product - np.outer(
-            center, product.sum(axis=0))
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
 
 
 class RowFactor:
@@ -182,17 +141,21 @@ class RowFactor:
             square_memory(compute, size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
             return solve_factor(self, demand, compute)
         sparse, count = is_sparse(self.rows), demand.wanted(size)
+        by_rows = sparse and rows < size
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
         width = max((count + SPARE) // 4, THIN) if sparse else max(count + SPARE, WIDTH)
+        start = self._start(width, compute)
         try:
-            ritz = krylov(self.apply_gram, self._start(width, compute), count, tolerance,
+            ritz = krylov(self.apply_kernel if by_rows else self.apply_gram,
+                          self._products(start, images=False)[0] if by_rows else start, count, tolerance,
                           kept=WIDEST * max(count + SPARE, WIDTH), growth=GROWTH if sparse else 0.0)
         except NumericalError as error:
             allow_whole_spectrum(error, compute, size)
             return solve_factor(self, demand.replace(solver="dense", tolerance=None), compute)
         note_krylov(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
-        return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
+        lift = from_vectors if by_rows else from_directions
+        return Solved(ritz.values, lambda q: lift(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
                       False, floor, tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
 
     def _start(self, width: int, compute: Compute) -> Array:
@@ -231,29 +194,38 @@ class RowFactor:
         return known[1][:, :count]
 
     def lower(self, vectors: Array) -> Array:
-        """Not available: only the side of the columns is solved. Takes an (n, b) array."""
-        raise NotImplementedError
+        """Return Fᵀ times an (n, b) array of vectors, a (d, b) array: one pass."""
+        total = np.zeros((self.rows.shape[1], vectors.shape[1]))
+        with self._pass(), closing(results(Lowered(self.rows, self.means, np.ascontiguousarray(vectors)))) as every:
+            for some in every:
+                total += some
+        return total
 
     def apply_gram(self, directions: Array) -> Array:
         """Return FᵀF times a (d, b) array of directions, a (d, b) array: one pass."""
-        return self._products(directions, keep=False)[1]
+        return self._products(directions, scores=False)[1]
+
+    def apply_kernel(self, vectors: Array) -> Array:
+        """Return F Fᵀ times an (n, b) array of vectors, an (n, b) array: two passes."""
+        return self._products(self.lower(vectors), images=False)[0]
 
     def triangle(self, order: Indices) -> Array:
         """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`: one pass."""
         with self._pass(), closing(results(Products(self.rows, self.means, None, order))) as every:
             return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
 
-    def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
+    def _products(self, directions: Array, *, scores: bool = True, images: bool = True) -> tuple[Array, Array]:
+        """Return F W and FᵀF W for a (d, b) array W, each only if it is asked for: one pass."""
         directions = np.ascontiguousarray(directions)  # as in another process: rounding depends on the layout
-        scores = allocate(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
-        total = np.zeros(directions.shape)
-        with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
+        kept = allocate(len(self.rows), directions.shape[1]) if scores else np.empty((0, 0))
+        total = np.zeros(directions.shape if images else (0, 0))
+        with self._pass(), closing(results(Products(self.rows, self.means, directions, images=images))) as every:
             for found, image in every:
                 total += image
-                for first, some in found if keep else ():
-                    scores[first : first + len(some)] = some
+                for first, some in found if scores else ():
+                    kept[first : first + len(some)] = some
                 release_pages()
-        return scores, total
+        return kept, total
 
     def _pass(self) -> AbstractContextManager[None]:
         self.passes += 1

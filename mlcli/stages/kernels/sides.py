@@ -136,7 +136,7 @@ def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> So
     """Solve the matrix of the smaller side, and lift its eigenvectors to the other side ("dual PCA")."""
     size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
     side = kernel.side
-    lift = from_directions if kernel.by_columns else _from_vectors
+    lift = from_directions if kernel.by_columns else from_vectors
     if kernel.route == "power":
         solved = solve_by_power(side, sides, demand, compute)
     else:
@@ -155,7 +155,7 @@ def from_directions(kernel: Factor, values: Array, directions: Array, floor: flo
     return _over_roots(kernel.lift(directions), values, floor), directions
 
 
-def _from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+def from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
     """Return V = F W / √λ and W, for W the orthonormalized FᵀV / √λ of the eigenvectors V of FFᵀ.
 
     Errors of V along the leading axes grow by the ratio of roots in FᵀV; orthonormalization removes them.

@@ -39,9 +39,14 @@ def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int
            repeated("iterate", "Newton's method", newton, memory, usual=NEWTON, most=most, remedy=remedy, needs=LINEAR))
     if not points:
         return [fit]
-    scores = Step("coordinates", f"scores on {factors} factors", 2.0 * size * factors / product_rate(threads),
-                  8.0 * size)
-    return [product_steps(shape, "auto", threads)[0], fit, scores]  # without the products of the rows' side
+    first = product_steps(shape, "auto", threads)[0]  # without the products of the rows' side
+    return [first, fit, score_step(shape, factors, threads)]
+
+
+def score_step(shape: tuple[int, ...], axes: int, threads: int) -> Step:
+    """Return the step of scores of points (n x d) on a number of axes."""
+    size = float(shape[0] * shape[1])
+    return Step("coordinates", f"scores on {axes} axes", 2.0 * size * axes / product_rate(threads), 8.0 * size)
 
 
 def gap_step(points: Array, most: int) -> Step:

@@ -103,7 +103,8 @@ def polychoric_correlations(points: Array, columns: Sequence[str]) -> Polychoric
     matrix = definite(pairs)
     if matrix is not pairs:
         note("W-SMOOTHED", "the polychoric correlations are not positive definite; they were smoothed: eigenvalues "
-             f"that are too small became {REPLACED:g}. Chi-square and what follows from it are then of little use")
+             f"that are too small became {REPLACED:g}. Chi-square of factors and what follows from it are then of "
+             "little use")
     return Polychoric(matrix, pairs, answers)
 
 

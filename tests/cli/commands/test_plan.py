@@ -194,6 +194,19 @@ def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> No
     assert "per iteration" not in mlcli("plan", "data.csv").out
 
 
+def test_passes_are_told_as_a_range(mlcli: Caller) -> None:
+    np.save("many.npy", np.random.default_rng(0).random((2_500, 2)))
+    planned = json.loads(mlcli("plan", "many.npy", "-m", "isomap", "--json").out)
+    passes = next(step for step in planned["steps"] if step["stage"] == "eigensolve")
+    assert "3 to 6 passes" in passes["how"]
+    few, many = planned["seconds_between"]
+    rest = planned["seconds"] - passes["seconds"]
+    assert few == pytest.approx(rest + 3 / 4 * passes["seconds"])
+    assert many == pytest.approx(rest + 6 / 4 * passes["seconds"])
+    assert "by the number of passes" in mlcli("plan", "many.npy", "-m", "isomap").out
+    assert json.loads(mlcli("plan", "many.npy", "--json").out)["seconds_between"] is None
+
+
 def rates_file(name: str, times: float) -> None:
     """A file of rates so many times the reference."""
     slower = Rates(**{key: times * value for key, value in asdict(reference()).items()})

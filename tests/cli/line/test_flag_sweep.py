@@ -44,6 +44,16 @@ def test_an_option_goes_to_the_methods_that_have_it(mlcli: Caller) -> None:
     assert "algorithm: floyd" in Path("runs/data-sweep/name=isomap,count=9/config.yaml").read_text()
 
 
+@pytest.mark.medium
+def test_an_alternative_goes_to_the_method_that_has_it_with_its_options(mlcli: Caller) -> None:
+    """Its name is an option as well, though the name of the method is none."""
+    called = mlcli("embed", "data.csv", "-m", "pca,kpca", "--set", "method.kernel.name=polynomial",
+                   "--set", "method.kernel.degree=3", "-o", "out", *FEW)
+    assert called.code == 0, called.err
+    assert "degree: 3" in Path("out/name=kpca/config.yaml").read_text()
+    assert "kernel" not in Path("out/name=pca/config.yaml").read_text()
+
+
 def test_files_and_values_are_combined(mlcli: Caller) -> None:
     Path("more.csv").write_bytes(Path("data.csv").read_bytes())
     assert mlcli("embed", "data.csv", "more.csv", "--scale", "center,standard", "-o", "out", *FEW).code == 0

@@ -42,8 +42,14 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "reliability": (["-m", "fa", "--reliability"], True),
     "rows": (["--rows", "50"], 50),
     "where": (["--where", "a,b > 1", "--where", "c == x"], ("a,b > 1", "c == x")),
+    "layer": (["--layer", "12"], "layers/12"),
+    "obs": (["--obs", "type in [a, b]", "--obs", "depth > 1"], ("type in [a, b]", "depth > 1")),
+    "genes": (["--genes", "TP53,MYC", "--genes", "a:b"], ("TP53", "MYC", "a:b")),
     "transform": (["--transform", "total,log1p", "--transform", "unit"], ("total", "log1p", "unit")),
     "top_variance": (["--top-variance", "2"], 2),
+    "variable_genes": (["--variable-genes", "50"], 50),
+    "flavor": (["--variable-genes", "50", "--flavor", "seurat_v3"], "seurat_v3"),
+    "counts_layer": (["--counts-layer", "12"], "12"),
     "scale": (["--scale", "standard"], "standard"),
     "reduce": (["--reduce", "0.5"], 0.5),
     "output": (["-o", "012"], "012"),
@@ -82,7 +88,7 @@ def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: 
     for needing, module in (("cluster", "distributed"), ("interactive", "plotly")):
         if name == needing and find_spec(module) is None:
             pytest.skip(f"needs {module}")
-    called = mlcli("embed", "-q", "data.csv", *arguments)
+    called = mlcli("embed", "-q", "data.h5ad" if FLAGS[name].spells else "data.csv", *arguments)
     assert called.code == 0, called.err
     assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value
 

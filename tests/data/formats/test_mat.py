@@ -119,9 +119,19 @@ def test_labels_are_a_row_or_a_column(tmp_path: Path, version: str, shape: tuple
     with pytest.raises(DataError) as caught:
         read_labels(LabelFile(path=two))
     assert caught.value.hint == "choose one with {input.labels.key}, for example {input.labels.key=y}"
-    with pytest.raises(DataError) as wide:
-        read_labels(LabelFile(path=path, key="x"))
-    assert wide.value.code == "E-LABEL-ARRAY"
+    wide = path_of(tmp_path, version, {"x": np.zeros((21, 22))}, "wide.mat")
+    with pytest.raises(DataError) as caught:
+        read_labels(LabelFile(path=wide))
+    assert caught.value.code == "E-LABEL-ARRAY"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_several_labels_of_each_row_stand_in_columns_or_rows(tmp_path: Path, version: str, turned: bool) -> None:
+    poses = np.column_stack([Y, Y + 0.5])
+    path = path_of(tmp_path, version, {"x": X, "poses": poses.T if turned else poses})
+    assert read_labels(LabelFile(path=path, key="poses")).columns == {
+        "label1": tuple("0120120"), "label2": ("0.5", "1.5", "2.5", "0.5", "1.5", "2.5", "0.5")}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyarrow import Table as ArrowTable
 from pyarrow import csv, parquet
 
 import mlcli
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.read.arrays import table_of as frame_table
+from mlcli.data.read.for_run import read_new
+from mlcli.data.read.frames import HERE
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
@@ -103,6 +107,83 @@ def test_errors_and_notes_propose_a_usual_scale_and_do_not_apply_it(tmp_path: Pa
     assert table.columns == ("age",) and "never,rarely" in str(notes.notes)
 
 
-def test_tables_of_python_have_no_texts_to_code() -> None:
-    with pytest.raises(ConfigError, match="one file"):
-        mlcli.embed(np.eye(4), method="pca", set={"input.answers": ["no", "yes"]})
+CODED: dict[str, Any] = {"answers": SCALE, "reverse": ("q2", "age"), "range": (20, 50)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_folder_of_tables_is_coded_as_one_file_and_so_are_new_rows_of_one(tmp_path: Path, kind: str) -> None:
+    whole = table_of(tmp_path, **CODED)
+    head, *lines = TEXT.splitlines()
+    (tmp_path / "parts").mkdir()
+    for number, rows in enumerate((lines[1:2], lines[:1] + lines[2:])):  # a missing answer in the first row
+        path = tmp_path / "parts" / f"{number}.csv"
+        path.write_text("\n".join([head, *rows, ""]))
+        if kind == "parquet":
+            typed = csv.ConvertOptions(column_types={"q2": "string"}, strings_can_be_null=True)
+            parquet.write_table(csv.read_csv(path, convert_options=typed), path.with_suffix(".parquet"))
+            path.unlink()
+    folder = Input(path=str(tmp_path / "parts"), label_columns=("sex", "q3"))
+    parts = read(folder.replace(**CODED), Compute())
+    order = [1, 0, 2, 3]
+    assert parts.columns == whole.columns and tuple(parts.ids) == tuple(whole.ids[row] for row in order)
+    assert np.array_equal(parts.values, whole.values[order], equal_nan=True) and parts.coding == whole.coding
+    new = read_new(folder, whole.columns, (), coding=whole.coding)
+    assert np.array_equal(new.values, parts.values, equal_nan=True)
+    with pytest.raises(DataError, match="not listed"):
+        read(folder.replace(answers=SCALE[:3]), Compute())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_new_rows_whose_columns_have_no_names_are_turned_by_their_places(tmp_path: Path) -> None:
+    coding = table_of(tmp_path, "a,b\n2,3\n3,1\n", reverse=("b",), range=(1, 6)).coding
+    np.save(tmp_path / "new.npy", [[2.0, 3.0]])
+    assert read_new(Input(path=str(tmp_path / "new.npy")), ("a", "b"), (), coding=coding).values.tolist() == [[2, 4]]
+    np.save(tmp_path / "new.npy", [[2.0, 7.0]])
+    with pytest.raises(DataError, match="outside of its scale from 1 to 6: 7 in row 1"):
+        read_new(Input(path=str(tmp_path / "new.npy")), ("a", "b"), (), coding=coding)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_array_of_numbers_has_items_to_turn_and_no_words(tmp_path: Path) -> None:
+    values = np.arange(8.0).reshape(4, 2) ** 1.5 % 6
+    path = tmp_path / "t.npy"
+    np.save(path, values)
+    expected = np.column_stack([values[:, 0], 6 - values[:, 1]])
+    options: dict[str, Any] = {"reverse": ("x2",), "range": (0, 6)}
+    for table in (read(Input(path=str(path), **options), Compute()),
+                  frame_table(values, Input(path=HERE, **options), Compute())):
+        assert table.values.tolist() == expected.tolist()
+    for wrong, code in (({"answers": ("no", "yes")}, "ANSWERS"), ({"reverse": ("x3",), "range": (0, 6)},
+                        "UNKNOWN-COLUMN"), ({"reverse": ("x1",), "range": (2, 6)}, "SCALE"),
+                        ({"items": [{"columns": ["x1"], "answers": ["a", "b"]}]}, "UNKNOWN-COLUMN")):
+        for given in (lambda input: frame_table(values, input.replace(path=HERE), Compute()),
+                      lambda input: read(input, Compute())):
+            with pytest.raises(MlcliError) as caught:
+                given(Input.model_validate({"path": str(path), **wrong}))
+            assert caught.value.code == f"E-{code}", caught.value
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_frame_of_words_is_coded_and_new_people_are_placed_by_it(tmp_path: Path) -> None:
+    generator = np.random.default_rng(2)
+    codes = np.clip(np.round(generator.standard_normal((40, 1)) + 0.7 * generator.standard_normal((40, 4)) + 2.5), 1, 4)
+    words = [[SCALE[int(code) - 1] for code in column] for column in codes.T]
+    frame = ArrowTable.from_pydict(dict(zip("abcd", words, strict=True)))
+    options: dict[str, Any] = {"input.answers": list(SCALE), "input.reverse": ["b"]}
+    run = mlcli.embed(frame, "fa", components=1, set=options)
+    turned = codes.copy()
+    turned[:, 1] = 5 - turned[:, 1]
+    assert np.array_equal(run.embedding, mlcli.embed(turned, "fa", components=1).embedding)
+    assert np.allclose(run.project(frame), run.embedding, rtol=0, atol=1e-12)
+    assert np.allclose(run.project(codes), run.embedding, rtol=0, atol=1e-12)
+    with pytest.raises(DataError, match="not listed"):
+        run.project(frame.set_column(0, "a", [["seldom"] * 40]))
+
+
+def test_what_holds_no_questionnaire_is_not_coded() -> None:
+    from scipy import sparse
+
+    for given in ({"array": sparse.eye_array(4)}, {"array": np.eye(4), "view": np.eye(4), "method": "cca"}):
+        with pytest.raises(ConfigError, match="no answers to code"):
+            mlcli.embed(**given, set={"input.reverse": ["x1"], "input.range": [0, 1]})

@@ -45,6 +45,20 @@ def test_arrays_have_one_label_for_each_row(tmp_path: Path, values: Any) -> None
     assert "N-LABELS-IN-ORDER" in notes.codes
 
 
+@pytest.mark.parametrize(("values", "classes"), [
+    ([[0, 0, 1], [1, 0, 0], [0, 0, 1]], ("3", "1", "3")), ([[0.0, 1], [1, 0], [0, 1]], ("2", "1", "2")),
+    ([[0, 1], [1, 1], [1, 0]], None), ([[0, 1], [0, 0], [1, 0]], None), ([[0, 2], [1, 0], [1, 0]], None)])
+def test_indicators_of_classes_are_one_label(tmp_path: Path, values: Any, classes: tuple[str, ...] | None) -> None:
+    """A single 1 in each row, as neural networks are trained with; else each column is a label."""
+    stream = io.BytesIO()
+    np.save(stream, np.array(values))
+    with noted() as notes:
+        labels = joined(tmp_path, PLAIN, stream.getvalue(), "y.npy").labels
+    assert labels == ({"label": classes} if classes else {
+        f"label{place}": tuple(map(str, column)) for place, column in enumerate(np.array(values).T.tolist(), 1)})
+    assert ("N-ONE-HOT" in notes.codes) == bool(classes)
+
+
 @pytest.mark.parametrize(("content", "column"), [("x\ny\nx\n", "label"), ("group\nx\ny\nx\n", "group"),
                                                  ("1\n2\n1\n", "label")])
 def test_a_single_column_with_or_without_a_name_is_joined_row_by_row(tmp_path: Path, content: str,
@@ -145,7 +159,7 @@ def test_a_file_of_labels_may_have_a_separator_of_its_own(tmp_path: Path, labels
 
 def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
     stream = io.BytesIO()
-    np.savez(stream, x=np.eye(3), y=np.array(["u", "v", "u"]))
+    np.savez(stream, x=np.eye(30), y=np.array(["u", "v", "u"]))
     assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="y").labels == {"label": ("u", "v", "u")}
     with noted() as notes:
         assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz").labels == {"label": ("u", "v", "u")}

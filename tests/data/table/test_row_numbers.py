@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mlcli.data.table.row_numbers import RowNumbers, take_ids
+from mlcli.data.table.row_numbers import RowNumbers, join_ids, take_ids
 from mlcli.data.table.table import Table
 from mlcli.rundir import archive
 
@@ -40,6 +40,20 @@ def test_taken_rows_keep_their_numbers() -> None:
     assert take_ids(RowNumbers.up_to(5), rows) == ("4", "2") == take_ids(FIVE, rows)
     table = Table(np.arange(10.0).reshape(5, 2), ("a", "b"), RowNumbers.up_to(5)).take(rows).take([1])
     assert table.ids == ("2",) and table.values.tolist() == [[2.0, 3.0]]
+
+
+def test_numbers_with_a_prefix_are_other_ids_and_keep_it() -> None:
+    ids = RowNumbers.up_to(5).prefixed("new")
+    assert ids == ("new1", "new2", "new3", "new4", "new5") and ids != RowNumbers.up_to(5) and RowNumbers.up_to(5) != ids
+    assert hash(ids) == hash(tuple(ids)) and ids[-1] == "new5" and ids[1:3] == ("new2", "new3")
+    assert ids.take([4, 0]) == ids[::4].take([1, 0]) == ("new5", "new1")
+    assert ids[:0] == RowNumbers.up_to(0)
+
+
+def test_parts_join_to_the_ids_of_the_whole() -> None:
+    for ids in (RowNumbers.up_to(5), RowNumbers.up_to(5).prefixed("new"), FIVE):
+        joined = join_ids([ids[:2], ids[2:]])
+        assert joined == ids and type(joined) is type(ids)
 
 
 def test_archived_as_texts(tmp_path) -> None:

@@ -19,6 +19,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
+from mlcli.data.text import delimited
 from mlcli.data.text.delimited import SMALL_BLOCK
 from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import feed, noted, refused, table_of, written
@@ -299,6 +300,7 @@ def test_no_thread_of_arrow_holds_a_python_object(name: str, content: bytes, opt
 
     handed: list[Any] = []
     real = csv.open_csv
+    monkeypatch.setattr(delimited, "CELLS", 0)
     monkeypatch.setattr(csv, "open_csv", lambda file, *rest: handed.append(file) or real(file, *rest))
     if name == "-":
         feed(monkeypatch, content)

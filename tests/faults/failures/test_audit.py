@@ -18,7 +18,8 @@ SAMPLES = Path(__file__).parents[3] / "sample_data"
 CELLS = Path(__file__).parents[2] / "tables" / "anndata" / "cells.h5ad.gz"
 ISOMAP = ("-m", "isomap", "-k", "8")
 MADE = (("embed", "us_arrests.csv", "-o", "run", "-q", "--set", "report.formats=[csv, parquet, npy]"),
-        ("embed", "us_arrests.csv", *ISOMAP, "-o", "paths", "-q", "--draw-graph", "--keep", "graph,distances"))
+        ("embed", "us_arrests.csv", *ISOMAP, "-o", "paths", "-q", "--draw-graph", "--keep", "graph,distances"),
+        ("embed", "cells.h5ad", "-o", "cells", "-q"))
 COMMANDS: dict[str, Sequence[str]] = {
     "csv": MADE[0], "graph": MADE[1],
     "npy": ("embed", "helix.npy", *ISOMAP, "-o", "out"),
@@ -28,6 +29,7 @@ COMMANDS: dict[str, Sequence[str]] = {
              "-o", "out"),
     "kernel": ("embed", "state_names_kernel.csv", "--set", "input.kind=kernel", "-m", "kpca", "-o", "out"),
     "hdf5": ("embed", "cells.h5ad", "-o", "out"), "export to hdf5": ("export", "run", "-o", "new.h5ad"),
+    "export into a copy": ("export", "cells", "--into", "new.h5ad"),
     "network": ("embed", "us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[4]", "--set",
                 "method.learning.epochs=2", "-o", "out"),
     "unfolding": ("embed", "us_arrests.csv", "-m", "sde", "-k", "6", "-o", "out"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.findings.quality.neighborhoods import SORTED, Order
+from mlcli.findings.quality.neighborhoods import Order
 from tests.findings.quality.support import measured
 
 RANDOM = np.random.default_rng(17)
@@ -56,7 +56,7 @@ def test_neighborhoods_are_those_of_whole_numbers(name: str) -> None:
     assert tuple(found[name] for name in names) == pytest.approx(oracle, abs=1e-13)
 
 
-@pytest.mark.parametrize("size", [500, SORTED + 500])
+@pytest.mark.parametrize("size", [122, 500, 17_000])
 def test_equal_but_for_rounding_is_equal(size: int) -> None:
     """Half of the distances are one unit in the last place too small; also where only the nearest are sorted."""
     whole, rows = RANDOM.integers(1, 400, (8, size)), np.arange(8)
@@ -65,8 +65,8 @@ def test_equal_but_for_rounding_is_equal(size: int) -> None:
     right = np.argsort(whole, axis=1, kind="stable")
     order = Order.of(squared, rows, 120)
     assert np.array_equal(order.nearest(120), right[:, :120])
-    named = right[:, [0, 3, 119, 200, size // 2, size - 2]]
-    assert order.ranks(named, exact=6).tolist() == [[1, 4, 120, 201, size // 2 + 1, size - 1]] * 8
+    named = right[:, [0, 3, 119, size // 2, size - 2]]
+    assert order.ranks(named, exact=5).tolist() == [[1, 4, 120, size // 2 + 1, size - 1]] * 8
 
 
 def test_the_nearest_label_is_that_of_the_first_of_equals() -> None:

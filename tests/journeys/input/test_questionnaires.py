@@ -66,6 +66,41 @@ def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estima
 
 
 @pytest.mark.medium
+def test_components_of_polychoric_correlations_are_verified_and_place_new_people(mlcli: Caller) -> None:
+    coded = ("--answers", ",".join(WORDS), "--reverse", "q2,n2", "--range", "1,6", "--correlations", "polychoric")
+    made = mlcli("embed", "words.csv", *coded, "-p", "2", "-o", "one")
+    assert made.code == 0 and "loadings and eigenvalues are of polychoric correlations" in made.err
+    assert "scores are by regression on the standardized codes" in Path("one/report.html").read_text()
+    assert mlcli("verify", "one", "--full").code == 0
+    assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
+    placed, scores = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2), max_rows=5)
+                      for path in ("new-scores.csv", "one/embedding.csv"))
+    assert np.allclose(placed, scores, rtol=1e-9)
+    assert mlcli("reconstruct", "one", "new-scores.csv", "-o", "back.csv").code == 0
+    assert mlcli("run", "one/config.yaml", "-o", "again").code == 0
+    assert Path("one/embedding.csv").read_bytes() == Path("again/embedding.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("options", "code", "words"), [
+    (("--set", "method.route=svd"), 78, "polychoric correlations are solved"),
+    (("--set", "method.divisor=n-1"), 78, "polychoric correlations are solved"),
+    (("--set", "prepare.scale=standard", "--where", "n1 > 90"), 65, ""),
+    (("--set", "input.columns=[n1]", "-p", "2"), 78, "")])
+def test_options_without_use_for_components_of_answers_are_refused(mlcli: Caller, options: tuple[str, ...], code: int,
+                                                                   words: str) -> None:
+    called = mlcli("embed", "numbers.csv", "--correlations", "polychoric", *options, "-o", "one")
+    assert called.code == code and words in called.err, called.err
+    assert not Path("one").exists()
+
+
+def test_columns_of_many_values_are_no_answers(mlcli: Caller) -> None:
+    lines = ["id,a,b", *(f"p{row},{row},{row % 3}" for row in range(30))]
+    Path("many.csv").write_text("\n".join(lines) + "\n")
+    called = mlcli("embed", "many.csv", "--id-column", "id", "--correlations", "polychoric", "-o", "one")
+    assert called.code == 65 and "column 'a' has 30 different values" in called.err
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("options", [
     ("--correlations", "polychoric", "-p", "auto"),
     ("--correlations", "polychoric", "-p", "1", "--set", "method.noise=equal"),

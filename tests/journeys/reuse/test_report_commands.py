@@ -71,7 +71,7 @@ def test_a_title_and_a_label_are_chosen_and_the_run_stays_whole(mlcli: Caller, l
 
 def test_what_is_no_whole_run_is_refused(mlcli: Caller, labeled: Path) -> None:
     assert mlcli("report", ".").code == 66
-    assert mlcli("report", labeled, "--label-column", "z").code == 78
+    assert mlcli("report", labeled, "--label-column", "w").code == 78
     with (labeled / "spectrum.csv").open("a") as file:
         file.write("9,9,9,9\n")
     assert mlcli("report", labeled).code == 83
@@ -283,4 +283,4 @@ def test_what_cannot_be_compared_is_refused(mlcli: Caller) -> None:
     assert called.code == 65 and "E-NO-COMMON-ROWS" in called.err
     assert mlcli("compare", "one").code == 2
     assert mlcli("compare", "one", "absent").code == 66
-    assert mlcli("compare", "one", "one", "--label-column", "x").code == 78
+    assert mlcli("compare", "one", "one", "-o", "page.html", "--label-column", "w").code == 78

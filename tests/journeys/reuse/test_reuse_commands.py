@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from mlcli.base.machine.threads import allowed
 from mlcli.cli import reuse_options
@@ -13,6 +14,9 @@ from tests.data.helpers import feed
 from tests.faults.fuzz.directories import SAMPLES
 from tests.journeys.support import Caller, write_points
 from tests.support import fit
+
+KNOWN = ("mlcli: note[N-KNOWN-IDS]: 30 of 30 new rows have ids of rows that the run was fitted to: '1', '2', '3', '4', "
+         "'5' and 25 more; where both are in one table, name the new ones apart\n")
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def numbers(path: str) -> np.ndarray:
 
 def test_training_points_are_projected_onto_themselves(mlcli: Caller, finished: str) -> None:
     called = mlcli("project", finished, "data.csv")
-    assert (called.code, called.err) == (0, "")
+    assert (called.code, called.err) == (0, KNOWN)
     assert called.out.splitlines()[0] == Path("run/embedding.csv").read_text().splitlines()[0]
     Path("streamed.csv").write_text(called.out)
     assert mlcli("project", finished, "data.csv", "-o", "new/points.csv").code == 0
@@ -38,7 +42,7 @@ def test_training_points_are_projected_onto_themselves(mlcli: Caller, finished: 
 
 def test_training_points_are_drawn_upon_themselves(mlcli: Caller, finished: str) -> None:
     called = mlcli("project", finished, "data.csv", "-o", "new.csv", "--picture", "new.svg")
-    assert (called.code, called.err) == (0, "mlcli: wrote new.svg\n")
+    assert (called.code, called.err) == (0, f"{KNOWN}mlcli: wrote new.svg\n")
     drawn = Path("new.svg").read_text()
     (gray,) = re.findall(r'<path class="other"[^>]* d="(M[^"]*h0M[^"]*)"', drawn)
     places = re.findall(r"M([\d.]+ [\d.]+)h0", gray)
@@ -122,10 +126,12 @@ def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:
     Path("gaps.csv").write_text("\n".join([*lines, ""]))
     called = mlcli("project", "run", "gaps.csv")
     assert (called.code, called.out.splitlines()) == (0, [*whole[:2], *whole[3:]])
-    assert called.err == "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'p2'\n"
+    first, second = called.err.splitlines()
+    assert first == "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'p2'"
+    assert second.startswith("mlcli: note[N-KNOWN-IDS]: 29 of 30 new rows have ids of rows that the run was fitted to")
 
 
-def test_new_rows_without_ids_keep_their_numbers(mlcli: Caller) -> None:
+def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Caller) -> None:
     values = np.array([[float(cell) for cell in line.split(",")[1:]]
                        for line in Path("data.csv").read_text().splitlines()[1:]])
     np.save("data.npy", values)
@@ -133,9 +139,26 @@ def test_new_rows_without_ids_keep_their_numbers(mlcli: Caller) -> None:
     values[[0, 4]] = np.nan
     np.save("gaps.npy", values)
     called = mlcli("project", "run", "gaps.npy")
-    assert called.code == 0 and "'1', '5'" in called.err
-    assert [line.split(",")[0] for line in called.out.splitlines()[1:]] == [
-        str(row) for row in range(1, 31) if row not in (1, 5)]
+    assert called.code == 0 and "'new1', 'new5'" in called.err
+    ids = [line.split(",")[0] for line in called.out.splitlines()[1:]]
+    assert ids == [f"new{row}" for row in range(1, 31) if row not in (1, 5)]
+    assert mlcli("project", "run", "gaps.npy", "-o", "new.parquet", "--picture", "new.svg").code == 0
+    assert parquet.read_table("new.parquet").column("id").to_pylist() == ids
+    assert "<title>new2<" in Path("new.svg").read_text()
+    back = mlcli("reconstruct", "run", "new.parquet")
+    assert (back.code, [line.split(",")[0] for line in back.out.splitlines()[1:]]) == (0, ids)
+
+
+def test_new_rows_with_ids_of_the_run_are_told_and_others_are_not(mlcli: Caller, finished: str) -> None:
+    lines = Path("data.csv").read_text().splitlines()
+    kept = lines[3].split(",")[0]
+    others = [",".join([f"other{row}", *line.split(",")[1:]]) for row, line in enumerate(lines[4:8])]
+    Path("new.csv").write_text("\n".join([lines[0], *others, ""]))
+    assert mlcli("project", finished, "new.csv").err == ""
+    Path("new.csv").write_text("\n".join([lines[0], lines[3], *others, ""]))
+    called = mlcli("project", finished, "new.csv")
+    assert called.code == 0 and f"1 of 5 new rows have ids of rows that the run was fitted to: '{kept}';" in called.err
+    assert called.out.splitlines()[1].split(",")[0] == kept
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -253,7 +276,7 @@ def test_axes_on_which_new_points_have_no_coordinate_are_told(mlcli: Caller) -> 
         called = mlcli("project", f"star{count}", "star.csv")
         told = re.findall(r"W-NO-COORDINATE\]: new points have no coordinate on (.*), and 0", called.err)
         assert told == [", ".join(f"y{axis + 1}" for axis in range(min(count, 5)))]
-        placed = np.loadtxt(called.out.splitlines(), delimiter=",", skiprows=1)[:, 1:]
+        placed = np.array([line.split(",")[1:] for line in called.out.splitlines()[1:]], dtype=np.float64)
         own = np.loadtxt(f"star{count}/embedding.csv", delimiter=",", skiprows=1)[:, 1:]
         assert not placed[:, :5].any() and np.abs(own[:, :5]).max() > 0.5
         assert np.allclose(placed[:, 5:], own[:, 5:], atol=1e-9)

@@ -30,6 +30,7 @@ RUNS = {"pca": ("us_arrests.csv", "--set", "report.image=[2,2]", *CHOSEN),
         "ibfa": ("us_arrests.csv", "-m", "ibfa", "-p", "1", "--columns", "Murder,Assault", "--view",
                  str(SAMPLES / "us_arrests.csv"), "--set", "input.view.columns=[UrbanPop,Rape]"),
         "fa": ("us_arrests.csv", "-m", "fa", "-p", "1", "--reliability"),
+        "genes": ("us_arrests.csv", "--transform", "log1p", "--variable-genes", "3"),
         "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=1"),
         "umap": ("us_arrests.csv", "-m", "umap", "--set", "method.density.weight=2", "--set", "method.epochs=20"),
         "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.minimize.limit=3", "--set", "method.forecast=2")}

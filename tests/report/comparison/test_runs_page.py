@@ -40,10 +40,10 @@ def test_runs_are_ranked_by_several_measures_and_residual_variance_only_ranks_ru
     assert [(one.row["run"], tuple(one.ranks)) for one in found] == [
         ("whole", (1, 1)), ("near", (1, 2)), ("torn", (3, 3)), ("none", (4, 4))]
     assert [one.mean for one in ranking(rows, axes)] == [4 / 3, 2, 7 / 3, 4]
-    page = runs_page(rows, ["method.neighbors.count"], None, label=None, seed=0)
+    page = runs_page(rows, ["method.neighbors.count"], None, seed=0)
     assert page.index(">whole<") < page.index(">torn<") and "mean rank in trustworthiness and continuity" in page
     assert "can be small for a wrong graph too" in page and "docs/choosing-k.md" in page
-    assert "small for a wrong graph" not in runs_page([row("a", 0.9)], ["k"], None, label=None, seed=0)
+    assert "small for a wrong graph" not in runs_page([row("a", 0.9)], ["k"], None, seed=0)
 
 
 def test_a_line_for_each_combination_of_the_other_options() -> None:
@@ -101,7 +101,7 @@ def test_names_are_text_and_embeddings_are_turned_onto_the_first() -> None:
     assert np.allclose(*comparison.placed, atol=1e-12)
     rows = [row(hostile, 0.9, k="1"), row("other", 0.8, k="2"),
             {"run": "third", "k": "3", "exit": 65, "error": f"E-CSV: {hostile}"}]
-    page = runs_page(rows, ["k"], comparison, label="kind", seed=0)
+    page = runs_page(rows, ["k"], comparison, seed=0)
     assert "<script" not in page and page.count("<svg") == 3 and "3 runs, 1 of them failed" in page
     assert re.search(r"E-CSV", page) and "Quality against k" in page
-    assert "<svg" not in runs_page(rows[2:], ["k"], None, label=None, seed=0)
+    assert "<svg" not in runs_page(rows[2:], ["k"], None, seed=0)

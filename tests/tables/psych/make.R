@@ -54,6 +54,11 @@ writeLines(paste0("{", paste(c(
   pair("average_correlation", kept$total$average_r), pair("omega_total", whole_scale$omega.tot),
   pair("omega_hierarchical", whole_scale$omega_h)), collapse = ", "), "}"), "reliability.json")
 
+# principal components of the same answers by their polychoric correlations
+components <- suppressWarnings(principal(answers, 3, rotate = "none", cor = "poly"))
+write(unclass(components$loadings), "polychoric_components.csv")
+write(components$scores[1:20, ], "polychoric_component_scores.csv")
+
 # sample_data/survey.csv: fifteen items of bfi in words, with gaps; its answers and figures of the rows without gaps
 words <- c("very inaccurate", "moderately inaccurate", "slightly inaccurate", "slightly accurate", "moderately accurate",
            "very accurate")

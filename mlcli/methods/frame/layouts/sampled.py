@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -96,6 +96,10 @@ class SampledMethod(NeighborEmbedding):
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """Return the intermediate results that a run may keep: the neighbor graph, and its memberships."""
         return "graph", "weights"
+
+    def for_products(self) -> Self:
+        """Return the method with one epoch from random points: the graph comes before the layout."""
+        return self.replace(start="random", epochs=1, density=None)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""

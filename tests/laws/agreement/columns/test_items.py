@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Covariance
+from mlcli.base.values.inputs import Covariance, Features
 from mlcli.methods import METHODS
 from mlcli.stages.latent.polychoric import Answers, Pairs, normal_below, polychoric_correlations
 from tests.laws.agreement.columns.test_fa import deviation
@@ -55,6 +55,31 @@ def test_polychoric_correlations_and_thresholds() -> None:
     cuts = found.answers.thresholds
     pairs = Pairs(found.answers.tables(first, second), cuts[first], cuts[second])
     assert np.all(pairs.objective(found.matrix[first, second]) >= pairs.objective(expected[first, second]))
+
+
+def test_components_of_polychoric_correlations_have_psychs_loadings_and_scores() -> None:
+    points = answers()
+    data = Features(points, [str(row) for row in range(len(points))], tuple(f"i{place}" for place in range(10)))
+    model = METHODS["pca"](correlations="polychoric", eigensolve={"components": 3}).resolve(data).fit(data, Compute())
+    expected, scores = read("psych/polychoric_components.csv"), read("psych/polychoric_component_scores.csv")
+    found, values = model.loadings.values, model.spectrum.eigenvalues
+    assert deviation(found, expected) < PSYCH
+    signs = np.sign((found * expected).sum(axis=0))
+    unit = model.embedding * signs / np.sqrt(values[:3]) * np.sqrt(1 - 1 / len(points))  # psych's, over n - 1
+    assert np.abs(unit[:20] - scores).max() < 20 * PSYCH
+    matrix = polychoric_correlations(points, data.columns).matrix
+    assert np.allclose(matrix @ found, found * values[:3], rtol=0, atol=1e-13) and values.sum() == pytest.approx(10)
+    assert np.allclose(model.project(points), model.embedding, rtol=0, atol=1e-12)
+    assert np.allclose((found**2).sum(axis=0), values[:3], rtol=1e-13, atol=0)
+
+
+def test_constant_items_have_no_part_in_components() -> None:
+    points = np.insert(answers(), 4, 3.0, axis=1)
+    data = Features(points, [str(row) for row in range(len(points))], tuple(f"i{place}" for place in range(11)))
+    method = METHODS["pca"](correlations="polychoric", eigensolve={"components": "all"}).resolve(data)
+    model = method.fit(data, Compute())
+    assert model.embedding.shape[1] == 10 and not model.loadings.values[4].any() and not model.axes[4].any()
+    assert np.allclose(model.reconstruct(model.embedding), points, rtol=0, atol=1e-12)
 
 
 def test_the_maximum_is_that_of_another_integral_to_1e_8() -> None:

@@ -13,7 +13,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
-from mlcli.runs.export import Exported, exported, ordination_of
+from mlcli.runs.export import exported, ordination_of
 from tests.journeys.memory.test_beyond_memory import embedded
 from tests.journeys.support import Caller
 
@@ -53,14 +53,25 @@ def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str) 
     assert list(found.ids) == [row[0] for row in texts] and list(found.labels["kind"]) == [row[1] for row in texts]
     with h5py.File("cells.h5ad") as file, Path(run, "spectrum.csv").open() as spectrum:
         rows = list(csv.DictReader(spectrum))
-        for name, known in (("eigenvalue", "variance"), ("proportion", "variance_ratio"), ("cumulative", "cumulative")):
+        for name, known in (("proportion", "variance_ratio"), ("cumulative", "cumulative")):
             assert file["uns/pca"][known][:].tolist() == [float(row[name]) for row in rows]
+        np.testing.assert_allclose(file["uns/pca/variance"][:], [float(row["eigenvalue"]) * 20 / 19 for row in rows],
+                                   rtol=1e-14)  # over n - 1, as scanpy's
         assert file["uns/pca/options"].asstr()[()] == Path(run, "config.yaml").read_text()
         assert file["varm/PCs"].shape == (3, 2) and file["var/_index"].asstr()[:].tolist() == ["u", "v", "w"]
         directions = file["varm/PCs"][:]
     centered = np.array([row[2:] for row in ROWS], float)
     centered -= centered.mean(axis=0)
     np.testing.assert_allclose(centered @ directions, values, atol=1e-12)
+
+
+@pytest.mark.medium
+def test_a_graph_that_the_run_kept_is_there_as_well(mlcli: Caller, run: str) -> None:
+    mlcli.bare("data.csv", "--id-column", "id", "-m", "umap", "-k", "5", "--keep", "graph,weights", "-o", "map", "-q")
+    assert mlcli("export", "map", "-o", "map.h5ad").code == 0 and mlcli("export", run, "-o", "run.h5ad").code == 0
+    with h5py.File("map.h5ad") as file, np.load("map/weights.npz") as kept, h5py.File("run.h5ad") as other:
+        np.testing.assert_array_equal(file["obsp/connectivities/data"][:], kept["data"])
+        assert file["uns/neighbors/params/n_neighbors"][()] == 6 and "obsp" not in other
 
 
 def test_the_same_run_gives_the_same_bytes(mlcli: Caller, run: str) -> None:
@@ -122,7 +133,7 @@ def test_runs_without_points_or_eigenvalues(mlcli: Caller, run: str) -> None:
     assert called.code == 78 and "E-NO-ROWS" in called.err
     content = exported(Path(run))
     with pytest.raises(ConfigError, match="h5ad"):
-        ordination_of(Exported(replace(content.run, findings={}), (), None))
+        ordination_of(replace(content, run=replace(content.run, findings={})))
 
 
 def test_without_h5py_the_extra_is_named(mlcli: Caller, run: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,67 @@
+"""Elements of AnnData in HDF5: texts, numbers, arrays, sparse matrices and maps of these, each with its encoding.
+
+Source: the on-disk format of AnnData, https://anndata.readthedocs.io/en/latest/fileformat-prose.html
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.values.products import Sparse
+from mlcli.data.formats.hdf5_file import h5py
+
+Kind = tuple[str, str]  # encoding-type, encoding-version
+FILE, TABLE, MAP = ("anndata", "0.1.0"), ("dataframe", "0.2.0"), ("dict", "0.1.0")
+ARRAY, TEXTS, TEXT = ("array", "0.2.0"), ("string-array", "0.2.0"), ("string", "0.2.0")
+CATEGORIES, NUMBER, ROWS = ("categorical", "0.2.0"), ("numeric-scalar", "0.2.0"), ("csr_matrix", "0.1.0")
+NARROW = np.iinfo(np.int32).max  # indices up to this have 32 bits, as SciPy's
+
+
+def write_element(parent: Any, name: str, value: Any) -> None:
+    """Write a text, a number, an array, a `Sparse` matrix or a map of these into a group under a name."""
+    if isinstance(value, Mapping):
+        group = write_map(parent, name)
+        for inner, element in value.items():
+            write_element(group, inner, element)
+    elif isinstance(value, Sparse):
+        _write_sparse(parent, name, value)
+    elif isinstance(value, str):
+        mark(parent.create_dataset(name, data=value.encode("utf-8", "replace"), dtype=text_type()), TEXT)
+    elif isinstance(value, bool | int | float):
+        mark(parent.create_dataset(name, data=value), NUMBER)
+    else:
+        mark(parent.create_dataset(name, data=value), ARRAY)
+
+
+def write_map(parent: Any, name: str) -> Any:
+    """Return a new group for elements by their names."""
+    return mark(parent.create_group(name), MAP)
+
+
+def write_texts(parent: Any, name: str, texts: Sequence[str]) -> None:
+    """Write texts as a column."""
+    plain = np.array([text.encode("utf-8", "replace") for text in texts], dtype=object)
+    mark(parent.create_dataset(name, data=plain, shape=(len(texts),), dtype=text_type()), TEXTS)
+
+
+def _write_sparse(parent: Any, name: str, matrix: Sparse) -> None:
+    """Write a square sparse matrix by its rows; stored zeros stay."""
+    size = len(matrix.starts) - 1
+    narrow = np.int32 if max(len(matrix.indices), size) <= NARROW else np.int64
+    group = mark(parent.create_group(name), ROWS)
+    group.attrs["shape"] = np.array([size, size])
+    group.create_dataset("data", data=matrix.values)
+    group.create_dataset("indices", data=matrix.indices.astype(narrow))
+    group.create_dataset("indptr", data=matrix.starts.astype(narrow))
+
+
+def text_type() -> Any:
+    """Return HDF5's type of a text of any length."""
+    return h5py().string_dtype()
+
+
+def mark(member: Any, kind: Kind) -> Any:
+    """Return a group or data set with the attributes that name its encoding."""
+    member.attrs["encoding-type"], member.attrs["encoding-version"] = kind
+    return member

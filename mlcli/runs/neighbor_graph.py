@@ -1,0 +1,94 @@
+"""The neighbor graph of a finished run: as the run kept it, or computed again from its input."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import mute_notes
+from mlcli.base.types import Indices
+from mlcli.base.values.products import Name, Products, Sparse
+from mlcli.findings.frame.contents import Contents
+from mlcli.rundir import names
+from mlcli.rundir.manifest import require_intact
+from mlcli.rundir.reading import damaged, own_file
+from mlcli.runs.relate_rows import InputRows
+
+SHARED: tuple[Name, ...] = ("graph", "weights")  # matrices of edges that fits make
+
+
+@frozen
+class NeighborGraph:
+    """Edges of points in both directions (n x n): their lengths, and their affinities."""
+
+    lengths: Sparse | None  # None where the run was given affinities
+    affinities: Sparse  # above zero
+
+    def among(self, rows: Indices, size: int) -> "NeighborGraph":
+        """Return the graph among `size` points, of which its own are those at `rows` (n); others have no edges."""
+        lengths = None if self.lengths is None else placed(self.lengths, rows, size)
+        return NeighborGraph(lengths, placed(self.affinities, rows, size))
+
+
+def neighbor_graph(folder: Path, run: Contents, read: Callable[[], InputRows] | None) -> NeighborGraph | None:
+    """Return the graph that a run kept, else that of its input, where that is to be read; None where it has none.
+
+    Raises UnsafeFile for files that the run did not write, and what `read` and the fit raise.
+    """
+    made = run.config.method.makes(run.config.input.gives)
+    wanted = [name for name in SHARED if name in made]
+    if "graph" not in wanted:
+        return None
+    if all(names.KEPT[name] in run.manifest["files"] for name in wanted):
+        return graph_of({name: _kept(folder, run, name) for name in wanted}, run)
+    return None if read is None else graph_of(_again(run, read()), run)
+
+
+def graph_of(products: Products, run: Contents) -> NeighborGraph:
+    """Return the graph of matrices of edges: their affinities are one each where the weights are none."""
+    edges, weights = products["graph"], products.get("weights")
+    assert isinstance(edges, Sparse)
+    given = run.config.input.edges == "affinities"  # which stand where lengths do
+    if not (isinstance(weights, Sparse) and are_affinities(weights)):
+        weights = edges if given else replace(edges, values=np.ones(len(edges.values)))
+    return NeighborGraph(None if given else edges, weights)
+
+
+def are_affinities(weights: Sparse) -> bool:
+    """Whether weights are affinities: above zero, and the same in both directions, as those of lle are not."""
+    size = len(weights.starts) - 1
+    rows = np.repeat(np.arange(size), np.diff(weights.starts))
+    forth = np.lexsort((weights.indices, rows))
+    back = np.lexsort((rows, weights.indices))
+    return bool(np.all(weights.values > 0)) and all(
+        np.array_equal(one[forth], other[back])
+        for one, other in ((rows, weights.indices), (weights.values, weights.values)))
+
+
+def placed(matrix: Sparse, rows: Indices, size: int) -> Sparse:
+    """Return a matrix of `size` points with the entries of one of some points, at `rows` (n)."""
+    left, right = np.repeat(rows, np.diff(matrix.starts)), rows[matrix.indices]
+    order = np.lexsort((right, left))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=size))])
+    return Sparse(starts, right[order], matrix.values[order])
+
+
+def _kept(folder: Path, run: Contents, name: Name) -> Sparse:
+    """Return a sparse matrix that a run kept; raises UnsafeFile."""
+    from scipy import sparse
+
+    path, count = folder / names.KEPT[name], len(run.embedding.ids)
+    require_intact(folder, dict(run.manifest), (names.KEPT[name],))
+    with own_file(path):
+        matrix = sparse.csr_array(sparse.load_npz(path))
+    if matrix.shape != (count, count):
+        raise damaged(path, f"its shape is {matrix.shape}, not {(count, count)}")
+    return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+
+
+def _again(run: Contents, rows: InputRows) -> Products:
+    """Return the matrices of edges of a run's rows, by its own method and seed."""
+    with mute_notes():
+        return run.config.method.for_products().fit(rows.table.data(), run.config.compute).products

@@ -1,0 +1,68 @@
+"""A run on the variable genes of an .h5ad file: chosen by a layer, listed, shown, stored, and applied to new cells."""
+
+import csv
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.journeys.support import Caller
+from tests.laws.agreement.tables import TABLES, read
+
+COUNTS = read("scanpy/counts.csv")
+NAMES = [f"gene{number}" for number in range(COUNTS.shape[1])]
+
+
+@pytest.fixture
+def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Counts as a layer, and their logarithms, sparse by rows, as scanpy leaves them."""
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("cells.h5ad", "w") as file:
+        file.attrs["encoding-type"] = "anndata"
+        for name, matrix in (("X", np.log1p(COUNTS)), ("layers/counts", COUNTS)):
+            rows, columns = np.nonzero(matrix)
+            group = file.create_group(name)
+            group.attrs.update({"encoding-type": "csr_matrix", "shape": matrix.shape})
+            group["data"], group["indices"] = matrix[rows, columns], columns
+            group["indptr"] = np.searchsorted(rows, np.arange(len(matrix) + 1))
+        file["var/_index"], file["obs/_index"] = NAMES, [f"cell{row}" for row in range(len(COUNTS))]
+    return "cells.h5ad"
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("stream", ["auto", "always"])
+@pytest.mark.parametrize(("flavor", "options"), [("seurat", []), ("seurat_v3", ["--counts-layer", "counts"])])
+def test_a_run_keeps_the_genes_of_scanpy(mlcli: Caller, cells: str, flavor: str, options: list[str],
+                                         stream: str) -> None:
+    pytest.importorskip("skmisc")
+    called = mlcli("embed", cells, "--variable-genes", "40", "--flavor", flavor, *options, "-p", "2", "-o", "run",
+                   "--set", f"input.stream={stream}")
+    assert called.code == 0 and "N-VARIABLE-GENES]: 40 of 300 genes are kept" in called.err, called.err
+    with Path("run/genes.csv").open() as found, (TABLES / f"scanpy/{flavor}.csv").open() as expected:
+        chosen = [[row["highly_variable"] for row in csv.DictReader(file)] for file in (found, expected)]
+    assert chosen[0] == chosen[1]
+    kept = {name for name, flag in zip(NAMES, chosen[0], strict=True) if flag == "1"}
+    with Path("run/loadings.csv").open() as file:
+        assert {row[0] for row in csv.reader(file)} - {"feature", "column"} == kept
+    assert "40 of 300 genes are highly variable by the flavor" in Path("run/report.html").read_text()
+    assert mlcli("project", "run", cells, "-o", "new.csv").code == 0
+    new, old = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2)) for path in ("new.csv",
+                                                                                         "run/embedding.csv"))
+    np.testing.assert_allclose(new, old, atol=1e-9)
+    assert mlcli("verify", "run").code == 0
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--counts-layer", "raw"], "there is nothing at 'layers/raw'; --counts-layer: prepare.variable_genes.layer"),
+    (["--counts-layer", "counts", "--key", "raw/X"], "there is nothing at 'raw/X'; --key: input.key"),
+    (["--top-variance", "9"], "--variable-genes: prepare.variable_genes; leave one of the two out")])
+def test_errors_name_the_flag(mlcli: Caller, cells: str, arguments: list[str], message: str) -> None:
+    called = mlcli("embed", cells, "--variable-genes", "40", *arguments, "-o", "run", "-q")
+    assert called.code == 78 and message in called.err, called.err
+
+
+def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str) -> None:
+    np.save("points.npy", np.random.default_rng(0).random((20, 5)))
+    called = mlcli("embed", "points.npy", "--variable-genes", "2", "--counts-layer", "counts", "-o", "run", "-q")
+    assert called.code == 78 and "--counts-layer" in called.err, called.err

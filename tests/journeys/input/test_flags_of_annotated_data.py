@@ -1,0 +1,64 @@
+"""The flags of .h5ad files are other names of options, and say so where they cannot be used."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.support import Caller
+
+
+@pytest.fixture
+def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A file with counts of three genes in six cells, and their logarithms."""
+    h5py = pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    counts = np.random.default_rng(0).poisson(3.0, (6, 3)).astype(float)
+    with h5py.File("cells.h5ad", "w") as file:
+        file.attrs["encoding-type"] = "anndata"
+        file["X"], file["layers/counts"] = np.log1p(counts), counts
+        file["var/_index"], file["obs/_index"] = ["TP53", "MYC", "CD4"], [f"cell {row}" for row in range(6)]
+        file["obs/type"] = ["a", "b"] * 3
+    return "cells.h5ad"
+
+
+def test_both_spellings_store_the_same(mlcli: Caller, cells: str) -> None:
+    Path("genes.txt").write_text("MYC\n\n CD4\n", encoding="utf-8")
+    first = mlcli("embed", "-q", cells, "--key", "layers/counts", "--where", "type == a", "--columns", "MYC,CD4",
+                  "-o", "run")
+    config, numbers = Path("run/config.yaml").read_text(), Path("run/embedding.csv").read_bytes()
+    again = mlcli("embed", "-q", cells, "--layer", "counts", "--obs", "type == a", "--genes", "genes.txt", "-o", "run",
+                  "--force")
+    assert (first.code, again.code) == (0, 0)
+    assert (Path("run/config.yaml").read_text(), Path("run/embedding.csv").read_bytes()) == (config, numbers)
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), [
+    (["--layer", "raw"], 78, "there is nothing at 'layers/raw'; --layer: input.key"),
+    (["--obs", "tipe == a"], 78, "obs has no column 'tipe'; --obs: input.where"),
+    (["--genes", "MYC,CD8"], 78, "there is no column 'CD8'; --genes: input.columns"),
+    (["--layer", "counts", "--key", "layers/counts"], 2, "--key and --layer are two names of one option"),
+    (["--genes", "MYC", "--columns", "CD4"], 2, "--columns and --genes are two names of one option"),
+    (["--obs", "type == a", "--where", "type == a"], 2, "--where and --obs are two names of one option"),
+    (["--genes", "empty.txt"], 2, "empty.txt is empty; --genes"),
+    (["--genes", "latin.txt"], 2, "latin.txt is not a text in UTF-8; --genes"),
+])
+def test_errors_name_the_flags_that_were_typed(mlcli: Caller, cells: str, arguments: list[str], code: int,
+                                               message: str) -> None:
+    Path("empty.txt").write_text("\n\n")
+    Path("latin.txt").write_bytes("é\n".encode("latin-1"))
+    called = mlcli("embed", "-q", cells, *arguments)
+    assert (called.code, called.out) == (code, "")
+    assert message in called.err
+
+
+def test_hints_name_the_flag_that_was_typed(mlcli: Caller, cells: str) -> None:
+    assert "--label-column and --genes" in mlcli("embed", cells, "--genes", "MYC,CD4", "-o", "one").err
+    assert "--label-column and --columns" in mlcli("embed", cells, "--columns", "MYC,CD4", "-o", "two").err
+
+
+@pytest.mark.parametrize("command", ["embed", "check", "explore", "plan"])
+def test_other_files_are_refused(mlcli: Caller, command: str) -> None:
+    called = mlcli(command, "data.csv", "--layer", "counts")
+    assert (called.code, called.err) == (2, "mlcli: error[E-NOT-H5AD]: --layer is for .h5ad files, and the input is "
+                                         "data.csv; --layer; for other files it is --key\n")
