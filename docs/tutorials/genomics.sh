@@ -1,21 +1,24 @@
 # Genomics: cells, types and batches; made of genomics.md by `python docs/generate.py`
 set -eu
 
-mlcli sample cells --rows 1000 --labels cells.csv -o counts.parquet
-mlcli check counts.parquet --labels cells.csv --transform cpm,log1p --top-variance 200
+mlcli sample cells --rows 1000 --truth -o cells.h5ad
+mlcli check cells.h5ad --top-variance 200
 
-mlcli embed counts.parquet --labels cells.csv --transform cpm,log1p --top-variance 200 -p 10 -o runs/cells
+mlcli embed cells.h5ad --layer counts --transform cpm,log1p --variable-genes 200 -p 10 -o runs/counts
 
-mlcli embed runs/cells --method laplacian -k 15 -o runs/cells-map
+mlcli embed cells.h5ad --variable-genes 200 -p 10 -o runs/pca
 
-mlcli report runs/cells --figures pdf,png --label-column type --outlines ellipses --size 5,3.6 --title "Cells by type"
-mlcli report runs/cells-map --figures pdf,png --label-column batch --size 5,3.6 --title "The map, by batch"
+mlcli report runs/pca --table dimension
+mlcli report runs/pca --table spectrum
 
-mlcli embed counts.parquet --labels cells.csv --where "batch == one" --transform cpm,log1p --top-variance 200 -p 10 -o runs/one
+mlcli embed cells.h5ad --variable-genes 200 --reduce 10 --method umap -k 14 --keep graph,weights -o runs/umap
 
-mlcli sample cells --rows 50 --seed 0 --labels new-cells.csv -o new.parquet
-mlcli project runs/cells new.parquet --labels new-cells.csv -o new-coordinates.csv
+mlcli report runs/umap --color-by type,gene559 --figures pdf,png --size 90mm,70mm --font-size 7 --title "Cells"
 
-mlcli export runs/cells -o cells.h5ad
-mlcli embed cells.h5ad --key obsm/X_pca --method umap -o runs/cells-umap
-mlcli export runs/cells-umap --into cells-umap.h5ad
+mlcli compare runs/pca runs/umap --color-by batch --orientation own -o batches.html
+mlcli embed cells.h5ad --obs "batch == one" --variable-genes 200 --reduce 10 --method umap -k 14 -o runs/one
+
+mlcli export runs/umap --into cells-umap.h5ad
+
+mlcli sample cells --rows 50 --seed 0 --truth -o new.h5ad
+mlcli project runs/pca new.h5ad -o new-coordinates.csv

@@ -7,10 +7,15 @@ MOST = 3  # paths in a hint
 
 
 def paths_for(flag: str) -> tuple[str, ...]:
-    """Return the config paths whose option has the name of a flag, as method.correction for --correction."""
+    """Return the config paths whose option has the name of a flag, as method.correction for --correction.
+
+    Sections have no value of their own, and are left out.
+    """
     name = flag.partition("=")[0].lstrip("-").replace("-", "_")
-    return tuple(dict.fromkeys(row.path for section in RunConfig.model_fields for row in section_rows(section)
-                               if row.path.count(".") and row.path.rpartition(".")[2] == name))
+    paths = dict.fromkeys(row.path for section in RunConfig.model_fields for row in section_rows(section))
+    sections = {path.rpartition(".")[0] for path in paths}
+    return tuple(path for path in paths if path.count(".") and path.rpartition(".")[2] == name
+                 and path not in sections)
 
 
 def hint_for(flag: str) -> str:

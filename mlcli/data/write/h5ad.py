@@ -5,26 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.values.missing import is_missing
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.h5ad import INDEX
 from mlcli.data.formats.hdf5_file import h5py, is_group, open_for_changes
 from mlcli.data.options.wording import listed, place, shown
-from mlcli.data.write.h5ad_elements import (
-    CATEGORIES,
-    FILE,
-    TABLE,
-    mark,
-    text_type,
-    write_element,
-    write_map,
-    write_texts,
-)
+from mlcli.data.write.h5ad_elements import FILE, mark, write_element, write_frame, write_map
 from mlcli.errors import DataError
 
 Members = Mapping[str, Any]  # elements by their paths, as obsm/X_pca
@@ -48,8 +36,8 @@ def write_h5ad(content: Content, path: Path) -> None:
                             hint="rename the label column: names hold no slash")
     with path.open("w+b") as stream, h5py().File(stream, "w") as file:  # HDF5 locks files that it opens by path
         mark(file, FILE)
-        _write_frame(file, "obs", content.ids, content.labels)
-        _write_frame(file, "var", content.features, {})
+        write_frame(file, "obs", content.ids, content.labels)
+        write_frame(file, "var", content.features, {})
         for name in ("obsm", "uns"):
             write_map(file, name)
         write_members(file, content.members, str(path))
@@ -93,18 +81,3 @@ def _group_of(root: Any, name: str, path: str) -> Any:
         raise DataError("H5AD", f"{name} is not a group of this file: it is not AnnData of version 0.7 or later",
                         where=place(path), hint="read it with a recent anndata, and write it again")
     return root[name]
-
-
-def _write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-    """Write a table of texts: each column as categories, in sorted order."""
-    frame = mark(file.create_group(name), TABLE)
-    frame.attrs[INDEX] = INDEX
-    frame.attrs["column-order"] = np.array(list(columns), dtype=text_type())
-    write_texts(frame, INDEX, ids)
-    for column, texts in columns.items():
-        group = mark(frame.create_group(column), CATEGORIES)
-        group.attrs["ordered"] = False
-        known = sorted({text for text in texts if not is_missing(text)})
-        codes = {text: code for code, text in enumerate(known)}
-        write_texts(group, "categories", known)
-        write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))

@@ -1,4 +1,4 @@
-"""Elements of AnnData in HDF5: texts, numbers, arrays, sparse matrices and maps of these, each with its encoding.
+"""Elements of AnnData in HDF5: texts, numbers, arrays, sparse matrices, tables and maps, each with its encoding.
 
 Source: the on-disk format of AnnData, https://anndata.readthedocs.io/en/latest/fileformat-prose.html
 """
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.values.missing import is_missing
 from mlcli.base.values.products import Sparse
+from mlcli.data.formats.h5ad import INDEX
 from mlcli.data.formats.hdf5_file import h5py
 
 Kind = tuple[str, str]  # encoding-type, encoding-version
@@ -43,6 +45,21 @@ def write_texts(parent: Any, name: str, texts: Sequence[str]) -> None:
     """Write texts as a column."""
     plain = np.array([text.encode("utf-8", "replace") for text in texts], dtype=object)
     mark(parent.create_dataset(name, data=plain, shape=(len(texts),), dtype=text_type()), TEXTS)
+
+
+def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+    """Write a table of texts: each column as categories, in sorted order."""
+    frame = mark(file.create_group(name), TABLE)
+    frame.attrs[INDEX] = INDEX
+    frame.attrs["column-order"] = np.array(list(columns), dtype=text_type())
+    write_texts(frame, INDEX, ids)
+    for column, texts in columns.items():
+        group = mark(frame.create_group(column), CATEGORIES)
+        group.attrs["ordered"] = False
+        known = sorted({text for text in texts if not is_missing(text)})
+        codes = {text: code for code, text in enumerate(known)}
+        write_texts(group, "categories", known)
+        write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))
 
 
 def _write_sparse(parent: Any, name: str, matrix: Sparse) -> None:

@@ -9,7 +9,7 @@ from tests.journeys.support import Caller
 @pytest.mark.parametrize(("flag", "paths"), [
     ("--correction", ("method.correction",)), ("--estimator=minres", ("method.estimator",)),
     ("--missing", ("prepare.missing",)), ("--label-columns", ("input.label_columns",)), ("--nothing", ()),
-    ("--output", ())])
+    ("--output", ()), ("--look", ())])
 def test_a_flag_has_the_paths_that_end_in_its_name(flag: str, paths: tuple[str, ...]) -> None:
     assert paths_for(flag) == paths
 

@@ -1,4 +1,4 @@
-"""Figures of the tutorials of an ecologist and a psychologist beside those of vegan and psych."""
+"""Figures of the tutorials of three users beside those of vegan, psych and scanpy."""
 
 import csv
 import json
@@ -78,8 +78,7 @@ def ecology(folder: Path) -> None:
     assert found == float(test["Pr(>F)"])
     assert run([*options, blocked, "--formula", "Management + A1", "--strata", "Use"]) == 0
     require_terms(folder / "again", "use", ("p_value", "Pr(>F)"))
-    page = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", (folder / "runs/figure/relate.pdf").read_bytes())
-    assert page and [float(side) / POINTS for side in page.groups()] == pytest.approx([90, 80], abs=0.01)
+    require_size(folder / "runs/figure/relate.pdf", 90, 80)
 
 
 def require_environment(folder: Path, columns: tuple[str, str]) -> None:
@@ -125,4 +124,44 @@ def psychology(folder: Path) -> None:
         assert len(body) == lines + tables and text.count("\\toprule") == text.count("\\end{tabular}") == tables
 
 
-FIGURES = {"ecology": ecology, "psychology": psychology}  # by the name of the page
+def genomics(folder: Path) -> None:
+    """Variable genes and components of scanpy, in the run and in the copy of its file.
+
+    Sums of numbers in single precision have other last digits there. What else the file holds is in the copy.
+    """
+    h5py = pytest.importorskip("h5py")
+    genes = {name: row for name, row in rows_of(folder / "runs/pca/genes.csv").items() if row["highly_variable"] == "1"}
+    columns = ("means", "dispersions_norm")
+    assert numbers(genes, *columns) == near(numbers(rows_of(TABLES / "cells/genes.csv"), *columns), 1e-6)
+    theirs = rows_of(TABLES / "cells/variances.csv").values()
+    spectrum = [*rows_of(folder / "runs/pca/spectrum.csv").values()][:len(theirs)]
+    assert [float(row["eigenvalue"]) * 1000 / 999 for row in spectrum] == pytest.approx(
+        [float(row["variance"]) for row in theirs], rel=1e-6)
+    assert [float(row["proportion"]) for row in spectrum] == pytest.approx(
+        [float(row["variance_ratio"]) for row in theirs], rel=1e-6)
+    axes = [f"y{axis}" for axis in range(1, 11)]
+    scores, known = rows_of(folder / "runs/pca/embedding.csv"), rows_of(TABLES / "cells/scores.csv")
+    expected = near(sizes(numbers(known, *axes)), 1e-5)
+    assert sizes(numbers({name: scores[name] for name in known}, *axes)) == expected
+    placed = rows_of(folder / "new-coordinates.csv")
+    assert len(placed) == 50 and numbers(placed, *axes) == near(numbers({name: scores[name] for name in placed}, *axes))
+    for name in ("scatter", "scatter-2"):
+        require_size(folder / f"runs/umap/{name}.pdf", 90, 70)
+    with h5py.File(folder / "cells.h5ad") as cells, h5py.File(folder / "cells-umap.h5ad") as copy:
+        for part in ("X/data", "X/indices", "layers/counts/data", "obs/type/codes", "var/_index"):
+            assert (copy[part][()] == cells[part][()]).all()
+        assert copy["uns/neighbors/params/n_neighbors"][()] == 15 and copy["varm/PCs"].shape == (2000, 10)
+        places = [place for place, name in enumerate(copy["obs/_index"].asstr()[()]) if name in known]
+        assert {name: [abs(number) for number in row] for name, row in zip(
+            known, copy["obsm/X_pca"][()][places].tolist(), strict=True)} == expected
+        layout = numbers(rows_of(folder / "runs/umap/embedding.csv"), "y1", "y2")
+        assert copy["obsm/X_umap"][()].tolist() == [*layout.values()]
+
+
+def require_size(path: Path, width: float, height: float) -> None:
+    """A page of PDF of a size in millimeters."""
+    page = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", path.read_bytes())
+    assert page and [float(side) / POINTS for side in page.groups()] == pytest.approx([width, height], abs=0.01)
+
+
+FIGURES = {"ecology": ecology, "psychology": psychology, "genomics": genomics}  # by the name of the page
