@@ -17,8 +17,9 @@ mlcli embed --method mds --dissimilarities sample_data/eurodist.csv -o runs/euro
 mlcli report runs/europe --table spectrum
 mlcli report runs/six/name=isomap --table spectrum --as csv
 
-mlcli embed sample_data/iris.csv --method pca,gplvm -o runs/iris --quiet
-mlcli compare runs/iris/name=pca runs/iris/name=gplvm -o iris.html
+mlcli sample pipe --rows 400 --labels regimes.csv -o pipe.csv
+mlcli embed pipe.csv --labels regimes.csv --method pca,isomap,gplvm --set method.inference.name=sparse --set method.neighbors.pieces=connect --set "report.figures=[png]" --set "report.look.size=[3.2,2.4]" -o runs/pipe --quiet
+mlcli compare runs/pipe/name=pca runs/pipe/name=isomap runs/pipe/name=gplvm -o pipe.html
 
 mlcli embed spots.parquet --method pca -p 2,16 --set "report.image=[16,16]" -o runs/eigen --quiet
 mlcli reconstruct runs/eigen/components=16 runs/eigen/components=16/embedding.csv -o back.parquet
