@@ -29,7 +29,6 @@ from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import TIME_UP, Stopped, kind_of, should_retry
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
-PREFIX = "mlcli: "  # of messages
 NO_THREAD = "can't start new thread"  # Python's own words
 WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
 
@@ -142,7 +141,7 @@ def rendered(error: MlcliError, form: Form) -> str:
     error = spelled(error)
     if form.json:
         return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
-    return f"{PREFIX}error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
 
 
 def escaped(text: str) -> str:
@@ -166,7 +165,7 @@ def fitted(text: str, keep: Sequence[str] = ()) -> str:
 
 def say_written(said: str, *paths: object) -> None:
     """A line on standard error about files, whose paths stay whole; `said` holds them."""
-    say(escaped(f"{PREFIX}{said}"), keep=[escaped(str(path)) for path in paths])
+    say(escaped(f"mlcli: {said}"), keep=[escaped(str(path)) for path in paths])
 
 
 def stopped(stop: BaseException, form: Form) -> int:

@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
-from mlcli.cli.screen.failure import PREFIX
-
 WIDTH = 80  # columns where no terminal says otherwise
+PREFIX = "mlcli: "  # of messages, whose later lines are below their text
 HEAD = re.compile(r"\s*(?:\S+(?: \S+)* {2,})?")  # of a line: what stands before its last column
 JOINT = "\ue000"  # in place of a blank where a line is not folded; no message holds it, as it is not printable
 WHOLE = ("{", "\x1b")  # begin of lines that are never folded: JSON, and the codes of a terminal
