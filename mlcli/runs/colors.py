@@ -21,6 +21,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, UsageError
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.start import is_run, table_of
+from mlcli.report.figures.coloring import numbers_of
 from mlcli.report.page.figure_files import MOST_COLORS
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.reading import damaged
@@ -36,7 +37,7 @@ class Column:
     """A column of a run's input in the order of the run's rows."""
 
     texts: tuple[str, ...]
-    measured: bool  # whether it is one of the numbers
+    measured: bool  # whether it holds numbers
 
 
 def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
@@ -94,16 +95,19 @@ def columns_of_input(run: Contents, folder: Path, names: Sequence[str], given: s
 
 def column_of_input(run: Contents, folder: Path, config: RunConfig, name: str) -> Column:
     """Return one column of an unchanged input: a feature, or a text or number beside the features."""
-    table, source = table_with(config, name), place(config.input.path)
-    cells, measured = column_of(table, name), name in table.columns and name not in table.categories
-    rows = rows_of_run(run, folder, table)
-    texts = (texts_of(np.asarray(cells)[rows]) if isinstance(cells, np.ndarray) else
-             tuple(cells[row] for row in rows.tolist()))
+    table = table_with(config, name)
+    cells, rows = column_of(table, name), rows_of_run(run, folder, table)
+    if isinstance(cells, np.ndarray):
+        texts = texts_of(np.asarray(cells)[rows])
+    else:
+        given = (cells[row] for row in rows.tolist())
+        point = table.point
+        texts = tuple(given) if point == "." else tuple(
+            text.replace(point, ".") if is_number(text, point) else text for text in given)
     if all(map(is_missing, texts)):
-        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=source, hint="choose another")
-    if table.point != "." and not measured:
-        texts = tuple(text.replace(table.point, ".") if is_number(text, table.point) else text for text in texts)
-    return Column(texts, measured)
+        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=place(config.input.path),
+                        hint="choose another")
+    return Column(texts, measured=name not in table.categories and numbers_of(texts) is not None)
 
 
 def table_with(config: RunConfig, name: str) -> Table:

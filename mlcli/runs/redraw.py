@@ -19,13 +19,13 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.embedding import color_columns
-from mlcli.report.page.figure_files import NAMES
+from mlcli.report.page.figure_files import FURTHER, NAMES
 from mlcli.report.page.page import page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
 from mlcli.runs.colors import with_colors
 
-FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
+FIGURES = [names.figure(name, format) for name in (*NAMES, *FURTHER) for format in get_args(FigureFormat)]
 
 
 @frozen
@@ -103,8 +103,11 @@ def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
     table = run.embedding
     columns = list(table.labels) if options.quality else [name for name in color_columns(run)
                                                           if name not in table.measured]
-    again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
-                        run.config.compute)
+    try:
+        again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
+                            run.config.compute)
+    except ConfigError as error:
+        raise error.changed(where="--quality-label") from None
     return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 
