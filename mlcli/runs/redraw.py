@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import limit_threads
+from mlcli.base.values.compute import Compute
 from mlcli.config.build import require_plotly
 from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
@@ -22,6 +24,7 @@ from mlcli.report.page.embedding import color_columns
 from mlcli.report.page.figure_files import FURTHER, NAMES
 from mlcli.report.page.page import page
 from mlcli.rundir import names
+from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
 from mlcli.runs.colors import with_colors
 
@@ -62,7 +65,8 @@ def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: s
         require_plotly("--interactive")
     record = manifest_bytes(folder)
     former = [name for name in FIGURES if name in listed(read_manifest(folder))]
-    run = colored(drawn_as(folder, drawing, former), folder, colors)
+    with limit_threads(Compute().thread_count()), in_temporary_files():
+        run = colored(drawn_as(folder, drawing, former), folder, colors)
     run = replace(run, interactive=run.interactive or interactive)
     with locate_errors(drawing):
         require_drawable(run)

@@ -137,6 +137,16 @@ def test_columns_of_parquet_and_of_a_run_of_a_run(mlcli: Caller) -> None:
     np.testing.assert_array_equal([float(text) for text in axes], read_run(Path("run")).embedding.values[:, 0])
 
 
+def test_a_table_with_samples_as_columns_has_its_features(mlcli: Caller) -> None:
+    values = np.random.default_rng(3).standard_normal((4, 12))
+    lines = [f"g{row},{','.join(map(repr, line))}" for row, line in enumerate(values.tolist())]
+    Path("genes.csv").write_text("\n".join([f"gene,{','.join(f's{column}' for column in range(12))}", *lines, ""]))
+    assert mlcli.bare("genes.csv", "--transpose", "-q", "-o", "run").code == 0
+    found = with_colors(read_run(Path("run")), Path("run"), ["g2"]).embedding
+    assert [float(text) for text in found.labels["g2"]] == values[2].tolist() and found.measured == {"g2"}
+    assert mlcli("report", "run", "--color-by", "s3").code == 78
+
+
 def test_a_decimal_comma_is_a_number(mlcli: Caller) -> None:
     lines = [f"s{row};{row % 3},5;{row},25;{row * row % 7},75" for row in range(9)]
     Path("sites.csv").write_text("\n".join(["site;wet;x;y", *lines, ""]))
