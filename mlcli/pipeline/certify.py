@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
@@ -33,6 +34,7 @@ ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
 LEAST = 1e-300  # numbers as small as this have few digits, or none
 SAMPLE = 256  # rows that are checked in any case
+TOGETHER = 2**20  # prepared numbers that are compared at once
 
 
 @frozen
@@ -183,18 +185,22 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Le
     """Check that prepared numbers `data`, an (n, k) array, lead back to the transformed numbers of the input."""
     chosen = plan.sample_in_memory(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     places = kept[chosen]
+    blocks, varies = row_blocks(len(chosen), TOGETHER, data.shape[1]), preparation.spread != 0
     if set(preparation.transform).isdisjoint(BY_COLUMN):
-        original, errors = unscaled(source.values[places], preparation)
+        originals = [unscaled(source.values[places[part]], preparation) for part in blocks]
     else:
-        original, errors = (part[places] for part in unscaled(np.asarray(source.values), preparation))
+        whole, bounds = unscaled(np.asarray(source.values), preparation)
+        originals = [(whole[places[part]], bounds[places[part]]) for part in blocks]
     exact = len(chosen) == len(kept)
-    stated = data[chosen]
-    back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin) * (not preparation.unscaled)
-    size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
-    allowed = 0.0 if preparation.unscaled and not preparation.transform else 1e-9
-    wrong = int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST) + errors)))
+    for original, _ in originals:
+        known = np.where(np.isfinite(original) & varies, original, 0.0)
+        size = np.maximum(size, np.abs(known).max(axis=0, initial=0.0))
+    allowed, wrong = 0.0 if preparation.unscaled and not preparation.transform else 1e-9, 0
+    for part, (original, errors) in zip(blocks, originals, strict=True):
+        back, there = preparation.undo(data[chosen[part]]), np.isfinite(original) & varies
+        wrong += int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST) + errors)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
 
 

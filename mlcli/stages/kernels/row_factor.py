@@ -254,10 +254,10 @@ def row_steps(rows: Rows, demand: SpectrumRequest, threads: int) -> list[Step]:
         scores = replace(_product_passes(rows, 1, kept), here=whole.seconds)
         return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2),
                 replace(whole, seconds=whole.seconds + scores.seconds / threads, passes=scores)]
-    passes = _product_passes(rows, PASSES, WIDTH)
+    passes, side = _product_passes(rows, PASSES, WIDTH), min(count, columns) if is_sparse(rows) else columns
     return [Step("covariance", "not formed: applied by passes", 0.0, 0.0),
             Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows",
-                 PASSES * passes.seconds / threads, taken + 8.0 * 2 * WIDEST * WIDTH * columns, passes=passes)]
+                 PASSES * passes.seconds / threads, taken + 8.0 * 2 * WIDEST * WIDTH * side, passes=passes)]
 
 
 def _product_passes(rows: Rows, count: int, width: int) -> Passes:
