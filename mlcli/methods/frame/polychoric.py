@@ -12,7 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.scaling import all_finite
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.stages.algebra.centering import uncentered
@@ -23,12 +23,20 @@ Correlations = Literal["pearson", "polychoric"]
 
 
 def require_answers(method: Any, data: Input) -> None:
-    """Raise ConfigError for polychoric correlations of rows with gaps, and where the correlations are given."""
+    """Raise ConfigError for polychoric correlations of rows with gaps, and where the correlations are given.
+
+    Raises GeometryError where no column varies.
+    """
     if isinstance(data, Covariance):
         method.refuse_unused("the correlations are given", "correlations")
-    elif method.correlations == "polychoric" and not all_finite(data.values):
+    if method.correlations == "pearson":
+        return
+    if not all_finite(data.values):
         raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers", where="method.correlations",
                           hint="leave rows with missing answers out ({prepare.missing=drop})")
+    if not len(varying_columns(data.values)):
+        raise GeometryError("AXES", "no column varies: nobody answers otherwise than the others", where="input",
+                            hint="choose other columns with {input.columns}")
 
 
 class ColumnComponents(Method):

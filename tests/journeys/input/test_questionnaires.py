@@ -99,6 +99,13 @@ def test_options_without_use_for_components_of_answers_are_refused(mlcli: Caller
     assert not Path("one").exists()
 
 
+@pytest.mark.parametrize("method", ["fa", "pca"])
+def test_constant_answers_have_no_components_and_no_factors(mlcli: Caller, method: str) -> None:
+    Path("same.csv").write_text("a,b\n" + "1,2\n" * 5)
+    called = mlcli("embed", "same.csv", "-m", method, "--correlations", "polychoric", "-o", "one")
+    assert called.code == 81 and "no column varies" in called.err
+
+
 def test_columns_of_many_values_are_no_answers(mlcli: Caller) -> None:
     lines = ["id,a,b", *(f"p{row},{row},{row % 3}" for row in range(30))]
     Path("many.csv").write_text("\n".join(lines) + "\n")
