@@ -14,9 +14,9 @@ from pathlib import Path
 from generate import RECIPES, ROOT, SCRIPTS
 from PIL import Image
 
-WIDTH = {"same-data": 640, "recipes": 640}  # pixels, where it is not USUAL
+WIDTH = {"same-data": 640, "recipes": 600, "machine-learning": 560, "student": 400}  # pixels, where it is not USUAL
 USUAL = 760
-COLORS = 160
+COLORS = 96
 
 
 def main(wanted: list[str]) -> None:
@@ -33,7 +33,7 @@ def main(wanted: list[str]) -> None:
             (Path(place) / "sample_data").symlink_to(ROOT / "sample_data")
             path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
             subprocess.run(["sh", page.with_suffix(".sh")], cwd=place, env={**os.environ, "PATH": path}, check=True)
-            drawn = {called(file.relative_to(Path(place) / "runs")): file for file in Path(place).rglob("*.png")}
+            drawn = {called(file.relative_to(Path(place) / "runs")): file for file in Path(place).rglob("runs/**/*.png")}
             for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8")):
                 smaller(drawn[name], WIDTH.get(page.stem, USUAL)).save(folder / f"{name}.png", optimize=True)
 

@@ -24,9 +24,8 @@ mlcli report runs/laplacian/count=10 --figures png --label-column label1 --marke
 mlcli embed "$DATA/swiss_roll_data.mat" --key X_data --transpose --labels "$DATA/swiss_roll_data.mat" --set input.labels.key=Y_data --rows 800 --method sde -k 5 -o runs/roll-sde --quiet
 mlcli report runs/roll-sde --figures png --label-column label1 --marker-size 3 --size 4.5,2.5 --title "Semidefinite embedding of the Swiss roll" --quiet
 
-mlcli embed "$DATA/3Class.mat" --key DataTrn --labels "$DATA/3Class.mat" --set input.labels.key=DataTrnLbls --method pca,ppca --set "report.figures=[png]" --set "report.look.size=[4,3]" -o runs/oil --quiet
-mlcli embed "$DATA/3Class.mat" --key DataTrn --labels "$DATA/3Class.mat" --set input.labels.key=DataTrnLbls --method gplvm --set method.inference.name=sparse -o runs/oil-gplvm --quiet
-mlcli report runs/oil-gplvm --figures png --size 4,3 --title "Oil flow: GPLVM" --quiet
+mlcli embed "$DATA/3Class.mat" --key DataTrn --labels "$DATA/3Class.mat" --set input.labels.key=DataTrnLbls --method pca,ppca,gplvm --set method.inference.name=sparse --set "report.figures=[png]" --set "report.look.size=[4,3]" -o runs/oil --quiet
+mlcli compare runs/oil/name=* -o oil.html --quiet
 
 mlcli embed "$DATA/frey_rawface.mat" --key ff --transpose --method gplvm --set method.inference.name=sparse --set "report.image=[28,20]" -o runs/frey-gplvm --quiet
 mlcli report runs/frey-gplvm --figures png --size 5,4.6 --title "Frey's faces: GPLVM" --quiet

@@ -1,9 +1,11 @@
 """The Python door: a finished run opened, and a run of an array without files. `mlcli` exports what is public."""
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
+from html import escape
 from os import PathLike
 from pathlib import Path
 from threading import RLock
@@ -107,6 +109,20 @@ class Run:
         warned = [visible(text, WARNING) for text in self.warnings]
         head = f"{self.method}: {rows:,} rows x {axes} {'axis' if axes == 1 else 'axes'}"
         return "\n".join([head, *labels, *spectrum, *warned])
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the scatter plot of the first two axes, in the colors of the first label, over those lines."""
+        from mlcli.report.drawing.svg import document
+        from mlcli.report.figures.coloring import coloring, plain
+        from mlcli.report.figures.scatter import Points, scatter
+
+        said, count = f"<pre>{escape(repr(self))}</pre>", len(self.embedding)
+        if not self.embedding.size:
+            return said
+        colors = next((coloring(name, texts) for name, texts in self.labels.items()), plain(count))
+        drawn = document(scatter(Points(self.embedding, self.ids, colors, count), self.method))
+        source = b64encode(drawn.encode("utf-8", "replace")).decode()  # an image: no part of it can be a script
+        return f'<img alt="Scatter plot of the first two axes" src="data:image/svg+xml;base64,{source}">\n{said}'
 
     def project(self, array: Any) -> Array:
         """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.

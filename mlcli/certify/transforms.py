@@ -24,7 +24,7 @@ def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
         found = FORMULAS[name](values)
         if errors.any():  # of log-ratios
             errors = _grown(errors, values, found, name)
-        if name in ("clr", "rclr"):
+        if name in ("clr", "rclr", "alr"):
             values = np.where(values > 0, values, 1.0)
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
         values = found
@@ -86,6 +86,7 @@ FORMULAS: dict[str, Callable[[Array], Array]] = {
     "presence": lambda x: np.sign(np.abs(x)),
     "clr": _clr,
     "rclr": _robust_clr,
+    "alr": lambda x: np.log(2) * (np.log2(x) - np.log2(x[:, :1])),
     "log": lambda x: np.where(x > 0, np.log(2 * np.where(x > 0, x, 1.0)) / np.log(2.0), 0.0),
     "rank": _ranks,
     "rrank": lambda x: _ranks(x) / (x > 0).sum(axis=1, keepdims=True),

@@ -155,7 +155,8 @@ def spare_metadata() -> None:
 
     Pydantic looks for no plugins, unless the user has a wish; nobody asks pymetis for its version.
     """
-    places: dict[str, dict[str, Any]] = {"pymetis.version": {"version": "", "version_tuple": ()}}
+    texts = dict.fromkeys(("VERSION_TEXT", "VERSION_STATUS", "version"), "")
+    places: dict[str, dict[str, Any]] = {"pymetis.version": {**texts, "VERSION": (), "version_tuple": ()}}
     if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
         places["pydantic.plugin._loader"] = {"get_plugins": tuple}
     for name, content in places.items():

@@ -10,7 +10,7 @@ import typer
 
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.line.flags import layer_of
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_classes, require_picture, write_out
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
@@ -66,7 +66,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
             write_out(table, output, format, force=force)
     for written in (picture, classes):
         if written is not None and not quiet:
-            say(escaped(f"mlcli: wrote {written}"))
+            say_written(f"wrote {written}", written)
 
 
 def figure_of(run: str, table: Any) -> Any:

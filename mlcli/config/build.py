@@ -20,7 +20,6 @@ from mlcli.config.layers import Layer, assignment, from_assignments, from_enviro
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
-from mlcli.config.synonyms import convert_synonyms
 from mlcli.config.yaml_write import dump
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
@@ -58,11 +57,7 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     The extras of a method need not be installed if the run is not fitted (`fits` false).
     """
     complete = resolve_either(Layer(with_tags(RunConfig, layer.values), layer.origins, layer.either))
-    values, said = convert_synonyms(RunConfig, complete.values)
-    try:
-        config = RunConfig.model_validate(values).with_conversions(said)
-    except ValidationError as error:
-        raise explain(error, RunConfig, complete) from error
+    config = validated(complete)
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
     parse_bytes(config.compute.cache_limit, "compute.cache_limit")
@@ -77,6 +72,19 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     if config.report.interactive and fits:
         require_plotly(layer.origin(("report", "interactive")))
     return config if config.output is not None else config.replace(output=default_output(config))
+
+
+def validated(layer: Layer) -> RunConfig:
+    """Return a complete layer as a run, with names of other programs converted; raises ConfigError."""
+    try:
+        return RunConfig.model_validate(layer.values)
+    except ValidationError as error:
+        from mlcli.config.synonyms import convert_synonyms
+
+        values, said = convert_synonyms(RunConfig, layer.values)
+        if not said:
+            raise explain(error, RunConfig, layer) from error
+    return validated(Layer(values, layer.origins)).with_conversions(said)
 
 
 def require_exact(config: RunConfig, layer: Layer) -> None:

@@ -39,7 +39,7 @@ class Place(IntEnum):
     ROWS = 3
     RESULT = 4
     DECODER = 5
-    COLUMNS = 6  # above the figures of the fit; of factor analysis, and a run without rows, before all others
+    COLUMNS = 6  # above the figures of the fit; of factor analysis, items and runs without rows, before all others
     DETAIL = 7
 
 

@@ -8,17 +8,17 @@ tests insist on it.
 """
 
 from mlcli.native.anchors import keys_before, pair_sums
-from mlcli.native.cholesky import Cholesky
 from mlcli.native.differences import differences, squared_at
 from mlcli.native.elimination import Elimination, Precision, Weights
 from mlcli.native.library import absence, available, describe
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
-from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces
+from mlcli.native.normal import NormalCholesky
+from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces
 from mlcli.native.products import gram, products_of_rows, project
 from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
-__all__ = ["STRIP", "Cholesky", "Elimination", "KdTree", "Precision", "Smallest", "Weights", "absence", "available",
-           "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before",
+__all__ = ["STRIP", "Elimination", "KdTree", "NormalCholesky", "Precision", "Smallest", "Weights", "absence",
+           "available", "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before",
            "numbered_lines", "pair_sums", "pieces", "products_of_rows", "project", "refine", "select_neighbors",
-           "squared_at", "undercuts"]
+           "squared_at", "strong_pieces", "undercuts"]

@@ -15,6 +15,13 @@ def pieces(starts: Indices, indices: Indices, lengths: Array) -> Indices:
     return labels
 
 
+def strong_pieces(starts: Indices, indices: Indices) -> Indices:
+    """Return the strongly connected piece of each vertex of a directed graph, an array of shape (n,)."""
+    labels = np.empty(len(starts) - 1, dtype=np.int64)
+    kernels().strong_pieces(_vector(starts, np.int64), _vector(indices, np.int64), labels)
+    return labels
+
+
 def dijkstra_rows(starts: Indices, indices: Indices, lengths: Array, sources: Indices, out: AnyArray) -> None:
     """Write the distances from m sources to all n vertices into `out`, an (m, n) array of float32 or float64."""
     kernels().dijkstra_rows(_vector(starts, np.int64), _vector(indices, np.int64), _vector(lengths, np.float64),

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.rows.blocks import in_order
 from mlcli.errors import UnsafeFile
 from mlcli.rundir.former import FORMER, upgrade_model
 from mlcli.rundir.kinds import Kinds
@@ -18,6 +21,7 @@ from mlcli.storage.fields import Unfit
 
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
+MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None}
 ARCHIVE = Archive(Kinds())
@@ -29,10 +33,15 @@ def save(folder: Path, model: dict[str, Any]) -> dict[str, Any]:
     Returns size and hash of model.npz.
     """
     tree, stored = ARCHIVE.stored(model)
-    entry = {"bytes": sum(part.nbytes for part in stored), "sha256": _sha256(stored)}
+    size = sum(part.nbytes for part in stored)
+
+    def write() -> None:
+        with (folder / ARRAYS).open("wb") as file:
+            file.writelines(stored)
+
+    _, sha256 = _together(size, write, lambda: _sha256(stored))
+    entry = {"bytes": size, "sha256": sha256}
     header = {"format": FORMAT, "arrays": {"file": ARRAYS, **entry}, "model": tree}
-    with (folder / ARRAYS).open("wb") as file:
-        file.writelines(stored)
     (folder / MODEL).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
     return entry
 
@@ -46,13 +55,19 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
     """
     path, arrays = folder / MODEL, folder / ARRAYS
     header = _header(path)
-    if not is_intact(arrays, header["arrays"]):
-        raise _unsafe("its hash is not the one in the header", arrays)
-    try:
+
+    def restored() -> dict[str, Any]:
         with arrays.open("rb") as stream:
             tree = upgrade_model(header["model"]) if header["format"] == FORMER else header["model"]
             known = ARCHIVE.pack(held or {})[1]
-            model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
+            return ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
+
+    try:
+        with closing(_together(arrays.stat().st_size if arrays.is_file() else 0,
+                               lambda: is_intact(arrays, header["arrays"]), restored)) as steps:
+            if not next(steps):
+                raise _unsafe("its hash is not the one in the header", arrays)
+            model = next(steps)
         if whole or "preparation" in model:
             model = {**LATER, **model}
             if model["projector"] is None:  # as older versions had it
@@ -67,6 +82,12 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
     except OSError as error:
         raise _unsafe("its arrays cannot be read", arrays) from error
     return model
+
+
+def _together(size: int, *works: Callable[[], Any]) -> Generator[Any, None, None]:
+    """Yield the results of works with so many bytes in their order: of many, both are done at once."""
+    own = [(copy_context(), work) for work in works]
+    return in_order(lambda step: step[0].run(step[1]), own, most=0 if size > MANY else 1)
 
 
 def _header(path: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.units import memory
-from mlcli.base.values.products import ROOM, ROWS, SIDE, Name, Product, Products, Sparse, Square
+from mlcli.base.values.products import ROOM, ROWS, SIDE, Later, Name, Product, Products, Sparse, Square
 from mlcli.errors import RefusedByPlan
 from mlcli.publication.publish import writing
 from mlcli.rundir.names import KEPT
@@ -34,6 +34,8 @@ def write_kept(folder: Path, products: Products, keep: Sequence[Name]) -> None:
 
 
 def _write(path: Path, product: Product) -> None:
+    if isinstance(product, Later):
+        product = product.made()
     if isinstance(product, Sparse):
         from scipy import sparse
 

@@ -21,8 +21,8 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, UsageError
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.start import is_run, table_of
+from mlcli.report.figures.coloring import numbers_of
 from mlcli.report.page.figure_files import MOST_COLORS
-from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.reading import damaged
 from mlcli.runs.unchanged_input import unchanged_input
 from mlcli.runs.verify import dropped_rows
@@ -36,7 +36,7 @@ class Column:
     """A column of a run's input in the order of the run's rows."""
 
     texts: tuple[str, ...]
-    measured: bool  # whether it is one of the numbers
+    measured: bool  # whether it holds numbers
 
 
 def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
@@ -88,32 +88,41 @@ def columns_of_input(run: Contents, folder: Path, names: Sequence[str], given: s
         raise ConfigError("REPORT-LABEL", f"the run has no label column {listed(names)}, and its input no columns",
                           where=FLAG, hint=f"its label columns are: {known[:200]}; others can be in a file (--labels)")
     config = unchanged_input(run, given, f"{listed(names)} is no label column of the run")
-    with mute_notes(), in_temporary_files():
+    with mute_notes():
         return {name: column_of_input(run, folder, config, name) for name in names}
 
 
 def column_of_input(run: Contents, folder: Path, config: RunConfig, name: str) -> Column:
     """Return one column of an unchanged input: a feature, or a text or number beside the features."""
-    table, source = table_with(config, name), place(config.input.path)
-    cells, measured = column_of(table, name), name in table.columns and name not in table.categories
-    rows = rows_of_run(run, folder, table)
-    texts = (texts_of(np.asarray(cells)[rows]) if isinstance(cells, np.ndarray) else
-             tuple(cells[row] for row in rows.tolist()))
+    table = table_with(config, name)
+    cells, rows = column_of(table, name), rows_of_run(run, folder, table)
+    if isinstance(cells, np.ndarray):
+        texts = texts_of(np.asarray(cells)[rows])
+    else:
+        given = (cells[row] for row in rows.tolist())
+        point = table.point
+        texts = tuple(given) if point == "." else tuple(
+            text.replace(point, ".") if is_number(text, point) else text for text in given)
     if all(map(is_missing, texts)):
-        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=source, hint="choose another")
-    if table.point != "." and not measured:
-        texts = tuple(text.replace(table.point, ".") if is_number(text, table.point) else text for text in texts)
-    return Column(texts, measured)
+        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=place(config.input.path),
+                        hint="choose another")
+    return Column(texts, measured=name not in table.categories and numbers_of(texts) is not None)
 
 
 def table_with(config: RunConfig, name: str) -> Table:
-    """Return the rows of an input with a column: with this one alone as feature, else as a label."""
+    """Return the rows of an input with a column: with this one alone as feature, else as a label.
+
+    Features of a table that is transposed are rows of the file, which is read as a whole.
+    """
+    categories = config.method.distance.categories
     if is_run(config.input.path):
         table, _ = table_of(config.input)
+    elif config.input.transpose:
+        table = read_unchecked(config.input, config.compute, categories, streams=True)
     else:
         asked = config.input.replace(columns=(name,), answers=(), reverse=(), items=(), range=None)
         try:
-            table = read_unchecked(asked, config.compute, config.method.distance.categories, streams=True)
+            table = read_unchecked(asked, config.compute, categories, streams=True)
         except (ConfigError, DataError):
             table = _with_label(config, name)
     if not is_column(table, name):
@@ -124,12 +133,11 @@ def table_with(config: RunConfig, name: str) -> Table:
 def _with_label(config: RunConfig, name: str) -> Table:
     """Return the rows of an input with a column as a label; raises ConfigError."""
     input = config.input
-    if input.transpose:
-        raise _unknown(name, ())
+    others = tuple(column for column in input.columns if column != name)
+    asked = input.replace(label_columns=(*input.label_columns, name), columns=others, answers=(), reverse=(), items=(),
+                          range=None)
     try:
-        others = tuple(column for column in input.columns if column != name)
-        return read_unchecked(input.replace(label_columns=(*input.label_columns, name), columns=others, answers=(),
-                                            reverse=(), items=(), range=None), config.compute, streams=True)
+        return read_unchecked(asked, config.compute, streams=True)
     except (ConfigError, DataError) as error:
         if error.where != "input.label_columns":
             raise
@@ -139,7 +147,7 @@ def _with_label(config: RunConfig, name: str) -> Table:
 def _unknown(name: str, known: Sequence[str]) -> ConfigError:
     """Return the error for a column that is neither a label of a run nor in its input."""
     return ConfigError("REPORT-LABEL", f"neither the run nor its input has a column {shown(name)}", where=FLAG,
-                       hint=nearest(name, list(known)) if known else "name a label column of the run")
+                       hint=nearest(name, known))
 
 
 def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import limit_threads
+from mlcli.base.values.compute import Compute
 from mlcli.config.build import require_plotly
 from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
@@ -19,13 +21,14 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.embedding import color_columns
-from mlcli.report.page.figure_files import NAMES
+from mlcli.report.page.figure_files import FURTHER, NAMES
 from mlcli.report.page.page import page
 from mlcli.rundir import names
+from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
 from mlcli.runs.colors import with_colors
 
-FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
+FIGURES = [names.figure(name, format) for name in (*NAMES, *FURTHER) for format in get_args(FigureFormat)]
 
 
 @frozen
@@ -62,7 +65,8 @@ def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: s
         require_plotly("--interactive")
     record = manifest_bytes(folder)
     former = [name for name in FIGURES if name in listed(read_manifest(folder))]
-    run = colored(drawn_as(folder, drawing, former), folder, colors)
+    with limit_threads(Compute().thread_count()), in_temporary_files():
+        run = colored(drawn_as(folder, drawing, former), folder, colors)
     run = replace(run, interactive=run.interactive or interactive)
     with locate_errors(drawing):
         require_drawable(run)
@@ -103,8 +107,11 @@ def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
     table = run.embedding
     columns = list(table.labels) if options.quality else [name for name in color_columns(run)
                                                           if name not in table.measured]
-    again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
-                        run.config.compute)
+    try:
+        again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
+                            run.config.compute)
+    except ConfigError as error:
+        raise error.changed(where="--quality-label") from None
     return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 

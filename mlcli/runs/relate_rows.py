@@ -26,8 +26,8 @@ from mlcli.runs.verify import dropped_rows, remaining_rows
 from mlcli.stages.algebra.metrics import AMOUNTS
 from mlcli.stages.algebra.metrics.points import metric_of, squares
 
-OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "log", "wisconsin", "chisquare", "max",
-              "frequency")  # transforms
+OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",
+              "max", "frequency")  # transforms
 
 
 @frozen

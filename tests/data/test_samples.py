@@ -64,16 +64,40 @@ def test_blocks_make_one_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_truth_gives_the_coordinates_at_full_precision(name: str) -> None:
     told, untold = sample(name, 40, 5, truth=True), sample(name, 40, 5)
     assert np.array_equal(told.values, untold.values)
-    assert list(told.labels) == {"helix": ["t"], "ball": ["r"], "cube": ["w"]}.get(name, ["t", "h"])
+    assert list(told.labels) == {"helix": ["t"], "ball": ["r"], "cube": ["w"],
+                                 "pipe": ["regime", "water", "oil"]}.get(name, ["t", "h"])
     for key, texts in told.labels.items():
         assert all(f"{float(text):.17g}" == text for text in texts), key
+
+
+def test_beams_through_a_pipe_are_as_long_in_each_liquid_as_its_places_say() -> None:
+    """Of points on each beam, those in a liquid are counted, where liquids are by their areas in a fine grid."""
+    table = sample("pipe", 24, 4, noise=0.0, truth=True)
+    side = np.linspace(-1, 1, 401)
+    across, up = np.meshgrid(side, side)
+    inside = across**2 + up**2 < 1
+    steps = np.linspace(-1, 1, 4001)
+    beams = [*((np.full_like(steps, place), steps) for place in (0, 0.35, 0.7)),
+             *((steps, np.full_like(steps, place)) for place in (-0.6, 0, 0.6))]
+    assert set(table.labels["regime"]) == {"1", "2", "3"}
+    for row, regime, water, oil in zip(table.values, *(coordinate(table, name) for name in (
+            "regime", "water", "oil")), strict=True):
+        depth = (lambda x, y: y) if regime == 2 else lambda x, y: -np.hypot(x, y)  # water is where this is least
+        ends = np.quantile(depth(across, up)[inside], [water, min(water + oil, 1)])
+        found = []
+        for x, y in beams:
+            place, chord = depth(x, y), x**2 + y**2 < 1
+            found.append([2 * np.mean(chord) * share for share in (water, oil)] if regime == 1 else [
+                2 * np.mean(chord & (place < ends[0])), 2 * np.mean(chord & (place >= ends[0]) & (place < ends[1]))])
+        near = np.abs(row.reshape(2, 6) - np.transpose(found)) < 0.02
+        assert near.mean() > 0.99 or (regime == 2 and near.mean() >= 5 / 6)  # a surface may lie along a beam
 
 
 def test_truth_places_the_points() -> None:
     """The formulas again, from the labels alone."""
     for name in NAMES:
         table = sample(name, 200, 2, noise=0.0, truth=True)
-        if name in ("ball", "cube", "spots"):  # whose truth is less than the point
+        if name in ("ball", "cube", "spots", "pipe"):  # whose truth is less than the point
             continue
         t = coordinate(table, "t")
         h = 8 * t if name == "helix" else coordinate(table, "h")

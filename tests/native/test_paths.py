@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
@@ -227,3 +229,25 @@ def test_a_graph_given_in_one_direction() -> None:
     out = np.empty((3, 3))
     weights.distances(0, out)
     assert out[0, 2] == out[2, 0] == 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(1, 60), edges=st.integers(0, 150), seed=st.integers(0, 10**6))
+def test_strong_pieces_are_those_of_scipy(size: int, edges: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    rows, columns = np.divmod(np.unique(generator.integers(0, size**2, edges)), size)  # SciPy hangs on repeats
+    starts = np.searchsorted(rows, np.arange(size + 1))
+    found = native.strong_pieces(starts, columns)
+    matrix = sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(size, size))
+    count, labels = connected_components(matrix, directed=True, connection="strong")
+    assert found.max() == count - 1
+    assert len({*zip(found.tolist(), labels.tolist(), strict=True)}) == count
+    assert (found[rows] >= found[columns]).all()  # numbered after those that they lead into
+
+
+def test_strong_pieces_of_a_long_path_take_no_deep_stack() -> None:
+    size = 300_000
+    around = native.strong_pieces(np.arange(size + 1), np.roll(np.arange(size), -1))
+    assert around.max() == 0
+    along = native.strong_pieces(np.minimum(np.arange(size + 1), size - 1), np.arange(1, size))
+    assert np.array_equal(along, np.arange(size)[::-1])

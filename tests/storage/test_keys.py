@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from mlcli.base.stages.stage import Stage
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Neighbors
@@ -17,12 +17,13 @@ from mlcli.storage.keys import Keys
 
 ARRAY = np.arange(6.0)
 GRAPH = Graph(np.array([0, 1, 2]), np.array([1, 0]), np.array([1.0, 1.0]))
-INVERSE = Inverse(sparse.csr_array(np.array([[1.0, -1.0], [0.0, 0.0]])))
+ROWS = CompressedRows(np.array([0, 2, 2]), np.array([0, 1]), np.array([1.0, -1.0]), 2)
+INVERSE = Inverse(ROWS)
 VALUES: list[Any] = [
     None, True, 1, 1.0, "1", (1,), (1, 1), ((1,), 1), {"a": 1}, {"b": 1}, ARRAY, ARRAY.reshape(2, 3), ARRAY.astype(int),
     ARRAY.astype(np.float32), -ARRAY, 0.0, -0.0, float("nan"), np.zeros(0), np.zeros((0, 2)), np.array(0.0),
-    GRAPH, replace(GRAPH, lengths=np.array([1.0, 2.0])), INVERSE, Inverse(2 * INVERSE.root), Neighbors(count=5),
-    Neighbors(count=6), Neighbors(radius=5.0), Neighbors(), Neighbors(count=10), Eigensolve(),
+    GRAPH, replace(GRAPH, lengths=np.array([1.0, 2.0])), INVERSE, Inverse(replace(ROWS, values=2 * ROWS.values)),
+    Neighbors(count=5), Neighbors(count=6), Neighbors(radius=5.0), Neighbors(), Neighbors(count=10), Eigensolve(),
     Eigensolve(tolerance=1e-3)]
 
 

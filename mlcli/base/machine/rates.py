@@ -42,7 +42,7 @@ class Rates:
     entry: float = 4.5e-10  # elimination: half a pair's distance, squared and multiplied into the product
     kept: float = 5e-9  # a byte of a model that is written and checked
     ordered: float = 1.2e-6  # an edge of a graph whose order of elimination is found
-    factored: float = 1e-7  # an entry of a sparse matrix that is factored and solved with
+    factored: float = 6.5e-8  # an entry of a sparse matrix that is factored and solved with
     parsed: float = 1.4e-8  # a byte of text that is read, and its hash
     loaded: float = 1.9e-9  # a byte of numbers in binary, likewise
     written: float = 1e-7  # a number that is written

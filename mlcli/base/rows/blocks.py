@@ -72,9 +72,10 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
 
 def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
     """The results of a factorization's tasks: those of a stage on all threads, after all stages before it."""
-    for stage, count in enumerate(counts):
-        yield from in_order(partial(task, stage), range(count), ahead=count)
-        advance(stage + 1, len(counts))
+    with single_threaded_blas():  # once for all stages, of which there may be hundreds
+        for stage, count in enumerate(counts):
+            yield from in_order(partial(task, stage), range(count), ahead=count)
+            advance(stage + 1, len(counts))
 
 
 def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ahead: int,

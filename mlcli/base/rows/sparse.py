@@ -59,7 +59,9 @@ class SparseRows:
         matrix, first, last = self.matrix, self.bounds[number], self.bounds[number + 1]
         some = slice(int(matrix.indptr[first]), int(matrix.indptr[last]))
         starts = matrix.indptr[first : last + 1] - matrix.indptr[first]
-        return type(matrix)((matrix.data[some], matrix.indices[some], starts), (last - first, self.columns), copy=False)
+        found = type(matrix)((last - first, self.columns), dtype=matrix.dtype)
+        found.data, found.indices, found.indptr = matrix.data[some], matrix.indices[some], starts  # SciPy would copy
+        return found
 
     def take(self, chosen: Indices) -> Array:
         """Single rows (m x d)."""

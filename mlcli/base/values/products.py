@@ -33,6 +33,23 @@ class Sparse:
 
 
 @frozen
+class Later:
+    """A sparse matrix that is made only where a run keeps it."""
+
+    make: Callable[[], Sparse]
+    carried: Carried = "none"
+    unit: Unit = Unit()  # of the numbers made
+
+    def plain(self, unit: Unit) -> Self:
+        """Return the matrix with its numbers converted from this unit to plain ones."""
+        return replace(self, unit=unit, carried="none")
+
+    def made(self) -> Sparse:
+        """Return the matrix."""
+        return self.make().plain(self.unit)
+
+
+@frozen
 class Square:
     """A symmetric matrix (n x n) whose rows are computed when needed, and never all in memory."""
 
@@ -63,5 +80,5 @@ class Square:
             written()
 
 
-Product = Sparse | Square
+Product = Sparse | Square | Later
 Products = Mapping[Name, Product]

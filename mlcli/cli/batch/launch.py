@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.screen.failure import say
+from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.progress import watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.run_config import RunConfig
@@ -79,7 +79,7 @@ def launch(config: RunConfig, presentation: Presentation) -> Document:
         from mlcli.cli.screen.run_summary import ending
 
         for line in ending(summary):
-            say(line)
+            say(line, keep=[escaped(summary["run"] or "")])
     return summary
 
 

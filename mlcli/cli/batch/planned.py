@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mlcli.base.frozen import frozen
 from mlcli.cli.batch.launch import Document, Presentation, launch
 from mlcli.cli.line.build_config import built
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
@@ -100,7 +100,7 @@ def existing(run: PlannedRun, presentation: Presentation) -> Document | None:
     reason = unlike(output, run.config)
     if not reason:
         if presentation.for_people:
-            say(escaped(f"mlcli: kept {output}, which is there already"))
+            say_written(f"kept {output}, which is there already", output)
         return {**summary_of(output, run.config), "skipped": True}
     if presentation.force:
         return None

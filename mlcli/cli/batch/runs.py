@@ -13,7 +13,7 @@ from mlcli.base.rows.memo import Memo
 from mlcli.cli.batch.jobs import Result, Shown, announce_division, run_in_parallel
 from mlcli.cli.batch.launch import Document, Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, launched, output_of
-from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
+from mlcli.cli.screen.failure import Form, attempt, say_written, understood
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan, UsageError
 from mlcli.methods.frame.base import Method
@@ -114,7 +114,7 @@ def write_page(folder: Path, table: RunsTable, presentation: Presentation) -> No
         page = encoded(page_of(gather(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
         write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
         if presentation.for_people:
-            say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
+            say_written(f"wrote {table.path} and {folder / PAGE}", table.path, folder / PAGE)
 
 
 def result(run: PlannedRun, presentation: Presentation, form: Form, batch: Batch) -> Result:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.errors import UsageError
@@ -55,4 +55,4 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
     elif not quiet:
         failed = sum(bool(row["exit"]) for row in collected.rows)
         said = f", {failed:,} of which failed or cannot be read" if failed else ""
-        say(escaped(f"mlcli: wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs{said}"))
+        say_written(f"wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs{said}", *paths)

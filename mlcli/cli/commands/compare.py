@@ -1,5 +1,6 @@
 """`mlcli compare`: finished runs side by side."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,10 +8,11 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.screen.columns import tell
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.cli.screen.terminal import WIDTH, columns_of
 from mlcli.errors import UsageError
 from mlcli.publication.publish import write_whole
 
@@ -75,6 +77,6 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     else:
         from mlcli.cli.screen.comparison_table import table
 
-        tell(table(document))
+        tell(table(document, columns_of(sys.stdout) or WIDTH))
     if output is not None and not (quiet or json):
-        say(escaped(f"mlcli: wrote {output}"))
+        say_written(f"wrote {output}", output)

@@ -21,7 +21,7 @@ from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.command_of_run import command
 from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
-from mlcli.cli.screen.failure import Form, attempt, escaped, say
+from mlcli.cli.screen.failure import Form, attempt, escaped, say, say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
@@ -262,5 +262,5 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
         tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"
-        say(escaped(f"mlcli: {tried} in {found.seconds:.1f} s{counted}; wrote {folder / PAGE}, "
-                    f"{folder / NAME} and {folder / 'runs.csv'}"))
+        paths = folder / PAGE, folder / NAME, folder / "runs.csv"
+        say_written(f"{tried} in {found.seconds:.1f} s{counted}; wrote {paths[0]}, {paths[1]} and {paths[2]}", *paths)

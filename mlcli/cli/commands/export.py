@@ -8,7 +8,7 @@ import typer
 from mlcli.cli.line import behavior
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import refuse_existing, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.errors import UsageError
@@ -56,7 +56,7 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
         return
     exporting.export(Path(run), Path(output), chosen, labels=labels, force=force)
     if not quiet:
-        say(escaped(f"mlcli: wrote {output}"))
+        say_written(f"wrote {output}", output)
 
 
 def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: bool, progress: Mode | None) -> None:

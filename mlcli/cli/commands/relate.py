@@ -9,7 +9,7 @@ from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.columns import aligned, tell
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
@@ -90,7 +90,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
         return
     tell(lines_of(found.document()))
     if not quiet:
-        say(escaped(f"mlcli: wrote {folder / PAGE}, its tables and its figure"))
+        say_written(f"wrote {folder / PAGE}, its tables and its figure", folder / PAGE)
 
 
 def names_in(text: str | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import typer
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
 from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
@@ -86,9 +86,9 @@ def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality
                     "figures": list(map(str, drawn.figures)), "removed": list(map(str, drawn.removed))})
     elif not quiet:
         for path in (*drawn.pages, *drawn.figures):
-            say(escaped(f"mlcli: wrote {path}"))
+            say_written(f"wrote {path}", path)
         for path in drawn.removed:
-            say(escaped(f"mlcli: removed {path}, a former drawing"))
+            say_written(f"removed {path}, a former drawing", path)
 
 
 def refuse_for_tables(given: Mapping[str, object], because: str) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.reuse_options import Format, Output, Run
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
 
 Start = Annotated[str, typer.Argument(metavar="A", show_default=False, help="The id of the first point.")]
@@ -38,4 +38,4 @@ def route(run: Run, start: Start, end: End, *, output: Output = "-", format: For
     with nullcontext() if picture is None else drawn(routed.figure(), picture, force=force):
         write_out(routed.table(), output, format, force=force)
     if picture is not None and not quiet:
-        say(escaped(f"mlcli: wrote {picture}"))
+        say_written(f"wrote {picture}", picture)

@@ -11,7 +11,7 @@ from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Force, Quiet
 from mlcli.cli.line.completion import completer_of
-from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
@@ -79,7 +79,7 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
             write_out(replace(table, id_name=ids), output, None, force=force)
     for path in () if quiet else (labels, output):
         if path not in (None, "-"):
-            say(escaped(f"mlcli: wrote {path}"))
+            say_written(f"wrote {path}", path)
 
 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:

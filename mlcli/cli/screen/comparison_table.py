@@ -4,29 +4,31 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from mlcli.cli.screen.columns import GAP, WIDTH, Cells, aligned
+from mlcli.cli.screen.columns import GAP, Cells, aligned
+from mlcli.cli.screen.terminal import WIDTH
 from mlcli.findings.quality.section import MEASURES
 from mlcli.report.drawing.text import number, shorten
 
 LEADING = 3  # eigenvalues of each run
 ANGLES = 3  # of two spans
-PATH = 56  # characters of a run's name
+PATH, BESIDE = 56, 24  # characters of a run's name, and of what is beside it
+LEAST = 12  # columns for a run
 SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words for keys of a run
 RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
 PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 
 
-def table(document: dict[str, Any]) -> list[str]:
-    """The comparison as lines of at most 80 columns."""
+def table(document: dict[str, Any], width: int = WIDTH) -> list[str]:
+    """The comparison as lines of at most `width` columns, where words are not longer."""
     runs = document["runs"]
     places = [str(place) for place in range(1, len(runs) + 1)]
     numbers = {run["run"]: place for run, place in zip(runs, places, strict=True)}
-    listed = [("", "run", "method"), *((place, shorten(run["run"], PATH), run["method"])
+    listed = [("", "run", "method"), *((place, shorten(run["run"], min(PATH, max(width - BESIDE, 8))), run["method"])
                                        for place, run in zip(places, runs, strict=True))]
     differing = [(path, *values) for path, values in document["options"].items()]
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
-    parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)]),
-             below_one_another([("option that differs", *places), *differing]) if differing else [],
+    parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
+             below_one_another([("option that differs", *places), *differing], width) if differing else [],
              aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
@@ -64,15 +66,15 @@ def share_of(pair: dict[str, Any], name: str) -> str:
     return f"{pair[name]:.4f}" if error is None else f"{pair[name]:.3f} +- {error:.1g}"
 
 
-def below_one_another(rows: Sequence[Cells]) -> list[str]:
+def below_one_another(rows: Sequence[Cells], width: int) -> list[str]:
     """Rows of a name and a cell for each run, as tables below one another of as many runs as fit."""
     names, *left = zip(*rows, strict=True)
-    room = WIDTH - max(map(len, names))
+    room = max(width - max(map(len, names)), LEAST)
     left = [tuple(shorten(cell, room - GAP) for cell in column) for column in left]
     lines = list[str]()
     while left:
         widths = accumulate(max(map(len, column)) + GAP for column in left)
-        count = sum(width <= room for width in widths)
+        count = max(sum(end <= room for end in widths), 1)
         lines += [*([""] if lines else []), *aligned(list(zip(names, *left[:count], strict=True)))]
         left = left[count:]
     return lines

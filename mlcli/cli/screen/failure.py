@@ -87,9 +87,9 @@ def stop_behind(error: BaseException | None) -> Stopped | None:
 def tell(error: Exception, form: Form) -> int:
     """Shows an error and returns its exit code."""
     if form.debug:
-        say(conceal("".join(traceback.format_exception(error)).rstrip()))
+        print(conceal("".join(traceback.format_exception(error)).rstrip()), file=sys.stderr, flush=True)
     known = understood(error)
-    say(rendered(known, form))
+    say(rendered(known, form), keep=(escaped(spelled(known).where),))
     return known.exit_code
 
 
@@ -165,9 +165,23 @@ def escaped(text: str) -> str:
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
 
 
-def say(text: str) -> None:
-    """A line on standard error."""
-    print(text, file=sys.stderr, flush=True)
+def say(text: str, *, keep: Sequence[str] = ()) -> None:
+    """Lines on standard error, folded on a terminal, but never within a phrase to keep, such as a path with blanks."""
+    print(fitted(text, keep), file=sys.stderr, flush=True)
+
+
+def fitted(text: str, keep: Sequence[str] = ()) -> str:
+    """Return lines as standard error takes them."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return text
+    from mlcli.cli.screen.terminal import for_stream
+
+    return for_stream(text, sys.stderr, keep)
+
+
+def say_written(said: str, *paths: object) -> None:
+    """A line on standard error about files, whose paths stay whole; `said` holds them."""
+    say(escaped(f"mlcli: {said}"), keep=[escaped(str(path)) for path in paths])
 
 
 def stopped(stop: BaseException, form: Form) -> int:
@@ -203,6 +217,6 @@ def last_words(form: Form) -> dict[int, tuple[str, str]]:
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
 
     def message(number: int, *, kept: bool) -> str:
-        return f"{shown}{rendered(stop_error(number, kept=kept), form)}\n"
+        return f"{shown}{fitted(rendered(stop_error(number, kept=kept), form))}\n"
 
     return {int(number): (message(number, kept=False), message(number, kept=True)) for number in (*STOPPING, TIME_UP)}

@@ -13,7 +13,8 @@ from mlcli.findings import FINDINGS
 from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
 
 MOST = 10  # eigenvalues shown
-WIDTH = 30  # characters of the longest bar
+LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one
+BESIDE = 48  # characters beside a bar, at most
 EIGHTHS = " ▏▎▍▌▋▊▉"
 KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
 
@@ -21,7 +22,13 @@ KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
 def ending(summary: Mapping[str, Any]) -> list[str]:
     """The lines that report a finished run, for the standard error that there is."""
     color = on_terminal() and "NO_COLOR" not in os.environ
-    lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
+    columns = None
+    if sys.stderr is not None and sys.stderr.isatty():
+        from mlcli.cli.screen.terminal import columns_of
+
+        columns = columns_of(sys.stderr)
+    lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color,
+                                                            columns=columns)]
     said = [line for finding in FINDINGS.values() for line in finding.lines(summary) if line]
     lines += [f"mlcli: {escaped(line if can_show(line) else line.replace('±', '+-'))}" for line in said]
     lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
@@ -42,10 +49,10 @@ def headline(summary: Mapping[str, Any]) -> str:
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
 
 
-def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]:
+def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int | None = None) -> list[str]:
     """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds.
 
-    Nothing where the method has no spectrum.
+    Bars are shorter on a terminal of few `columns`. Nothing where the method has no spectrum.
     """
     if "spectrum" not in summary:
         return []
@@ -55,10 +62,11 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
     shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
+    length = LONGEST if columns is None else min(max(columns - BESIDE, SHORTEST), LONGEST)
     lines, total, beside = [], 0.0, positive_shares(computed, sums, summary["spectrum"].get("sum_of_positive"))
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
-        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
+        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, length).ljust(length)
         tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
         mark = "*" if place < summary["components"] else " "
         figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
@@ -68,16 +76,16 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
     known = any(share is not None for share in shares)
     by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")
-    head = f"   * kept{'eigenvalue' if plain else 'value':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
+    head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' * known}"
     return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
             *([f"  {WHY}"] if exceed_one(sums) else ())] if lines else []
 
 
-def bar(share: float, blocks: bool) -> str:
-    """A bar as long as a share of the width, to an eighth of a character where blocks can be shown."""
-    eighths = round(share * WIDTH * 8)
+def bar(share: float, blocks: bool, length: int) -> str:
+    """A bar as long as a share of the longest, to an eighth of a character where blocks can be shown."""
+    eighths = round(share * length * 8)
     if not blocks:
-        return "#" * round(share * WIDTH)
+        return "#" * round(share * length)
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 

@@ -1,8 +1,11 @@
 """The usual scales of questionnaires, by which answers in words are recognized and a coding is proposed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from mlcli.base.values.missing import is_missing
 from mlcli.errors import option
+
+FEWEST = 3  # columns of answers that make a questionnaire
 
 # each scale in ascending order; a step is one wording or several, separated by bars, the usual one first
 SCALES: Sequence[Sequence[str]] = (
@@ -62,3 +65,15 @@ def proposal(columns: Iterable[Iterable[str]]) -> str:
     texts = [there for there in map(set, columns) if usual_scale(there)]
     answers = usual_scale(set().union(*texts)) or (usual_scale(texts[0]) if texts else ())
     return option("input.answers", ",".join(answers)) if answers and not any("," in text for text in answers) else ""
+
+
+def questionnaire(columns: Mapping[str, Iterable[str]], numbers: int) -> tuple[str, list[str]]:
+    """Return the option that codes columns of text by a usual scale, empty if none is of one, and the items.
+
+    Items are the columns of such scales where they are as many as a questionnaire has, and more than the columns of
+    `numbers`; else none.
+    """
+    cells = {name: {text for text in texts if not is_missing(text)} for name, texts in columns.items()}
+    said = proposal(cells.values())
+    items = [name for name, texts in cells.items() if usual_scale(texts)] if said else []
+    return said, items if len(items) >= max(FEWEST, numbers + 1) else []

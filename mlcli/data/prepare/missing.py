@@ -40,7 +40,15 @@ def where_of(table: Table) -> str:
 
 
 def refuse(table: Table, remedy: str = REMEDY) -> None:
-    """Raise DataError for missing and infinite cells, with the first five."""
+    """Raise DataError for missing and infinite cells, with the first five.
+
+    Where most columns are answers in words, which are not analyzed, the hint proposes to code them.
+    """
+    if remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
+        from mlcli.data.options.usual_scales import questionnaire
+
+        scale, items = questionnaire(table.labels, len(table.columns))
+        remedy = f"are the columns of text answers? {scale} gives them numbers; {REMEDY}" if items else REMEDY
     refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)
 
 

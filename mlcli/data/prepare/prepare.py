@@ -138,8 +138,9 @@ class Prepare(Options):
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Transforms of the rows before the scaling, applied in the order given: log1p, ln(1 + x); sqrt, square "
         "roots; log, log2(x) + 1; total, shares of the row's sum; hellinger, their roots; cpm, counts per million; "
-        "unit, rows of length 1; presence, 0 or 1; rank, rrank, ranks in the row; clr, rclr, log-ratios; max and "
-        "frequency, over each column's maximum or mean; wisconsin, max, then total; chisquare (empty: none).")
+        "unit, rows of length 1; presence, 0 or 1; rank, rrank, ranks in the row; clr, rclr, log-ratios; alr, those to "
+        "the first column; max and frequency, over each column's maximum or mean; wisconsin, max, then total; "
+        "chisquare (empty: none).")
     top_variance: int | None = option(
         None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
     variable_genes: VariableGenes | None = option(

@@ -16,6 +16,7 @@ from mlcli.data.prepare.scales import largest, means_present, root_masses
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 from mlcli.stages.algebra.rows import (
+    additive_log_ratios,
     doublings,
     log_ratios,
     ranks,
@@ -27,8 +28,9 @@ from mlcli.stages.algebra.rows import (
 )
 
 Name = Literal["log1p", "sqrt", "log", "total", "hellinger", "cpm", "unit", "presence", "rank", "rrank", "clr", "rclr",
-               "max", "frequency", "wisconsin", "chisquare"]
+               "alr", "max", "frequency", "wisconsin", "chisquare"]
 BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
+OVER_ZERO = ("add a small amount to all cells, or replace zeros by one (a pseudocount), or choose log1p or sqrt")
 
 
 @frozen
@@ -213,6 +215,7 @@ TRANSFORMS: dict[Name, Transform] = {
     "frequency": Transform(np.asarray, _below_zero, "of zero or more", sizes=means_present),
     "wisconsin": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=largest),
     "chisquare": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=root_masses, last=True),
-    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
-                     "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True, keeps_zeros=False),
+    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", OVER_ZERO, whole=True, keeps_zeros=False),
+    "alr": Transform(additive_log_ratios, lambda rows: rows <= 0, "over zero", OVER_ZERO, whole=True,
+                     keeps_zeros=False),
 }

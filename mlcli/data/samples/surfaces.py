@@ -1,8 +1,8 @@
 """Generated data sets: points on known surfaces, in a ball and in a cube, reproducible by seed.
 
-A shape is a formula from uniform numbers to points (`place`); `cell_counts.py` and `site_counts.py` make
-tables of another kind. Each row takes its numbers from the stream in order, so the first m rows of n are
-the sample of m rows; noise has a stream of its own.
+A shape is a formula from uniform numbers to points (`place`, of `pipe` in `pipe_flow.py`);
+`cell_counts.py` and `site_counts.py` make tables of another kind. Each row takes its numbers from the
+stream in order, so the first m rows of n are the sample of m rows; noise has a stream of its own.
 """
 
 import difflib
@@ -16,6 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.data.samples.cell_counts import cell_counts
+from mlcli.data.samples.pipe_flow import pipe_flow
 from mlcli.data.samples.site_counts import site_counts
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -161,6 +162,7 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType({
     "ball": Sample("A ball, evenly filled.", ball, more=1),
     "cube": Sample("A cube, evenly filled.", cube, more=0),
     "spots": Sample("Pictures of a spot in many places.", spots, columns=256),
+    "pipe": Sample("Readings of a pipe with oil, water and gas in three flow regimes.", pipe_flow, 0.02, columns=12),
 })
 TABLES: Mapping[str, Counts] = MappingProxyType({
     "cells": Counts(cell_counts, 5000, 2000),
@@ -176,7 +178,7 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
 
     With `truth`, the parameters are added as labels, texts of 17 digits: `t` and `h`, the coordinates on
     the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
-    cells. Raises UsageError.
+    cells, `regime` and the fractions of water and oil in a pipe. Raises UsageError.
     """
     require_name(name)
     counts = TABLES.get(name)

@@ -1,4 +1,4 @@
-"""CSV and TSV: read by pyarrow with explicit types, and scanned again if the result is doubtful."""
+"""CSV and TSV: short ones read by record, others by pyarrow with explicit types; scanned again if doubtful."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress

@@ -8,7 +8,7 @@ from itertools import islice
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.wording import listed
+from mlcli.data.options.wording import counted, listed
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.header import Head
 from mlcli.data.text.records import Text
@@ -54,13 +54,25 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     options = "{input.id_column} and {input.columns}"
     if not turned:
         options = "{input.id_column}, {input.label_columns} and {input.columns}"
-    from mlcli.data.options.usual_scales import proposal
-
-    scale = "" if turned else proposal(
-        [text for text in sheet.labels[name] if not is_missing(text)] for name in others)
+    scale = "" if turned else _usual_answers(sheet, others)
     options += f"; {scale} makes answers numbers" if scale else ""
     note("N-TEXT-COLUMNS", f"columns of text were used: {', '.join(parts)}; to change this, give {options}")
     if not names:
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}
     return replace(sheet, ids=texts, id_name=first, labels=labels)
+
+
+def _usual_answers(sheet: Sheet, words: Sequence[str]) -> str:
+    """Return the option that codes columns of words by a usual scale; empty if none is of one.
+
+    Warns where such columns, as of a questionnaire, are more than those of numbers, which alone are analyzed.
+    """
+    from mlcli.data.options.usual_scales import questionnaire
+
+    scale, items = questionnaire({name: sheet.labels[name] for name in words}, len(sheet.columns))
+    if items:
+        note("W-ANSWERS", f"{len(items)} columns hold answers of a usual scale and are not analyzed, only the "
+             f"{counted(len(sheet.columns), 'column')} of numbers: {listed(items)}; to analyze them, give {scale}",
+             columns=len(items))
+    return scale

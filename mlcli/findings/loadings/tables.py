@@ -108,7 +108,11 @@ def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
 
 
 def _scaled_variances(run: Contents, loadings: Array) -> Array | None:
-    """Return the variances of columns that were scaled to one, over the method's divisor; None for others."""
+    """Return the variances of columns that were scaled to one, over the method's divisor, or of the normal variables
+    behind answers; None for others.
+    """
+    if run.manifest.get("fit", {}).get("polychoric"):
+        return np.where(loadings.any(axis=1), 1.0, 0.0)
     config, rows = run.config, int(run.manifest["embedding"]["rows"])
     divisor = getattr(config.method, "divisor", None)
     if config.prepare.scale != "standard" or config.prepare.reduce is not None or divisor is None or rows < 2:

@@ -100,13 +100,13 @@ def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
     if title is not None:
         sides.append((title, document["baseline"]))
     head = [word for word, _ in sides for word in (word, "± s.e.")]
-    rows = [(_about(key, document.get("label")),
+    rows = [(measure_name(key, document.get("label")),
              *(cell for _, side in sides for cell in (_value(side.get(key)), _error(side.get(f"{key}_se")))),
              MEASURES.get(key, ("", ""))[1]) for key in values]
     return table(("measure", *head, "meaning"), rows, range(1, 1 + len(head)), said=True)
 
 
-def _about(key: str, label: str | None) -> str:
+def measure_name(key: str, label: str | None) -> str:
     """Return the name of a measure, with the column where it is about labels."""
     name = MEASURES.get(key, (key.replace("_", " "), ""))[0]
     return f"{name.removesuffix(' of labels')} of {label}" if label and key in OF_LABELS else name

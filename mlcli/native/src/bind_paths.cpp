@@ -53,6 +53,46 @@ void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<do
     }
 }
 
+// The number of the strongly connected piece of each vertex of a directed graph, by Tarjan's search in depth (1972). A
+// piece has a higher number than those that its vertices lead into.
+void strong_pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices,
+                   nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+    check_links(starts, indices);
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(static_cast<std::int64_t>(out.shape(0)) == size, "out must have an entry for every vertex");
+    nb::gil_scoped_release release;
+    std::int64_t *piece = out.data(), count = 0, visited = 0;
+    std::fill_n(piece, size, std::int64_t{-1});
+    std::vector<std::int64_t> visit(size, -1), lowest(size), next(size), open, path;
+    auto enter = [&](std::int64_t v) {
+        visit[v] = lowest[v] = visited++;
+        next[v] = starts(v);
+        open.push_back(v);
+        path.push_back(v);
+    };
+    for (std::int64_t first = 0; first < size; ++first) {
+        if (visit[first] >= 0) continue;
+        enter(first);
+        while (!path.empty()) {
+            const std::int64_t v = path.back();
+            if (next[v] < starts(v + 1)) {
+                const std::int64_t u = indices(next[v]++);
+                if (visit[u] < 0) enter(u);
+                else if (piece[u] < 0) lowest[v] = std::min(lowest[v], visit[u]);
+                continue;
+            }
+            path.pop_back();
+            if (!path.empty()) lowest[path.back()] = std::min(lowest[path.back()], lowest[v]);
+            if (lowest[v] != visit[v]) continue;
+            while (piece[v] < 0) {
+                piece[open.back()] = count;
+                open.pop_back();
+            }
+            ++count;
+        }
+    }
+}
+
 template <class T> std::int64_t check_square(const Matrix<T> &matrix, std::int64_t pivot, std::int64_t strip) {
     const auto size = static_cast<std::int64_t>(matrix.shape(0));
     const std::int64_t strips = (size + STRIP - 1) / STRIP;
@@ -89,6 +129,7 @@ void bind_paths(nb::module_ &m) {
     m.attr("STRIP") = STRIP;
     m.def("pieces", &pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     bind<float>(m);
     bind<double>(m);
 }

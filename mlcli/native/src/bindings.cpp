@@ -12,15 +12,16 @@ NB_MODULE(_kernels, m) {
     m.attr("sanitized") = false;
 #endif
     mlcli::bind_anchors(m);
-    mlcli::bind_cholesky(m);
     mlcli::bind_differences(m);
     mlcli::bind_elimination(m);
     mlcli::bind_gaussian(m);
     mlcli::bind_nearest(m);
+    mlcli::bind_normal(m);
     mlcli::bind_paths(m);
     mlcli::bind_products(m);
     mlcli::bind_ranks(m);
     mlcli::bind_sampling(m);
+    mlcli::bind_sparse(m);
     mlcli::bind_stress(m);
     mlcli::bind_student(m);
     mlcli::bind_sweeps(m);

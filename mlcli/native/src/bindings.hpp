@@ -32,20 +32,25 @@ template <class T> nb::object array(const T *numbers, std::size_t rows, std::siz
 }
 
 // All raise a ValueError. Everything that an index is taken from must have passed one of them.
+void check_links(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices);
 void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values);
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
+// The same of a matrix with so many columns, whose entries are finite.
+void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values,
+                std::int64_t columns);
 void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
 void bind_anchors(nb::module_ &m);
-void bind_cholesky(nb::module_ &m);
 void bind_differences(nb::module_ &m);
 void bind_elimination(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
+void bind_normal(nb::module_ &m);
 void bind_paths(nb::module_ &m);
 void bind_products(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_sampling(nb::module_ &m);
+void bind_sparse(nb::module_ &m);
 void bind_stress(nb::module_ &m);
 void bind_student(nb::module_ &m);
 void bind_sweeps(nb::module_ &m);

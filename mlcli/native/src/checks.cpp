@@ -1,17 +1,39 @@
 // Checks of what comes from Python.
 #include "bindings.hpp"
 
+#include <cmath>
 #include <vector>
 
 namespace mlcli {
 
-void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values) {
-    require(starts.size() >= 1 && starts.size() - 1 < INT32_MAX, "starts must hold a number of vertices and one more");
+namespace {
+
+// The pattern of a sparse matrix in compressed rows.
+void check_columns(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, std::int64_t columns) {
+    require(starts.size() >= 1 && starts.size() - 1 < INT32_MAX, "starts must hold a number of rows and one more");
+    require(columns >= 0 && columns < INT32_MAX, "there are too many columns");
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(starts(0) == 0 && starts(size) == static_cast<std::int64_t>(indices.size()), "starts must span the indices");
-    require(indices.size() == values.size(), "indices and lengths must be equally many");
     for (std::int64_t v = 0; v < size; ++v) require(starts(v) <= starts(v + 1), "starts must ascend");
-    for (std::size_t e = 0; e < indices.size(); ++e) require(indices(e) >= 0 && indices(e) < size, "an index is out of range");
+    for (std::size_t e = 0; e < indices.size(); ++e) require(indices(e) >= 0 && indices(e) < columns, "an index is out of range");
+}
+
+}  // namespace
+
+void check_links(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices) {
+    check_columns(starts, indices, static_cast<std::int64_t>(starts.size()) - 1);
+}
+
+void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values) {
+    check_links(starts, indices);
+    require(indices.size() == values.size(), "indices and lengths must be equally many");
+}
+
+void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values,
+                std::int64_t columns) {
+    check_columns(starts, indices, columns);
+    require(indices.size() == values.size(), "indices and numbers must be equally many");
+    for (std::size_t e = 0; e < values.size(); ++e) require(std::isfinite(values(e)), "a number is not finite");
 }
 
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths) {

@@ -5,13 +5,6 @@
 
 namespace mlcli {
 
-Cholesky::Cholesky(std::shared_ptr<const Symbolic> symbolic, const Graph &graph) : numbers_(std::move(symbolic), 0.0) {
-    const Symbolic &shape = numbers_.symbolic();
-    for (std::int32_t v = 0; v < graph.vertices; ++v)
-        for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e)
-            numbers_.get()[shape.slot(v, static_cast<std::int32_t>(graph.indices[e]))] = graph.lengths[e];
-}
-
 bool Cholesky::factor(const Task &task) const {
     numbers_.eliminate(task, kernels<double>().factor);
     const Plan plan = numbers_.symbolic().plan();

@@ -6,8 +6,9 @@ namespace mlcli {
 
 class Cholesky {
 public:
-    // The lengths of `graph` are the matrix's entries, its diagonal among them; both triangles or one.
-    Cholesky(std::shared_ptr<const Symbolic> symbolic, const Graph &graph);
+    explicit Cholesky(std::shared_ptr<const Symbolic> symbolic) : numbers_(std::move(symbolic)) {}
+
+    double *numbers() const { return numbers_.get(); }  // at first those of the matrix, its lower triangle
 
     bool factor(const Task &task) const;  // false where the matrix turns out not to be positive definite
     // Solves for `columns` right sides (vertices x columns); `out` may be `sides`.

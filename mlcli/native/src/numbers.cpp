@@ -5,8 +5,10 @@
 
 namespace mlcli {
 
-template <class T> Numbers<T>::Numbers(std::shared_ptr<const Symbolic> symbolic, T start)
-    : symbolic_(std::move(symbolic)), numbers_(symbolic_->values()) {
+template <class T> Numbers<T>::Numbers(std::shared_ptr<const Symbolic> symbolic)
+    : symbolic_(std::move(symbolic)), numbers_(symbolic_->values()) {}
+
+template <class T> Numbers<T>::Numbers(std::shared_ptr<const Symbolic> symbolic, T start) : Numbers(std::move(symbolic)) {
     std::fill_n(get(), symbolic_->values(), start);
 }
 

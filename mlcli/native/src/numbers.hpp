@@ -10,6 +10,7 @@ namespace mlcli {
 
 template <class T> class Numbers {
 public:
+    explicit Numbers(std::shared_ptr<const Symbolic> symbolic);  // uninitialized
     Numbers(std::shared_ptr<const Symbolic> symbolic, T start);
 
     T *get() const { return numbers_.get(); }

@@ -6,9 +6,9 @@
 
 namespace mlcli {
 
-Symbolic::Symbolic(const Graph &graph, const std::int64_t *order) : vertices_(graph.vertices) {
-    const Groups groups = grouped(graph, order);
-    const Adjacency later = adjacency(graph, position, Side::later);
+template <class Links, class Index> void Symbolic::analyze(const Links &links, const Index *order) {
+    const Groups groups = grouped(links, order);
+    const Adjacency later = adjacency(links, position, Side::later);
     const Longs list_starts = list_ancestors(groups, later);
     cut_into_nodes(groups, list_starts);
     find_contributions();
@@ -16,16 +16,16 @@ Symbolic::Symbolic(const Graph &graph, const std::int64_t *order) : vertices_(gr
 }
 
 // Tree, postorder and counts in the given order; then the groups, and the final positions of the vertices.
-Groups Symbolic::grouped(const Graph &graph, const std::int64_t *order) {
+template <class Links, class Index> Groups Symbolic::grouped(const Links &links, const Index *order) {
     position.resize(vertices_);
     for (std::int32_t i = 0; i < vertices_; ++i) position[order[i]] = i;
-    Ints parent = elimination_tree(adjacency(graph, position, Side::earlier));
+    Ints parent = elimination_tree(adjacency(links, position, Side::earlier));
     const Ints post = postorder(parent);
     Ints moved(vertices_, -1);
     for (std::int32_t v = 0; v < vertices_; ++v)
         if (parent[v] != -1) moved[post[v]] = post[parent[v]];
     for (std::int32_t &place : position) place = post[place];
-    const Ints counts = up_counts(adjacency(graph, position, Side::earlier), moved);
+    const Ints counts = up_counts(adjacency(links, position, Side::earlier), moved);
     for (const std::int32_t count : counts) fill_ += count;
     Groups groups = merged_groups(moved, counts);
     for (std::int32_t &place : position) place = groups.position[place];
@@ -126,6 +126,11 @@ void Symbolic::turn_lists_into_depths(const Groups &groups, const Longs &list_st
     for (std::int64_t i = 0; i < list_starts[groups.list.size()]; ++i) lists[i] = depth[lists[i]];
 }
 
+void Symbolic::rename(const Ints &names) {
+    for (std::int32_t &v : original) v = names[v];
+    for (std::int32_t p = 0; p < vertices_; ++p) position[original[p]] = p;
+}
+
 std::int64_t Symbolic::slot(std::int32_t v, std::int32_t w) const {
     const auto [deep, high] = std::minmax(position[v], position[w]);
     const Node &node = nodes[node_of[deep]], &other = nodes[node_of[high]];
@@ -163,6 +168,9 @@ double Symbolic::work(std::int32_t index) const {
     }
     return sum;
 }
+
+template void Symbolic::analyze(const Graph &, const std::int64_t *);
+template void Symbolic::analyze(const Web &, const std::int32_t *);
 
 Plan Symbolic::plan() const {
     return {vertices_, static_cast<std::int32_t>(nodes.size()), depth_, nodes.data(), lists.data(),

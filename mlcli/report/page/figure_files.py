@@ -12,7 +12,8 @@ from mlcli.report.page.embedding import colored_drawing, main_drawing, main_scat
 from mlcli.report.paper.needs import uses_matplotlib
 
 MOST_COLORS = 12  # columns chosen for colors, each with a plot; more make the page large
-NAMES = ("scree", "scatter", *(f"scatter-{place}" for place in range(2, MOST_COLORS + 1)), "images")
+NAMES = ("scree", "scatter", "images")
+FURTHER = tuple(f"scatter-{place}" for place in range(2, MOST_COLORS + 1))  # of the second of these columns, and so on
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
@@ -31,8 +32,8 @@ def figures(run: Contents) -> dict[str, Drawing]:
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
-        drawn |= {f"scatter-{place}": partial(colored_scatter, run, name)
-                  for place, name in enumerate(run.colors[1:], start=2)}
+        drawn |= {name: partial(colored_scatter, run, column)
+                  for name, column in zip(FURTHER, run.colors[1:], strict=False)}
     rows = rows_drawn(run, title)
     if rows is not None:
         drawn["images"] = lambda format: render(rows, format)

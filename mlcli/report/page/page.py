@@ -13,14 +13,15 @@ from mlcli.report.page.fit import fit
 def page(run: Contents, *, cutoff: float | None = None) -> str:
     """Return the page of a run, without scripts and without network.
 
-    Loadings below the cutoff are blank; without one, the run's configuration has it. Factor analysis, and a run without
-    rows, begin with loadings and fit.
+    Loadings below the cutoff are blank; without one, the run's configuration has it. Factor analysis, a run of
+    polychoric correlations and one without rows begin with loadings and fit.
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
     shown = join([embedding.embedding(run), *sections[Place.PICTURE]])
     words = join([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
-    first = run.config.method.columns_model == "own noise" or not run.embedding.values.size  # loadings, then scores
+    items = run.config.method.columns_model == "own noise" or run.manifest.get("fit", {}).get("polychoric")
+    first = items or not run.embedding.values.size  # loadings, then scores
     parts = [*(factors if first else []), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
              *sections[Place.RESULT], *sections[Place.DECODER], *([] if first else factors), *sections[Place.DETAIL],
              provenance.what_was_run(run), provenance.certificate(run), provenance.timings(run),

@@ -8,6 +8,8 @@ from mlcli.findings.dimension.recommend import FACTORS, words
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
+from mlcli.findings.quality.scale import relevant_measures, share_kept
+from mlcli.findings.quality.section import measure_name
 from mlcli.findings.reliability import ReliabilityFinding
 from mlcli.findings.reliability.section import items_of
 from mlcli.findings.spectrum import SpectrumFinding
@@ -29,10 +31,13 @@ def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 
 def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """Return the measures of quality with their standard errors."""
+    """Return the measures of quality with their standard errors, by the names of the page."""
     document = QualityFinding.measures_of(run)
-    rows: list[Row] = [(key.replace("_", " "), value, document.get(f"{key}_se")) for key, value in document.items()
-                       if isinstance(value, float) and not key.endswith("_se")]
+    kept = share_kept(document, document.get("neighbors"))
+    rows: list[Row] = [] if kept is None else [("neighbor recall", kept, None)]
+    rows += [(measure_name(key, document.get("label")), value, document.get(f"{key}_se"))
+             for key, value in relevant_measures(document).items()
+             if isinstance(value, float) and not key.endswith("_se")]
     return Table("Quality of the embedding.", ("measure", "value", "standard error"), rows) if rows else None
 
 

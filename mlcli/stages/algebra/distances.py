@@ -20,6 +20,7 @@ GAUSSIAN_RATE: Mapping[str, str | Power] = {
 HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of doubles
 BLOCK = 2**20  # numbers of a block for one thread: 8 MiB of doubles
 DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on
+WIDE = 2**12  # columns that are multiplied together
 CACHED = 2**15  # numbers that stay in a core's cache
 NEAR = 1e-3  # squared distances below this share of the points' squared norms are computed again by differences
 
@@ -102,7 +103,11 @@ def to_centered(points: Array, center: Array, right: CenteredPoints) -> Array:
     """
     if not native.available():
         return by_product(CenteredPoints.from_center(points, center), right)
-    products, norms = native.project(points, center, right.moved.T)
+    products, norms = np.zeros((len(points), len(right.moved))), np.zeros(len(points))
+    for part in row_blocks(points.shape[1], WIDE):  # of which the kernel makes copies
+        some, sizes = native.project(points[:, part], center[part], right.moved[:, part].T)
+        products += some
+        norms += sizes
     return _from_products(products, points, norms, right)
 
 

@@ -1,4 +1,4 @@
-"""Factorizations of a sparse symmetric positive definite matrix, in the order of nested dissection."""
+"""Factorizations of M = RᵀR + shift, for a sparse R with few numbers in a row, in the order of nested dissection."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +10,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -18,10 +19,10 @@ FEW = 4  # vectors that SuperLU solves for at once in a tenth of the time it tak
 
 
 class Factorization(Protocol):
-    """A factored matrix A."""
+    """A factored matrix M."""
 
     def solve(self, sides: Array) -> Array:
-        """Return the x (n x b) with A x = b for a block of right sides (n x b)."""
+        """Return the x (n x b) with M x = b for a block of right sides (n x b)."""
 
 
 class SuperLU:
@@ -37,7 +38,7 @@ class SuperLU:
                              diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def solve(self, sides: Array) -> Array:
-        """Return the x (n x b) with A x = b for a block of right sides (n x b)."""
+        """Return the x (n x b) with M x = b for a block of right sides (n x b)."""
         solved = np.empty_like(sides)
         for start in range(0, sides.shape[1], FEW):
             part = slice(start, start + FEW)
@@ -45,23 +46,25 @@ class SuperLU:
         return solved
 
 
-def factorization(matrix: "sparse.csr_array", where: str, hint: str) -> Factorization:
-    """Factor a positive definite matrix (n x n, both triangles): natively by Cholesky where possible, else by SuperLU.
+def factorization(root: CompressedRows, shift: float, *, where: str, hint: str) -> Factorization:
+    """Factor RᵀR + shift for a root R (m x n): by the native kernels where there are any, else by SuperLU.
 
     Raises NumericalError, with `where` and `hint`, for a matrix that is not positive definite to rounding.
     """
     error = NumericalError("FACTORIZATION", "the sparse cost matrix could not be factored", where=where, hint=hint)
-    order = _order(matrix)
-    if order is not None and native.available():
-        from scipy import sparse
-
-        lower = sparse.tril(matrix, format="csr")  # whose entries have their places found once
-        factors = native.Cholesky(lower.indptr, lower.indices, lower.data, order)
+    if native.available():
+        factors = native.NormalCholesky(root.starts, root.indices, root.values, columns=root.columns, shift=shift)
+        for _ in in_stages(factors.steps, factors.prepare):
+            pass
         if not all(in_stages(factors.stages, factors.factor)):
             raise error
         return factors
+    from scipy import sparse
+
+    rows = root.matrix()
+    matrix = (rows.T.tocsr() @ rows + shift * sparse.eye_array(root.columns, format="csr")).tocsr()
     try:
-        return SuperLU(matrix, order)
+        return SuperLU(matrix, _order(matrix))
     except RuntimeError as singular:
         raise error from singular
 
@@ -74,4 +77,4 @@ def _order(matrix: "sparse.csr_array") -> Indices | None:
     pattern = matrix.copy()
     pattern.setdiag(0)
     pattern.eliminate_zeros()
-    return ordering.nested_dissection(pattern.indptr, pattern.indices, ordering.FEW)
+    return ordering.nested_dissection(pattern.indptr, pattern.indices)

@@ -63,7 +63,7 @@ class Checkpoint:
         """Return the checkpoint before the first pass, for a start block (n x b); a restart comes at `kept` vectors."""
         none = np.empty((len(start), 0))
         widest = min(kept or WIDEST * start.shape[1], len(start))
-        return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
+        return cls(none, none, np.zeros((0, 0)), tall_qr(start)[0], widest)
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0, clear: float | None = None,
@@ -123,6 +123,27 @@ def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
     raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {most_passes} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
+
+
+def tall_qr(block: Array) -> tuple[Array, Array]:
+    """Return Q (n x b) and the triangle R (b x b) of a block (n x b), by those of rows that fit in a core's cache.
+
+    Source: Demmel, Grigori, Hoemmen and Langou, 2012.
+    """
+    rows = row_blocks(len(block), CACHED, block.shape[1])
+    if len(rows) == 1 or len(block) < block.shape[1]:
+        orthonormal, triangle = np.linalg.qr(block)
+        return orthonormal, triangle
+    parts = list(in_order(lambda some: np.linalg.qr(block[some]), rows))
+    rotations, triangle = np.linalg.qr(np.vstack([part for _, part in parts]))
+    orthonormal, width = np.empty_like(block), block.shape[1]
+
+    def turn(number: int) -> None:
+        own = rotations[number * width : number * width + len(parts[number][1])]
+        np.matmul(parts[number][0], own, out=orthonormal[rows[number]])
+
+    each(turn, range(len(rows)))
+    return orthonormal, triangle
 
 
 def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
@@ -208,11 +229,11 @@ class _Basis:
         rest = image.copy()
         self._take(rest, self._corner)
         self._take(rest, self._shares(rest))
-        block, triangle = np.linalg.qr(rest)
+        block, triangle = tall_qr(rest)
         new = np.abs(np.diag(triangle)) > 1e3 * EPS * np.linalg.norm(image, axis=0).max(initial=0.0)
         block = block[:, new]
         self._take(block, self._shares(block))
-        self._block = np.linalg.qr(block)[0]
+        self._block = tall_qr(block)[0]
         if self._width + self._block.shape[1] > self._vectors.shape[1]:
             self._restart(max(3 * image.shape[1], count + 2 * image.shape[1]))
         return bool(new.any())

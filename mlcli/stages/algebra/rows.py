@@ -111,3 +111,12 @@ def log_ratios(rows: Array) -> Array:
     logarithms -= logarithms[:, :1].copy()  # so that near ones keep their digits, and equal ones are zero
     found: Array = logarithms - logarithms.mean(axis=1, keepdims=True)
     return found
+
+
+@by_blocks
+def additive_log_ratios(rows: Array) -> Array:
+    """Return ln x - ln(x of the first column) of each row (m x d): additive log-ratios, zero in the first (Aitchison).
+    """
+    logarithms = np.log(np.ascontiguousarray(rows))
+    found: Array = logarithms - logarithms[:, :1]
+    return found

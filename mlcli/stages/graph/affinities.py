@@ -1,6 +1,6 @@
 """Affinities: weights of the edges of a neighbor graph, and the graph's Laplacian (Belkin and Niyogi, 2003)."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -15,16 +15,13 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Carried, Products, Sparse
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.scales import LocalScale, local_scales
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
 
 Of = Literal["nothing", "lengths", "affinities"]  # what weights are computed from
 
@@ -172,7 +169,7 @@ class Weighted:
     weights: Array
     scale: Array  # n
 
-    def root(self) -> "sparse.csr_array":
+    def root(self) -> CompressedRows:
         """Return R with RᵀR = S⁻¹ L S⁻¹."""
         return incidence(self.graph, self.weights, self.scale)
 
@@ -205,14 +202,11 @@ def degrees(graph: Graph, weights: Array, where: str, hint: str) -> Array:
     return sums
 
 
-def incidence(graph: Graph, weights: Array, scale: Array) -> "sparse.csr_array":
+def incidence(graph: Graph, weights: Array, scale: Array) -> CompressedRows:
     """Return R with RᵀR = S⁻¹ (D - W) S⁻¹ (edges x n): a row √w (eᵢ/sᵢ - eⱼ/sⱼ) for each edge."""
-    from scipy import sparse
-
     left = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = left < graph.indices
     left, right, roots = left[once], graph.indices[once], np.sqrt(weights[once])
     count = len(left)
     values = np.column_stack([roots / scale[left], -roots / scale[right]]).ravel()
-    return sparse.csr_array((values, np.column_stack([left, right]).ravel(), 2 * np.arange(count + 1)),
-                            shape=(count, graph.size))
+    return CompressedRows(2 * np.arange(count + 1), np.column_stack([left, right]).ravel(), values, graph.size)

@@ -8,7 +8,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.products import Sparse
+from mlcli.base.values.products import Later, Sparse
 from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:
@@ -108,3 +108,8 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
 def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
     """Return the undirected graph of neighbor lists."""
     return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)
+
+
+def union_later(lists: Lists) -> Later:
+    """Return the undirected graph of neighbor lists as what a run may keep."""
+    return Later(lambda: graph_of(lists, "union").product(), "input")

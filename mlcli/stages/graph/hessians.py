@@ -1,22 +1,19 @@
 """Estimates of second derivatives on tangent spaces, whose squares are the cost of Hessian eigenmaps."""
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Spatial
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.stacks import left_singular, residuals
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.tangents import Part, local_root, with_constants
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
 FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions
 
 
-def hessian_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> "sparse.csr_array":
+def hessian_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> CompressedRows:
     """Return the root R ((n p (p + 1) / 2) x n) of the Hessian cost on tangent spaces of a `dimension` p.
 
     For each neighborhood, the rows are an orthonormal basis of what products of two tangent coordinates add to affine

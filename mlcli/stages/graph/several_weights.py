@@ -1,7 +1,6 @@
 """Several reconstruction weights of each point: modified locally linear embedding (Zhang and Wang, 2006)."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.algebra.metrics.local import local_distances
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
@@ -16,9 +16,6 @@ from mlcli.stages.algebra.stacks import leading_roots, left_singular
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.tangents import Part, stack_functionals
 from mlcli.stages.graph.weights import entries_of, equal_blocks
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 SAME = 1e-10  # relative difference up to which the share of an axis is the median
 AxesOf = Callable[[Indices, Indices, Array], tuple[Array, Array]]
@@ -50,7 +47,7 @@ class Differences:
         return np.where(self.values[:, 0] > 0, np.maximum(few, 1), self.values.shape[1])
 
 
-def several_weights_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> "sparse.csr_array":
+def several_weights_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> CompressedRows:
     """Return the root R (m x n): for each point and each of its weight vectors w, its value less the weighted mean.
 
     A point has as many vectors as axes of the differences to its neighbors that hold little: no more, of what the other

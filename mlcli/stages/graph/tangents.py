@@ -5,7 +5,6 @@ nothing. All rows together are the sparse root R of a cost RᵀR. A point is no 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from mlcli.base.rows.blocks import in_order
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.algebra.metrics.local import local_distances
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
@@ -21,9 +21,6 @@ from mlcli.stages.algebra.stacks import complements, leading_roots, left_singula
 from mlcli.stages.graph.nearest import Lists, some_lists
 from mlcli.stages.graph.overlaps import strangers
 from mlcli.stages.graph.weights import entries_of, equal_blocks, reconstruction_weights
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 TIED = 100.0  # roundings within which two lengths of a neighborhood's axes are equal
 Functionals = Callable[[Array], Array]  # rows (m x s x k) for tangent coordinates (m x k x r) of neighborhoods
@@ -50,7 +47,7 @@ class LocalAxes:
         return np.asarray(gaps <= TIED * np.maximum(self.noise, EPS * self.lengths[:, 0]))
 
 
-def tangent_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> "sparse.csr_array":
+def tangent_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> CompressedRows:
     """Return the root R ((n (k - 1 - p)) x n) of the alignment cost of tangent spaces of a `dimension` p.
 
     For each neighborhood, the rows are an orthonormal basis of the complement of [1, tangent coordinates]: constants,
@@ -72,7 +69,7 @@ def with_constants(coordinates: Array) -> Array:
 
 
 def local_root(data: Spatial, lists: Lists, dimension: int, functionals: Functionals, ridge: float,
-               more: Sequence[Part] = ()) -> "sparse.csr_array":
+               more: Sequence[Part] = ()) -> CompressedRows:
     """Return the functionals of all neighborhoods as rows of a sparse matrix (m x n), from tangent coordinates.
 
     Where members span fewer than `dimension` axes, as equal points do, all functionals are taken that vanish on affine
@@ -146,15 +143,13 @@ def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[Part]:
     return parts
 
 
-def stack_functionals(parts: list[Part], columns: int) -> "sparse.csr_array":
+def stack_functionals(parts: list[Part], columns: int) -> CompressedRows:
     """Return functionals as the rows of a sparse matrix (m x columns)."""
-    from scipy import sparse
-
     values = np.concatenate([rows.ravel() for rows, _ in parts])
     indices = np.concatenate([np.repeat(names[:, None, :], rows.shape[1], axis=1).ravel() for rows, names in parts])
     counts = np.concatenate([np.full(rows.shape[0] * rows.shape[1], rows.shape[2]) for rows, _ in parts])
     starts = np.concatenate([[0], np.cumsum(counts)])
-    return sparse.csr_array((values, indices, starts), shape=(len(counts), columns))
+    return CompressedRows(starts, indices, values, columns)
 
 
 def _note_tangents(points: int, dimension: int, *, flat: int, tied: int) -> None:

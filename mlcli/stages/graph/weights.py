@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
 from mlcli.stages.algebra.metrics.local import Local, local_distances
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
@@ -139,6 +141,11 @@ def place_on_equals(rows: Array, lists: Lists) -> Array:
     return rows
 
 
+def weight_rows(weights: Array, lists: Lists, columns: int) -> Array:
+    """Return the weights as an array (m x columns), from one per entry."""
+    return CompressedRows(lists.starts, lists.indices, weights, columns).dense()
+
+
 def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
     """Return the weights as a sparse matrix (m x columns), from one per entry."""
     from scipy import sparse
@@ -146,12 +153,12 @@ def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_arr
     return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
-def residual_matrix(weights: Array, lists: Lists) -> "sparse.csr_array":
-    """Return I - W (n x n); its rows sum to zero."""
-    from scipy import sparse
-
+def residual_matrix(weights: Array, lists: Lists) -> CompressedRows:
+    """Return I - W (n x n), the diagonal first in each row; rows sum to zero."""
     size = len(lists.starts) - 1
-    return (sparse.eye_array(size, format="csr") - weight_matrix(weights, lists, size)).tocsr()
+    return CompressedRows(lists.starts + np.arange(size + 1),
+                          np.insert(lists.indices, lists.starts[:-1], np.arange(size)),
+                          np.insert(-weights, lists.starts[:-1], 1.0), size)
 
 
 def closed_groups(lists: Lists) -> Indices:
@@ -159,15 +166,22 @@ def closed_groups(lists: Lists) -> Indices:
 
     I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
     """
-    from scipy.sparse.csgraph import connected_components
-
-    size = len(lists.starts) - 1
-    graph = weight_matrix(np.ones(len(lists.indices)), lists, size)
-    count, labels = connected_components(graph, directed=True, connection="strong")
+    labels = _strong_pieces(lists)
     leaving = labels[lists.rows] != labels[lists.indices]
-    closed = np.ones(count, dtype=bool)
+    closed = np.ones(labels.max(initial=-1) + 1, dtype=bool)
     closed[labels[lists.rows[leaving]]] = False
     return np.where(closed[labels], labels, -1)
+
+
+def _strong_pieces(lists: Lists) -> Indices:
+    """Return the strongly connected piece of each point (n)."""
+    if native.available():
+        return native.strong_pieces(lists.starts, lists.indices)
+    from scipy.sparse.csgraph import connected_components
+
+    graph = weight_matrix(np.ones(len(lists.indices)), lists, len(lists.starts) - 1)
+    labels: Indices = connected_components(graph, directed=True, connection="strong")[1]
+    return labels
 
 
 def basins(lists: Lists, groups: Indices) -> Indices:

@@ -1,7 +1,6 @@
 """The kernel K = M⁺ of a sparse cost M, whose largest eigenvalues are the inverses of M's smallest."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering, uncentered
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
 from mlcli.stages.algebra.linalg import EPS, singular, threads_for, triangle_of
@@ -19,11 +19,8 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, note_krylov
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
 FLAT = 3  # columns up to which the factor of the costs has little fill
-USUAL, FILL, DEEP = 13.0, 20.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+USUAL, FILL, DEEP = 13.0, 11.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
 PADDED = 1.25  # entries of a factor with the padding of its blocks and its updates, over its own
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
@@ -53,7 +50,7 @@ class Inverse:
     Trace and Frobenius norm are unknown until the whole spectrum is computed.
     """
 
-    root: "sparse.csr_array"  # R, m x n
+    root: CompressedRows  # R, m x n
     null: Array | None = None  # n, of unit length, with R null = 0; None: the constant vector
     where: str = "method"  # the option, and what to do about it, where M cannot be factored
     hint: str = "the graph may be connected by edges of no weight"
@@ -64,7 +61,7 @@ class Inverse:
     @property
     def size(self) -> int:
         """Number of points."""
-        return int(self.root.shape[1])
+        return self.root.columns
 
     @property
     def centering(self) -> Centering:
@@ -74,25 +71,17 @@ class Inverse:
     @cached_property
     def shift(self) -> float:
         """Tiny positive multiple of the identity, added to M so that it can be factored."""
-        return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.size
+        return 1e-10 * self.root.squares / self.size
 
     @property
     def noise(self) -> float:
         """Relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
-        root = abs(self.root)
-        size = float(root.sum(axis=0).max()) * float(root.sum(axis=1).max())
-        return float(np.finfo(np.float64).eps) * size / self.shift
+        return EPS * self.root.bound / self.shift
 
     @cached_property
     def factors(self) -> Factorization:
         """The factorization of M + shift."""
-        from scipy import sparse
-
-        given = self.root
-        kind = np.int32 if given.nnz < np.iinfo(np.int32).max else np.int64  # a product is quicker by shorter indices
-        root = sparse.csr_array((given.data, given.indices.astype(kind), given.indptr.astype(kind)), shape=given.shape)
-        shifted = root.T.tocsr() @ root + self.shift * sparse.eye_array(self.size, format="csr")
-        return factorization(shifted, where=self.where, hint=self.hint)
+        return factorization(self.root, self.shift, where=self.where, hint=self.hint)
 
     def apply(self, block: Array) -> Array:
         """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
@@ -120,7 +109,7 @@ class Inverse:
 
         It is a sum of squares ‖Rv‖², accurate where M's smallest eigenvalues are within rounding.
         """
-        residuals = self.root @ vectors
+        residuals = self.root.times(vectors)
         return np.einsum("ij,ij->j", residuals, residuals)
 
 
@@ -133,9 +122,9 @@ def closeness_of_costs(solved: Solved) -> Closeness:
     return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
 
 
-def rounding_of_costs(root: "sparse.csr_array") -> float:
+def rounding_of_costs(root: CompressedRows) -> float:
     """Return the cost, for M = RᵀR with R an (m x n) array, up to which that of a unit vector is rounding."""
-    return float((root.multiply(root)).sum()) / root.shape[1] * EPS**2
+    return root.squares / root.columns * EPS**2
 
 
 def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -> Solved:
@@ -185,7 +174,7 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
 
 def _smallest_costs(kernel: Inverse) -> Array:
     """Return all right singular vectors of R but the null one; squares of small σ keep their digits."""
-    root = kernel.root.toarray()
+    root = kernel.root.dense()
     size = kernel.size
     null = np.ones(size) if kernel.null is None else kernel.null
     with threads_for(size):

@@ -42,9 +42,10 @@ from mlcli.stages.kernels.sides import from_directions, from_vectors, solve_fact
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT = 1e-12  # the same over sparse rows, whose passes take little time
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
-THIN = 6  # the same where nothing is read: cost grows with each vector, and thin blocks converge further per vector
+THIN = 8  # the same where nothing is read: thin blocks converge further per vector, and kernels take these together
 GROWTH = 0.1  # of the vectors over sparse rows, until their projected problem is solved again
-SAMPLED = 512  # rows of the sample that gives the first axes
+SAMPLED = 512  # rows of the sample that gives the first axes, at most
+STARTED = 2**22  # numbers in them, unless fewer than four rows were left for each axis
 COPIES = 5  # arrays of scores in memory at once
 PASSES = 8  # of block Krylov, about
 READ = 1e-9  # seconds of a core to read a number
@@ -143,7 +144,7 @@ class RowFactor:
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         by_rows = sparse and rows < size
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
-        width = max((count + SPARE) // 4, THIN) if sparse else max(count + SPARE, WIDTH)
+        width = max((count + SPARE) // 8 // THIN, 1) * THIN if sparse else max(count + SPARE, WIDTH)
         start = self._start(width, compute)
         try:
             ritz = krylov(self.apply_kernel if by_rows else self.apply_gram,
@@ -164,7 +165,8 @@ class RowFactor:
         sample = self.rows.sample
         if sample is None or len(sample.values) < 2 * width:
             return block
-        some = sample.values[:: -(-len(sample.values) // SAMPLED)] - self.centering.means
+        most = min(max(STARTED // len(block), 4 * width), SAMPLED)
+        some = sample.values[:: -(-len(sample.values) // most)] - self.centering.means
         with single_threaded_blas():  # so that the start does not depend on the number of threads
             _, vectors = symmetric_eigen(some @ some.T)
             start = some.T @ vectors[:, :width]

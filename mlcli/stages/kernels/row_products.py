@@ -8,9 +8,11 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows
 from mlcli.base.rows.sparse import Moved, entries_of
 from mlcli.base.types import Array, Indices
+from mlcli.native.sparse import lower_sparse, multiplies, multiply_sparse
 from mlcli.stages.algebra.linalg import triangle_of
 
 Means = tuple[Array, Array]  # d each, subtracted from rows, one after the other
+NONE = np.zeros((0, 0))  # in place of images that are not asked for
 
 
 @frozen
@@ -33,7 +35,7 @@ class Products:
         if self.vectors is not None and (some := entries_of(self.rows, number)) is not None:
             return self._of_entries(number, some, self.vectors)
         scores, size = [], self.rows.shape[1]
-        total = np.zeros((0, size) if self.vectors is None else self.vectors.shape if self.images else (0, 0))
+        total = np.zeros((0, size)) if self.vectors is None else np.zeros(self.vectors.shape) if self.images else NONE
         for first, read in self.rows.parts(number):
             rows = read - self.means[0] if self.means[0].any() else read
             if self.vectors is None:
@@ -47,10 +49,12 @@ class Products:
 
     def _of_entries(self, number: int, rows: Moved, vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
         """Compute the result of `work` from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
-        center = rows.center + self.means[0] + self.means[1]
+        center, first = rows.center + self.means[0] + self.means[1], self.rows.source.bounds[number]
+        if multiplies(rows.entries):
+            product, total = multiply_sparse(rows.entries, vectors, center @ vectors, images=self.images)
+            return [(first, product)], total - np.outer(center, product.sum(axis=0)) if self.images else NONE
         product = rows.entries @ vectors - center @ vectors
-        return [(self.rows.source.bounds[number], product)], _lowered(
-            rows.entries, center, product) if self.images else np.zeros((0, 0))
+        return [(first, product)], _lowered(rows.entries, center, product) if self.images else NONE
 
     def stop(self) -> None:
         """Do nothing: blocks are short."""
@@ -85,5 +89,6 @@ class Lowered:
 
 def _lowered(rows: Array, center: Array, vectors: Array) -> Array:
     """Return (X - 1 c')' V = X' V - c (1'V), a (d, b) array, for rows X (m x d), dense or sparse."""
-    lowered: Array = rows.T @ vectors - np.outer(center, vectors.sum(axis=0))
-    return lowered
+    by_kernel = not isinstance(rows, np.ndarray) and multiplies(rows)
+    lowered: Array = lower_sparse(rows, vectors) if by_kernel else rows.T @ vectors
+    return lowered - np.outer(center, vectors.sum(axis=0))

@@ -7,7 +7,7 @@ squared, and none is n x n. Slow features are those of the graph that joins each
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.stages.algebra.centering import Centering, uncentered
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.costs import pass_cost, singular_cost
 from mlcli.stages.algebra.linalg import singular, triangle_of
 from mlcli.stages.eigen.axes import first_columns
@@ -27,9 +28,6 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.inverse import closeness_of_costs, rounding_of_costs
 from mlcli.stages.linear.whitening import Whitening
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 ROOM = 2**21  # numbers of R U in memory at a time
 TALL = 4  # rows that are made a triangle together, for each column, at least
@@ -40,7 +38,7 @@ SOLVING = 2.0  # arrays of the size of the points in memory besides the white on
 class GraphCost:
     """A cost of functions on points: y costs ‖R y‖² as a share of Σ d y²."""
 
-    root: "sparse.csr_array"  # R, m x n; constant functions cost nothing
+    root: CompressedRows  # R, m x n; constant functions cost nothing
     products: Products
     roots: Array | None = None  # n: √d; None where all are one
     kept: Indices | None = None  # rows of the data that the graph joins, where some are left out
@@ -64,7 +62,7 @@ class RootShape:
 class LinearInverse:
     """K = M⁺ on functions that are linear in the columns, for a cost M = RᵀR: eigenvalues are one over costs."""
 
-    root: "sparse.csr_array"  # R, m x n
+    root: CompressedRows  # R, m x n
     white: Whitening
     roots: Array | None = None  # n: √d
 
@@ -99,13 +97,13 @@ class LinearInverse:
         """Return None: small costs are accurate. Takes (k,) `values` and (n, k) `vectors`."""
 
 
-def cost_triangle(root: "sparse.csr_array", functions: Array) -> Array:
+def cost_triangle(root: CompressedRows, functions: Array) -> Array:
     """Return the triangle T (at most r x r) of R Y = Q T, for R (m x n) and functions Y (n x r), a few rows at a time.
     """
     width = functions.shape[1]
-    triangle = np.zeros((0, width))
+    matrix, triangle = root.matrix(), np.zeros((0, width))
     for rows in row_blocks(root.shape[0], max(ROOM, TALL * width**2), width):
-        triangle = triangle_of(np.vstack([triangle, root[rows] @ functions]))
+        triangle = triangle_of(np.vstack([triangle, matrix[rows] @ functions]))
     return triangle
 
 

@@ -26,6 +26,7 @@ from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
 
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
+TALL = 128  # rows of a block, at least: what is multiplied with them is packed for each
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, which fit in the cache of a core
 COLUMN = 3.0  # cost of a metric per column, in multiplications
 FUNCTION, STEP = 20.0, 28.0  # cost of a kernel function, and of a step of Dijkstra's, in multiplications
@@ -101,7 +102,8 @@ class Euclidean:
         def fill(block: slice) -> None:
             rows[:, block] = to_centered(points[block], center, others).T
 
-        each(fill, row_blocks(len(points), BLOCK, max(points.shape[1], len(anchors))), progress=True)
+        width = max(points.shape[1], len(anchors))
+        each(fill, row_blocks(len(points), max(BLOCK, TALL * width), width), progress=True)
         return rows
 
     def between(self, sources: Indices, targets: Indices) -> Array:

@@ -13,7 +13,7 @@ from mlcli.stages.algebra.metrics.local import local_distances
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
-from mlcli.stages.graph.weights import barycentric_weights, place_on_equals, weight_matrix, weights_by_distances
+from mlcli.stages.graph.weights import barycentric_weights, place_on_equals, weight_rows, weights_by_distances
 from mlcli.stages.similarities.base import Parts, Similarity
 
 
@@ -37,7 +37,7 @@ class Barycenters(Similarity):
         local = local_distances(self.points, None if self.square else self.metric)
         weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
                    else weights_by_distances(lists, local, self.ridge))
-        return place_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
+        return place_on_equals(weight_rows(weights, lists, len(self.points)), lists)
 
     @property
     def parts(self) -> Parts:
@@ -66,7 +66,7 @@ class Affinities(Similarity):
     def rows(self, new: Array) -> Array:
         """Return shares that sum to one (m x n)."""
         lists = self.neighbors.of_new(new, self.points, self.metric)
-        rows = weight_matrix(self.affinity.of_new(lists, self.graph), lists, self.graph.size).toarray()
+        rows = weight_rows(self.affinity.of_new(lists, self.graph), lists, self.graph.size)
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # too far for affinities above zero: the nearest gets all weight
         rows[far, lists.indices[firsts[far]]] = 1.0

@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.blocked import gram_product, steady_solver
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.stages.kernels.inverse import Inverse
@@ -38,15 +39,12 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
 
     `groups` (n) numbers the group of each point; there are at most `count` columns.
     """
-    from scipy import sparse
-
     merged = pairs.merge(groups)
     count = min(count, merged.size - 1)
-    rows, signs = np.repeat(np.arange(len(merged)), 2), np.tile([1.0, -1.0], len(merged))
-    columns = np.stack([merged.left, merged.right], axis=1).ravel()
-    root = sparse.csr_array((signs, (rows, columns)), shape=(len(merged), merged.size))
+    columns, signs = np.stack([merged.left, merged.right], axis=1).ravel(), np.tile([1.0, -1.0], len(merged))
+    root = CompressedRows(2 * np.arange(len(merged) + 1), columns, signs, merged.size)
     if merged.size <= SMALL:
-        bottom = symmetric_eigen((root.T @ root).toarray())[1][:, ::-1][:, 1 : count + 1]
+        bottom = symmetric_eigen((root.matrix().T @ root.matrix()).toarray())[1][:, ::-1][:, 1 : count + 1]
     else:
         start = compute.generator().standard_normal((merged.size, count + SPARE))
         bottom = krylov(Inverse(root).apply, start, count, TOLERANCE).vectors[:, :count]

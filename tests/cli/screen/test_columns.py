@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from mlcli.cli.program import COMMANDS
-from mlcli.cli.screen.columns import WIDTH, folded, wrapped
+from mlcli.cli.screen.columns import wrapped
+from mlcli.cli.screen.terminal import WIDTH
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.journeys.terminal.test_streams import TALKING
@@ -28,18 +29,6 @@ def test_a_terminal_shows_every_line_whole(mlcli: Caller, monkeypatch: pytest.Mo
     assert shown.out and [line for line in shown.out.splitlines() if len(line) > WIDTH] == []
     if name != "explore":  # whose clock decides on what is tried
         assert CLOCKS.sub("", shown.out).split() == CLOCKS.sub("", piped.out).split()
-
-
-@pytest.mark.parametrize(("line", "lines"), [
-    ("  label  one two three", ["  label  one two", "         three"]),
-    ("  a long label  one two", ["  a long label  one", "two"]),
-    ("    one two three four five", ["    one two three", "    four five"]),
-    ("one two  three four five", ["one two  three four", "         five"]),
-    ("one-two-three-four-five-six", ["one-two-three-four-five-six"]),
-    ("  short  line", ["  short  line"]),
-])
-def test_a_line_is_folded_below_its_last_column(line: str, lines: list[str]) -> None:
-    assert folded(line, 20).splitlines() == lines
 
 
 def test_a_paragraph_loses_the_lines_of_its_source() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.screen.run_summary import WIDTH, bar, ending, scree
+from mlcli.cli.screen.run_summary import LONGEST, SHORTEST, bar, ending, scree
 from mlcli.findings.quality.scale import line as quality
 
 
@@ -17,10 +17,17 @@ def summary(values: list[float], proportions: list[float] | None = None, **other
 
 def test_bars_are_as_long_as_the_sizes_of_their_values() -> None:
     lines = scree(summary([4.0, 2.0, -1.0, 0.0], [0.8, 0.4, -0.2, 0.0]), blocks=True, color=False)[1:-1]
-    assert [line.count("█") for line in lines] == [WIDTH, WIDTH // 2, WIDTH // 4, 0]
+    assert [line.count("█") for line in lines] == [LONGEST, LONGEST // 2, LONGEST // 4, 0]
     assert "▌" in lines[2] and "-20.0%" in lines[2] and lines[3].split()[-1] == "100.0%"
     assert [line.split()[0] for line in lines] == ["1*", "2", "3", "4"]
     assert len({line.index("%") for line in lines}) == 1
+
+
+@pytest.mark.parametrize(("columns", "length"), [(None, LONGEST), (200, LONGEST), (60, 12), (20, SHORTEST)])
+def test_bars_are_shorter_on_a_narrow_terminal(columns: int | None, length: int) -> None:
+    head, *lines = scree(summary([4.0, 2.0], [0.8, 0.4]), blocks=True, color=False, columns=columns)
+    assert lines[0].count("█") == length and len(lines[0]) == len(head) == len(lines[1])
+    assert columns is None or columns < 60 or len(head) <= columns
 
 
 def test_sums_over_one_are_explained_and_the_share_of_the_positive_ones_stands_beside() -> None:
@@ -42,7 +49,7 @@ def test_what_are_no_eigenvalues_is_named() -> None:
 
 def test_plain_text_where_blocks_cannot_be_shown() -> None:
     text = "\n".join(scree(summary([4.0, 2.0]), blocks=False, color=False))
-    assert text.isascii() and "#" * WIDTH in text and "%" not in text
+    assert text.isascii() and "#" * LONGEST in text and "%" not in text
 
 
 def test_colors_only_when_asked_for() -> None:
@@ -63,8 +70,8 @@ def test_any_spectrum_has_an_end(values: list[float]) -> None:
 
 
 def test_a_bar_grows_by_eighths() -> None:
-    lengths = [len(bar(i / (8 * WIDTH), True)) for i in range(8 * WIDTH + 1)]
-    assert lengths == sorted(lengths) and lengths[-1] == WIDTH and bar(0.0, True) == ""
+    lengths = [len(bar(i / (8 * LONGEST), True, LONGEST)) for i in range(8 * LONGEST + 1)]
+    assert lengths == sorted(lengths) and lengths[-1] == LONGEST and bar(0.0, True, LONGEST) == ""
 
 
 def test_everything_fits_on_a_screen_and_hostile_names_stay_text() -> None:

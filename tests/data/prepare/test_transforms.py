@@ -27,6 +27,7 @@ DEFINITIONS: dict[str, Any] = {
     "unit": lambda x: x / np.linalg.norm(x, axis=1)[:, None],
     "presence": lambda x: (x != 0) * 1.0,
     "clr": lambda x: np.log(x / np.exp(np.log(x).mean(axis=1))[:, None]),
+    "alr": lambda x: np.log(x / x[:, :1]),
     "rclr": lambda x: np.log(x / np.exp(np.log(x).mean(axis=1))[:, None]),  # without a zero
     "log": lambda x: np.log2(x) + 1,
     "rank": lambda x: rankdata(x, axis=1),
@@ -62,7 +63,7 @@ def test_every_transform_has_a_definition_here() -> None:
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e300])
 def test_the_certificate_has_formulas_of_its_own(name: str, size: float) -> None:
     found = prepared(COUNTS * size, name).table.values
-    near_zero = 1e-12 if name in ("clr", "rclr", "log") else 0
+    near_zero = 1e-12 if name in ("clr", "rclr", "alr", "log") else 0
     np.testing.assert_allclose(FORMULAS[name](COUNTS * size), found, rtol=1e-12, atol=near_zero)
 
 
@@ -102,14 +103,14 @@ def test_a_row_does_not_depend_on_the_others(name: str, monkeypatch: pytest.Monk
     assert result.preparation.apply(fortran).values.tobytes() == result.table.values.tobytes()
 
 
-@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "presence", "clr", "rclr", "rank", "rrank",
-                                  "max", "frequency", "wisconsin", "chisquare"])
+@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "presence", "clr", "rclr", "alr", "rank",
+                                  "rrank", "max", "frequency", "wisconsin", "chisquare"])
 @pytest.mark.parametrize("power", [-1000, 1015])
 def test_the_unit_of_a_row_does_not_matter(name: str, power: int) -> None:
     """Neither overflow nor vanishing squares; exactly so where no logarithm is taken."""
     found = prepared(np.ldexp(COUNTS, power), name).table.values
     expected = prepared(COUNTS, name).table.values
-    if name in ("clr", "rclr"):
+    if name in ("clr", "rclr", "alr"):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     else:
         assert found.tobytes() == expected.tobytes()
@@ -122,13 +123,14 @@ def test_the_unit_of_a_row_does_not_matter(name: str, power: int) -> None:
     ("hellinger", -2.0, "hellinger is defined for numbers of zero or more, not -2"),
     ("cpm", -2.0, "cpm is defined for numbers of zero or more, not -2"),
     ("clr", 0.0, "clr is defined for numbers over zero, not 0"),
+    ("alr", 0.0, "alr is defined for numbers over zero, not 0"),
 ])
 def test_cells_outside_of_a_domain_are_named(name: str, value: float, words: str) -> None:
     values = COUNTS.copy()
     values[20, 3] = value
     error = refused(values, name)
     assert error.what == f"row 21 ('r20'), column 'c3': {words}"
-    assert ("pseudocount" in error.hint) == (name == "clr") and error.hint
+    assert ("pseudocount" in error.hint) == (name in ("clr", "alr")) and error.hint
 
 
 @pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "rank", "rclr", "wisconsin", "chisquare"])
@@ -239,10 +241,34 @@ def test_square_matrices_are_not_transformed(kind: str, options: Any) -> None:
     assert (caught.value.code, caught.value.where) == ("E-PREPARE-OPTION", f"prepare.{next(iter(options))}")
 
 
-@pytest.mark.parametrize("name", ["wisconsin", "max", "frequency", "chisquare", "log", "rclr", "rank", "rrank"])
+@pytest.mark.parametrize("name", ["wisconsin", "max", "frequency", "chisquare", "log", "rclr", "rank", "rrank",
+                                  "hellinger"])
 def test_sparse_communities_are_those_of_decostand(name: str) -> None:
     found = prepared(read("metrics/dune.csv"), name).table.values[:6]
     np.testing.assert_allclose(found, read(f"relation/dune_{name}.csv"), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("folder", "name", "there"), [("metrics", "total", "total"), ("metrics", "unit", "normalize"),
+                                                       ("metrics", "presence", "pa")])
+def test_names_of_decostand(folder: str, name: str, there: str) -> None:
+    found = prepared(read("metrics/dune.csv"), name).table.values[:6]
+    np.testing.assert_allclose(found, read(f"{folder}/dune_{there}.csv"), rtol=1e-12, atol=1e-14)
+
+
+def test_log_ratios_of_decostand() -> None:
+    """vegan leaves the reference out; here it is a column of zeros."""
+    counts = read("metrics/dune.csv") + 1
+    np.testing.assert_allclose(prepared(counts, "clr").table.values[:6], read("metrics/dune_clr.csv"), rtol=1e-12,
+                               atol=1e-14)
+    found = prepared(counts, "alr").table.values[:6]
+    np.testing.assert_allclose(found[:, 1:], read("relation/dune_alr.csv"), rtol=1e-12, atol=1e-14)
+    assert not found[:, 0].any()
+
+
+@pytest.mark.parametrize(("scale", "there"), [("range", "range"), ("standard", "standardize")])
+def test_scales_of_decostand(scale: str, there: str) -> None:
+    found = prepared(read("metrics/dune.csv"), scale=scale, divisor="n-1").table.values[:6]
+    np.testing.assert_allclose(found, read(f"relation/dune_{there}.csv"), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("names", [("wisconsin",), ("sqrt", "wisconsin"), ("max", "chisquare", "frequency")])

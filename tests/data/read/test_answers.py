@@ -1,5 +1,6 @@
 """Questionnaires: answers in words become ordered numbers, reverse-keyed items turn by the declared scale."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyarrow import csv, parquet
 import mlcli
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.arrays import table_of as frame_table
 from mlcli.data.read.for_run import read_new
 from mlcli.data.read.frames import HERE
@@ -105,6 +107,27 @@ def test_errors_and_notes_propose_a_usual_scale_and_do_not_apply_it(tmp_path: Pa
     with Notes() as notes:
         table = table_of(tmp_path)
     assert table.columns == ("age",) and "never,rarely" in str(notes.notes)
+
+
+@pytest.mark.parametrize(("items", "numbers", "told"), [(3, 2, True), (3, 3, False), (2, 1, False)])
+def test_a_questionnaire_in_words_that_is_left_out_is_a_warning(tmp_path: Path, items: int, numbers: int,
+                                                                told: bool) -> None:
+    names = [*(f"q{place}" for place in range(items)), *(f"n{place}" for place in range(numbers))]
+    rows = [[SCALE[(row + place) % 4] for place in range(items)] + [str(row * row % 7 + place + 0.5)
+                                                                  for place in range(numbers)] for row in range(8)]
+    with Notes() as notes:
+        table = table_of(tmp_path, "\n".join(map(",".join, [names, *rows, []])))
+    assert len(table.columns) == numbers and "N-TEXT-COLUMNS" in notes.codes
+    assert ("W-ANSWERS" in notes.codes) == told
+    if told:
+        said = str(notes.notes)
+        assert "only the 2 columns of numbers: 'q0', 'q1', 'q2'" in said
+        assert "--answers never,rarely,sometimes,often" in said
+    gap = table.values.copy()
+    gap[2, 0] = np.nan
+    with pytest.raises(DataError, match="1 cell missing") as caught:
+        Prepare().apply(replace(table, values=gap))
+    assert caught.value.hint.startswith("are the columns of text answers? {input.answers=never,") == told
 
 
 CODED: dict[str, Any] = {"answers": SCALE, "reverse": ("q2", "age"), "range": (20, 50)}

@@ -335,6 +335,10 @@ def test_a_column_of_ids_beside_row_names_of_r_is_told_with_its_file(tmp_path: P
     assert "data.csv" in notes.message("N-ROW-NAMES")
 
 
+def test_a_point_beside_decimal_commas_is_no_number(tmp_path: Path) -> None:
+    refused(written(tmp_path, "a;b\n1,5;2\n2.5;3\n"), DataError, "NOT-A-NUMBER", separator=";", decimal=",")
+
+
 def test_very_many_columns_are_read_record_by_record_to_the_same_table(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow takes kilobytes for each column; numbers, ids, labels and faults are the same by records."""

@@ -59,6 +59,8 @@ TEXTS = [  # content, options, code, part of the message
     (b"\x93NUMPY...", {}, "NOT-TEXT", "NPY"),
 ]
 
+LONG = "a\n" + 5000 * "1\n"  # a text that is not read by record
+
 
 @pytest.mark.parametrize(("content", "options", "code", "part"), TEXTS)
 def test_bad_text(tmp_path: Path, content: str | bytes, options: dict[str, str], code: str, part: str) -> None:
@@ -118,7 +120,7 @@ def test_an_old_pyarrow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     arrow.pyarrow.cache_clear()
     monkeypatch.setattr(pyarrow, "__version__", "23.0.0")
     try:
-        assert refused(written(tmp_path, "a\n1\n"), DependencyMissing, "PYARROW").exit_code == 69
+        assert refused(written(tmp_path, LONG), DependencyMissing, "PYARROW").exit_code == 69
     finally:
         arrow.pyarrow.cache_clear()
 
@@ -154,7 +156,7 @@ def test_a_missing_pyarrow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     arrow.pyarrow.cache_clear()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     try:
-        assert "pip install" in refused(written(tmp_path, "a\n1\n"), DependencyMissing, "PYARROW").hint
+        assert "pip install" in refused(written(tmp_path, LONG), DependencyMissing, "PYARROW").hint
     finally:
         arrow.pyarrow.cache_clear()
 

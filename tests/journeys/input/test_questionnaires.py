@@ -70,7 +70,13 @@ def test_components_of_polychoric_correlations_are_verified_and_place_new_people
     coded = ("--answers", ",".join(WORDS), "--reverse", "q2,n2", "--range", "1,6", "--correlations", "polychoric")
     made = mlcli("embed", "words.csv", *coded, "-p", "2", "-o", "one")
     assert made.code == 0 and "loadings and eigenvalues are of polychoric correlations" in made.err
-    assert "scores are by regression on the standardized codes" in Path("one/report.html").read_text()
+    page = Path("one/report.html").read_text()
+    assert "scores are by regression on the standardized codes" in page
+    assert page.index("<h2>Loadings</h2>") < page.index("<h2>Embedding</h2>")
+    table = mlcli("report", "one", "--table", "loadings", "--as", "csv").out.splitlines()
+    header, rows = table[0].split(","), [line.split(",") for line in table[1:]]
+    shares = np.array([row[header.index("communality"):header.index("uniqueness") + 1] for row in rows], dtype=float)
+    assert len(rows) == 6 and np.allclose(shares.sum(axis=1), 1, rtol=0, atol=1e-12)
     assert mlcli("verify", "one", "--full").code == 0
     assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
     placed, scores = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2), max_rows=5)

@@ -71,13 +71,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "plain": [str(plain), "-m", "isomap"], "images": [str(plain), "--set", "report.image=[1,3]"]}
     for name, arguments in made.items():
         assert run(["embed", *arguments, "-q", "-o", str(folder / name)]) == 0
+    odd = '"' + lines[0][1].replace('"', '""') + '"'
+    colored = folder / "colored"
+    shutil.copytree(folder / "hostile", colored)
+    for command in (["report", str(colored), "--color-by", f"{odd},x,y", "--point-labels", "none"],
+                    ["compare", str(folder / "hostile"), str(colored), "--color-by", f"x,{odd}", "-o",
+                     str(folder / "compared.html")]):
+        assert run([*command, "-q"]) == 0
     environment = folder / "environment.csv"
     with environment.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["site", 'wet"><script>alert(4)</script>', "kind</style><script>alert(5)</script>"])
         writer.writerows([f"site {i}", i % 7, names[i % 2]] for i in range(20))
     assert run(["relate", str(folder / "sites"), "--with", str(environment), "-q", "-o", str(folder / "related")]) == 0
-    return {**{name: folder / name / "report.html" for name in made}, "related": folder / "related" / "relate.html"}
+    return {**{name: folder / name / "report.html" for name in (*made, "colored")},
+            "compared": folder / "compared.html", "related": folder / "related" / "relate.html"}
 
 
 def only_slow(*names: str) -> list[Any]:
@@ -86,11 +94,11 @@ def only_slow(*names: str) -> list[Any]:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["hostile", "related", *only_slow("plain", "images", "sites")])
+@pytest.mark.parametrize("name", ["hostile", "related", "colored", "compared", *only_slow("plain", "images", "sites")])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
     assert not CONSOLE.search(told.stderr), told.stderr
-    assert (name == "related" or "<h2>Embedding</h2>" in told.stdout) and "<svg" in told.stdout
+    assert (name in ("related", "compared") or "<h2>Embedding</h2>" in told.stdout) and "<svg" in told.stdout
     assert not ACTIVE.search(told.stdout)
     assert ("<image" in told.stdout) == (name == "images")
 
@@ -144,7 +152,7 @@ def test_what_is_folded_is_named_on_paper_and_printed_where_it_is_open(pages: di
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["sites", "related", *only_slow("plain", "hostile", "images")])
+@pytest.mark.parametrize("name", ["sites", "related", "colored", "compared", *only_slow("plain", "hostile", "images")])
 def test_nothing_is_cut_off_on_a_phone(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     """Wide tables scroll in boxes of their own, so that the page is as wide as its screen of 375 pixels."""
     frame = tmp_path / "frame.html"

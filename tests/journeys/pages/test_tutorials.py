@@ -26,7 +26,8 @@ def pictures_of(page: Path) -> list[Path]:
 
 
 def test_there_is_one_for_each_field_and_each_ends_at_a_figure_for_a_paper() -> None:
-    assert [page.stem for page in PAGES[2:]] == ["batch", "ecology", "genomics", "images", "psychology"]
+    assert [page.stem for page in PAGES[2:]] == [
+        "batch", "ecology", "genomics", "images", "machine-learning", "psychology", "student"]
     assert all(page.with_suffix(".sh").is_file() for page in PAGES)  # house/test_docs.py holds that they are fresh
     assert all(part in page.read_text(encoding="utf-8") for page in PAGES for part in FOR_PAPERS)
     assert all(pictures_of(page) for page in PAGES)

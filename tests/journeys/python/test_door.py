@@ -4,8 +4,11 @@ import csv
 import inspect
 import pickle
 import re
+from base64 import b64decode
 from dataclasses import replace
+from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -75,6 +78,20 @@ def test_a_result_shows_itself_in_a_few_lines(mlcli_: Caller) -> None:
     assert mlcli_("embed", "data.csv", "-m", "fa", "-p", "1", "-o", "run", "-q").code == 0
     assert repr(mlcli.open_run("run")).startswith("fa: 30 rows x 1 axis\neigenvalues: ")
     assert repr(replace(run, spectrum=None, labels={}, method="vae")) == "vae: 500 rows x 3 axes"
+
+
+def test_a_notebook_shows_the_points_in_the_colors_of_their_labels() -> None:
+    """The picture is one of SVG with a dot for each row, and no text of the data becomes part of the page."""
+    generator = np.random.default_rng(0)
+    run = mlcli.embed(generator.normal(size=(30, 3)), labels={"<b>kind": ["<i>", "b", "c"] * 10})
+    picture, lines = run._repr_html_().split("\n", 1)
+    [drawn] = re.findall('^<img alt="[^"]+" src="data:image/svg\\+xml;base64,([^"]+)">$', picture)
+    root = ElementTree.fromstring(b64decode(drawn))
+    assert root.tag.endswith("svg") and "<b>" not in picture + lines and "&lt;b&gt;kind" in lines
+    assert len(root.findall(".//{*}circle")) + len(root.findall(".//{*}path")) >= 3
+    assert lines == f"<pre>{escape(repr(run))}</pre>"
+    assert run._repr_html_() == run._repr_html_()
+    assert replace(run, embedding=np.empty((0, 0)))._repr_html_().startswith("<pre>")
 
 
 @pytest.mark.parametrize("method", RUNS)

@@ -6,7 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mlcli.pipeline.read_run import read_run
@@ -68,11 +71,12 @@ def test_columns_of_the_input_are_matched_to_the_rows(mlcli: Caller, sites: Path
     assert few.of[places.index(4)] == STEPS - 1 and few.of[places.index(3)] == STEPS
 
 
-@pytest.mark.parametrize("format", ["csv", "npy", "parquet"])
-def test_rows_that_the_run_left_out_have_no_color(mlcli: Caller, format: str) -> None:
+@pytest.mark.parametrize("chosen", [["--format", "csv"], ["--format", "npy"], ["--format", "parquet"],
+                                    ["--where", "moisture>=0"], ["--where", "moisture>=0", "--format", "npy"]])
+def test_rows_that_the_run_left_out_have_no_color(mlcli: Caller, chosen: list[str]) -> None:
     write_sites(Path("sites.csv"))
-    called = mlcli.bare("sites.csv", "--columns", "moisture,a,b", "--set", "prepare.missing=drop",
-                        "--format", format, "-q", "-o", "run")
+    called = mlcli.bare("sites.csv", "--columns", "moisture,a,b", "--set", "prepare.missing=drop", *chosen, "-q",
+                        "-o", "run")
     assert called.code == 0, called.err
     run = with_colors(read_run(Path("run")), Path("run"), ['"' + ODD.replace('"', '""') + '"'])
     with Path("sites.csv").open(newline="") as file:
@@ -98,6 +102,57 @@ def test_an_input_that_changed_or_is_gone_is_refused_and_labels_of_the_run_need_
     assert mlcli("report", sites, "--color-by", "type").code == 0
     assert mlcli("report", sites, "--color-by", "moisture", "--input", "moved.csv").code == 0
     assert mlcli("report", sites, "--input", "moved.csv").code == 78
+
+
+def test_columns_of_h5ad_are_genes_and_those_of_obs(mlcli: Caller) -> None:
+    counts = np.random.default_rng(2).poisson(1.0, (20, 6)).astype(float)
+    with h5py.File("cells.h5ad", "w") as file:
+        file["X"] = counts
+        for name, index in (("obs", [f"cell{row}" for row in range(20)]), ("var", [f"G{gene}" for gene in range(6)])):
+            group = file.create_group(name)
+            group.attrs["_index"] = "_index"
+            group["_index"] = index
+        file["obs/depth"] = np.arange(20) % 4
+        file["obs/kind"] = ["ab"[row % 2] for row in range(20)]
+    assert mlcli.bare("cells.h5ad", "--columns", "G1,G2,G3", "-q", "-o", "run").code == 0
+    table = with_colors(read_run(Path("run")), Path("run"), ["kind,G5,depth,G1"]).embedding
+    assert [float(text) for text in table.labels["G5"]] == counts[:, 5].tolist()
+    assert [float(text) for text in table.labels["G1"]] == counts[:, 1].tolist()
+    assert [float(text) for text in table.labels["depth"]] == (np.arange(20) % 4).tolist()
+    assert table.measured == {"G5", "depth", "G1"}
+    assert isinstance(coloring_of(table, "depth"), Range) and isinstance(coloring_of(table, "kind"), Groups)
+
+
+def test_columns_of_parquet_and_of_a_run_of_a_run(mlcli: Caller) -> None:
+    values = np.random.default_rng(2).standard_normal((20, 3))
+    table = pa.table({"id": [f"r{row}" for row in range(20)], "k": ["uv"[row % 2] for row in range(20)],
+                      **{name: values[:, column] for column, name in enumerate("xyz")}})
+    pq.write_table(table, "t.parquet")
+    assert mlcli.bare("t.parquet", "--columns", "x,y", "-q", "-o", "run").code == 0
+    found = with_colors(read_run(Path("run")), Path("run"), ["z", "k"]).embedding
+    assert [float(text) for text in found.labels["z"]] == values[:, 2].tolist() and found.measured == {"z"}
+    assert list(found.labels["k"]) == table["k"].to_pylist()
+    assert mlcli.bare("run", "-m", "isomap", "-k", "5", "-q", "-o", "second").code == 0
+    axes = with_colors(read_run(Path("second")), Path("second"), ["y1"]).embedding.labels["y1"]
+    np.testing.assert_array_equal([float(text) for text in axes], read_run(Path("run")).embedding.values[:, 0])
+
+
+def test_a_table_with_samples_as_columns_has_its_features(mlcli: Caller) -> None:
+    values = np.random.default_rng(3).standard_normal((4, 12))
+    lines = [f"g{row},{','.join(map(repr, line))}" for row, line in enumerate(values.tolist())]
+    Path("genes.csv").write_text("\n".join([f"gene,{','.join(f's{column}' for column in range(12))}", *lines, ""]))
+    assert mlcli.bare("genes.csv", "--transpose", "-q", "-o", "run").code == 0
+    found = with_colors(read_run(Path("run")), Path("run"), ["g2"]).embedding
+    assert [float(text) for text in found.labels["g2"]] == values[2].tolist() and found.measured == {"g2"}
+    assert mlcli("report", "run", "--color-by", "s3").code == 78
+
+
+def test_a_decimal_comma_is_a_number(mlcli: Caller) -> None:
+    lines = [f"s{row};{row % 3},5;{row},25;{row * row % 7},75" for row in range(9)]
+    Path("sites.csv").write_text("\n".join(["site;wet;x;y", *lines, ""]))
+    assert mlcli.bare("sites.csv", "--columns", "x,y", "-q", "-o", "run").code == 0
+    found = with_colors(read_run(Path("run")), Path("run"), ["wet"]).embedding
+    assert [float(text) for text in found.labels["wet"]] == [row % 3 + 0.5 for row in range(9)]
 
 
 @pytest.mark.parametrize(("given", "code"), [

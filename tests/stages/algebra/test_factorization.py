@@ -1,4 +1,4 @@
-"""Every way of factoring a sparse positive definite matrix gives the same solutions and refuses the same matrices."""
+"""Every way of factoring RᵀR for a sparse R gives the same solutions and refuses the same matrices."""
 
 import numpy as np
 import pytest
@@ -7,42 +7,44 @@ from scipy import sparse
 from mlcli import native
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.factorization import Factorization, SuperLU, factorization
+from mlcli.stages.graph.affinities import incidence
 from tests.native.support import lattice
 
-WAYS = ["kernels", "no kernels", "no METIS"]
+WAYS = ["kernels", "no kernels", "neither kernels nor METIS"]
 
 
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Takes away what is absent."""
-    if request.param == "no METIS":
-        monkeypatch.setattr(ordering, "available", lambda: False)
-    elif not ordering.available():
-        pytest.skip("METIS is absent")
-    if request.param == "no kernels":
-        monkeypatch.setattr(native, "available", lambda: False)
-    elif request.param == "kernels" and not native.available():
+    if request.param == "kernels" and not native.available():
         pytest.skip("the kernels are absent")
+    if request.param == "no kernels" and not ordering.available():
+        pytest.skip("METIS is absent")
+    if request.param != "kernels":
+        monkeypatch.setattr(native, "available", lambda: False)
+    if request.param.startswith("neither"):
+        monkeypatch.setattr(ordering, "available", lambda: False)
     return str(request.param)
 
 
-def factored(matrix: sparse.csr_array) -> Factorization:
-    return factorization(matrix, where="here", hint="do that")
+def factored(root: CompressedRows, shift: float) -> Factorization:
+    return factorization(root, shift, where="here", hint="do that")
 
 
 def test_solutions(way: str) -> None:
     graph = lattice(12, 17)
-    laplacian = sparse.csgraph.laplacian(graph.matrix())
-    matrix = (laplacian + 0.1 * sparse.eye_array(graph.size)).tocsr()
+    root = incidence(graph, graph.lengths, np.ones(graph.size))
+    matrix = sparse.csgraph.laplacian(graph.matrix()) + 0.1 * sparse.eye_array(graph.size)
     sides = np.random.default_rng(0).standard_normal((graph.size, 9))
-    factors = factored(matrix)
+    factors = factored(root, 0.1)
     assert isinstance(factors, SuperLU) == (way != "kernels")
     np.testing.assert_allclose(matrix @ factors.solve(sides), sides, rtol=0, atol=1e-12)
 
 
 def test_a_singular_matrix_is_an_error_with_place_and_hint(way: str) -> None:
-    matrix = sparse.csr_array(np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    root = CompressedRows(np.array([0, 2, 3]), np.array([0, 1, 2]), np.array([1.0, -1.0, 1.0]), 3)
     with pytest.raises(NumericalError) as refusal:
-        factored(matrix)
+        factored(root, 0.0)
     assert (refusal.value.code, refusal.value.where, refusal.value.hint) == ("E-FACTORIZATION", "here", "do that")

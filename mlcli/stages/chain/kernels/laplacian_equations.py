@@ -13,17 +13,15 @@ from mlcli.stages.graph.graph import Graph
 
 def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
     """Check costs, weighted orthogonality and residuals of coordinates (n x p) on a weighted graph."""
-    from scipy import sparse
-
     graph = similarity.graph
     weights, _ = weights_of_edges(similarity.affinity, graph, graph.lengths)
-    matrix = sparse.csr_array((weights, graph.indices, graph.starts), shape=(graph.size, graph.size))
-    sums = matrix.sum(axis=1)
+    sums = np.add.reduceat(weights, graph.starts[:-1])  # every vertex has an edge
     masses = sums if normalized else np.ones(graph.size)
     count = embedding.shape[1]
     costs = 1 / spectrum.solved[:count]
     volume, largest = float(masses.sum()), float((sums / masses).max())
-    images = sums[:, None] * embedding - matrix @ embedding
+    near = np.column_stack([np.add.reduceat(weights * axis[graph.indices], graph.starts[:-1]) for axis in embedding.T])
+    images = sums[:, None] * embedding - near
     gaps = np.linalg.norm((images - masses[:, None] * embedding * costs) / np.sqrt(masses)[:, None], axis=0)
     rounding = 10 * graph.size * EPS * largest
     allowed = rounding + 2 * largest * spectrum.tolerance * costs / costs[0]

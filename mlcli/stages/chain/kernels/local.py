@@ -18,6 +18,7 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Products
 from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
@@ -25,7 +26,7 @@ from mlcli.stages.chain.graphs import estimate_fill, neighborhood
 from mlcli.stages.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.stages.eigen.axes import AUTO, DEFAULT_COUNT
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.graph import union_later
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.neighbors import Neighbors
@@ -37,8 +38,6 @@ from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.weights import Barycenters
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from mlcli.base.types import Indices
 
 OPERATIONS = 100  # of LAPACK's decompositions of a neighborhood, in units of k² max(k, d) operations of a product
@@ -49,7 +48,7 @@ CALLS = 2  # what they take however small it is, in calls of NumPy
 class LocalRoot:
     """The root R of a cost, and what else comes of it."""
 
-    matrix: "sparse.csr_array"  # m x n
+    rows: CompressedRows  # m x n
     products: Products = field(default_factory=dict)  # what a run may keep, besides the graph
     figures: Mapping[str, Any] = field(default_factory=dict)  # of the fit
 
@@ -78,15 +77,15 @@ class LocalChain:
         kernel.require_members(data, lists, kernel.local_dimension(chain.eigensolve))
         with running(kernel.stage):
             root = kernel.root(data, lists, kernel.local_dimension(chain.eigensolve))
-        inverse = Inverse(root.matrix, where=kernel.remedy[0], hint=kernel.remedy[1])
+        inverse = Inverse(root.rows, where=kernel.remedy[0], hint=kernel.remedy[1])
         spectrum = solve_spectrum(chain, inverse, len(data.values) - 1)
         embedding = scale_coordinates(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
         similarity = Barycenters(neighbors, data.values, kernel.ridge, isinstance(data, Dissimilarities),
                                  metric_of(data))
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept,
                       projector=Projector(similarity, inverse.centering, embedding),
-                      products={"graph": graph_of(lists, "union").product(), **root.products},
-                      fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.matrix @ embedding)))})
+                      products={"graph": union_later(lists), **root.products},
+                      fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.rows.times(embedding))))})
 
 
 class LocalKernel(KernelOptions):

@@ -50,14 +50,14 @@ def test_hlle_flattens_a_sheet_with_a_hole_better_than_lle() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_constants_cost_nothing(method: str) -> None:
-    root = ROOTS[method](features(POINTS), nearest(POINTS, 9), 2, 1e-3)
+    root = ROOTS[method](features(POINTS), nearest(POINTS, 9), 2, 1e-3).matrix()
     assert np.abs(root @ np.ones(90)).max() < 100 * EPS
 
 
 @pytest.mark.parametrize("method", ["ltsa", "hlle"])
 def test_rows_are_orthonormal_in_a_neighborhood_and_vanish_on_its_tangent_coordinates(method: str) -> None:
     lists = nearest(POINTS, 9)
-    root = ROOTS[method](features(POINTS), lists, 2, 1e-3).toarray()
+    root = ROOTS[method](features(POINTS), lists, 2, 1e-3).dense()
     height = {"ltsa": 6, "hlle": 3}[method]
     assert root.shape == (90 * height, 90)
     for place in range(90):
@@ -70,7 +70,7 @@ def test_rows_are_orthonormal_in_a_neighborhood_and_vanish_on_its_tangent_coordi
 
 def test_each_of_several_weights_sums_to_one_and_reproduces_the_point_as_well_as_the_axes_allow() -> None:
     lists = nearest(POINTS, 9)
-    root = several_weights_root(features(POINTS), lists, 2, 1e-3).tocsr()
+    root = several_weights_root(features(POINTS), lists, 2, 1e-3).matrix()
     owners = np.flatnonzero(np.isclose(root.data, 1.0) & (root.indices >= 0))
     assert root.shape[0] > 90 * 4 and len(owners) >= root.shape[0]  # k - d axes hold nothing: each has five or more
     spread = np.linalg.norm(root @ POINTS, axis=1)
@@ -177,5 +177,5 @@ def test_products_that_are_affine_on_the_members_have_no_row() -> None:
     angles = np.arange(6) * np.pi / 3 + 0.1
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     lists = Lists(np.array([0, 6]), np.arange(6), np.ones(6))
-    root = hessian_root(features(circle), lists, 2, 1e-3).toarray()[:3]
+    root = hessian_root(features(circle), lists, 2, 1e-3).dense()[:3]
     assert sorted(np.linalg.norm(root, axis=1).round(12).tolist()) == [0.0, 1.0, 1.0]

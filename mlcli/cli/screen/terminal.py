@@ -1,0 +1,47 @@
+"""The width of a terminal, and lines that are folded there between words."""
+
+import os
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import TextIO
+
+WIDTH = 80  # columns where no terminal says otherwise
+PREFIX = "mlcli: "  # of messages, whose later lines are below their text
+HEAD = re.compile(r"\s*(?:\S+(?: \S+)* {2,})?")  # of a line: what stands before its last column
+JOINT = "\ue000"  # in place of a blank where a line is not folded; no message holds it, as it is not printable
+WHOLE = ("{", "\x1b")  # begin of lines that are never folded: JSON, and the codes of a terminal
+
+
+def columns_of(stream: TextIO | None) -> int | None:
+    """Return the columns of the terminal that a stream leads to; None where it leads elsewhere."""
+    if stream is None or not stream.isatty():
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH
+
+
+def for_stream(text: str, stream: TextIO | None, keep: Sequence[str] = ()) -> str:
+    """Return lines of text as a stream takes them: folded on a terminal, never within a phrase to keep, else whole."""
+    width = columns_of(stream)
+    return text if width is None else "\n".join(folded(line, width, keep) for line in text.split("\n"))
+
+
+def folded(line: str, width: int, keep: Sequence[str] = ()) -> str:
+    """Return a line in lines that fit, the later ones below its last column or the text of a message.
+
+    Words and phrases to keep stay whole.
+    """
+    if len(line) <= width or line.startswith(WHOLE) or "\x1b" in line:
+        return line
+    head = HEAD.match(line)
+    hang = head.end() if head is not None and head.end() <= width // 2 else 0
+    for phrase in keep:
+        line = line.replace(phrase, phrase.replace(" ", JOINT))
+    return textwrap.fill(line, width, subsequent_indent=" " * (len(PREFIX) if line.startswith(PREFIX) else hang),
+                         break_long_words=False, break_on_hyphens=False).replace(JOINT, " ")
