@@ -66,7 +66,7 @@ def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: b
     with watching(mode_of(progress), quiet, tell=True):
         export_copy(Path(run), Path(into), given, force=force)
     if not quiet:
-        say(escaped(f"mlcli: wrote {into}"))
+        say_written(f"wrote {into}", into)
 
 
 def require_alone(output: str, format: str | None, labels: str | None) -> None:
