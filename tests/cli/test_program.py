@@ -41,10 +41,11 @@ def test_a_command_imports_what_it_needs_only() -> None:
 
 
 @pytest.mark.medium
-def test_isomap_of_an_array_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["isomap", "laplacian"])
+def test_a_method_of_an_array_imports_no_library_that_it_does_not_need(tmp_path: Path, method: str) -> None:
     """SciPy takes longer to load than thousands of points take to embed."""
     np.save(tmp_path / "data.npy", np.random.default_rng(0).random((1500, 2)))
-    found = imported("embed", str(tmp_path / "data.npy"), "-q", "--method", "isomap", "-o", str(tmp_path / "run"))
+    found = imported("embed", str(tmp_path / "data.npy"), "-q", "--method", method, "-o", str(tmp_path / "run"))
     assert (tmp_path / "run").is_dir() and not {"scipy", "pyarrow", "rich"} & set(found)
 
 
