@@ -9,7 +9,6 @@ from mlcli import native
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.stages.algebra.compressed_rows import CompressedRows
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
 from mlcli.stages.algebra.metrics.local import Local, local_distances
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
@@ -17,6 +16,8 @@ from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+    from mlcli.stages.algebra.compressed_rows import CompressedRows
 
 BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
 
@@ -143,6 +144,8 @@ def place_on_equals(rows: Array, lists: Lists) -> Array:
 
 def weight_rows(weights: Array, lists: Lists, columns: int) -> Array:
     """Return the weights as an array (m x columns), from one per entry."""
+    from mlcli.stages.algebra.compressed_rows import CompressedRows
+
     return CompressedRows(lists.starts, lists.indices, weights, columns).dense()
 
 
@@ -153,8 +156,10 @@ def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_arr
     return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
-def residual_matrix(weights: Array, lists: Lists) -> CompressedRows:
+def residual_matrix(weights: Array, lists: Lists) -> "CompressedRows":
     """Return I - W (n x n), the diagonal first in each row; rows sum to zero."""
+    from mlcli.stages.algebra.compressed_rows import CompressedRows
+
     size = len(lists.starts) - 1
     return CompressedRows(lists.starts + np.arange(size + 1),
                           np.insert(lists.indices, lists.starts[:-1], np.arange(size)),

@@ -20,7 +20,8 @@ from mlcli.stages.eigen.solvers import STORED, note_krylov
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
-USUAL, FILL, DEEP = 13.0, 11.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+USUAL, FILL, DEEP = 13.0, 5.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+ROOTED = 40.0  # bytes of an entry of R, with what its product is made of
 PADDED = 1.25  # entries of a factor with the padding of its blocks and its updates, over its own
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
@@ -28,10 +29,11 @@ CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are s
 
 
 def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
-                 fill: float | None) -> Step:
+                 numbers: int, fill: float | None) -> Step:
     """Return the cost of the spectrum of M⁺, for M = RᵀR of `rows` points in `columns` columns with `count` neighbors.
 
-    `tall` is the number of rows of R. `fill` is the number of entries of its factor estimated from samples, or None.
+    `tall` is the number of rows of R, `numbers` that of its entries. `fill` is the number of entries of the factor
+    estimated from samples, or None.
     """
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
@@ -40,7 +42,7 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
     entries = rows * count**2 * np.log2(rows) / USUAL
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
                 entries * rates().factored, entries * (FILL if columns <= FLAT or fill is not None else DEEP)
-                + 8.0 * PADDED * (fill or 0.0), remedy="use fewer neighbors", needs=SPARSE)
+                + 8.0 * PADDED * (fill or 0.0) + ROOTED * numbers, remedy="use fewer neighbors", needs=SPARSE)
 
 
 @frozen

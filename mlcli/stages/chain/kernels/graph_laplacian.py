@@ -39,9 +39,10 @@ class LaplacianChain:
         """Return the steps of the graph, its weights and one sparse factorization, whose fill is estimated."""
         chain, neighbors = self.chain, neighborhood(self.chain)
         (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
+        tall = entries * 2 // 3
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
-                             tall=entries * 2 // 3, fill=estimate_fill(chain, squared=False))]
+                             tall=tall, numbers=2 * tall, fill=estimate_fill(chain, squared=False))]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of L."""

@@ -64,10 +64,11 @@ class LocalChain:
         chain, neighbors = self.chain, neighborhood(self.chain)
         kernel, (rows, columns), count = chain.kernel, chain.data.values.shape, neighbors.usual
         axes = kernel.local_dimension(chain.eigensolve)
+        tall = rows * kernel.height(count, axes)
         return [*graph_steps(chain.data, neighbors, chain.compute),
                 kernel.step((rows, columns), count, axes, chain.compute.thread_count()),
-                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns,
-                             tall=rows * kernel.height(count, axes), fill=estimate_fill(chain, squared=True))]
+                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=tall, numbers=tall * count,
+                             fill=estimate_fill(chain, squared=True))]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of M."""
