@@ -81,6 +81,7 @@ def size_of(picture: Path) -> tuple[int, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_quotes(page: Path, tmp_path: Path) -> None:
     done = carried_out(page, tmp_path)
