@@ -34,7 +34,7 @@ def main(wanted: list[str]) -> None:
             path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
             subprocess.run(["sh", page.with_suffix(".sh")], cwd=place, env={**os.environ, "PATH": path}, check=True)
             runs = Path(place) / "runs"
-            drawn = {called(file.relative_to(runs)): file for file in Path(place).rglob("runs/**/*.png")}
+            drawn = {called(file.relative_to(runs)): file for file in runs.rglob("*.png")}
             for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8")):
                 smaller(drawn[name], WIDTH.get(page.stem, USUAL)).save(folder / f"{name}.png", optimize=True)
 

@@ -41,7 +41,18 @@ def test_a_command_imports_what_it_needs_only() -> None:
 
 
 @pytest.mark.medium
-MOST = 385  # modules of mlcli that an Isomap run imports, of more than 900
+def test_a_small_table_is_read_without_arrow_and_no_metadata_of_packages(tmp_path: Path) -> None:
+    """Arrow, and the packages' metadata with all of `email`, take as long to load as such a table to embed."""
+    np.savetxt(tmp_path / "data.csv", np.random.default_rng(0).random((60, 3)), delimiter=",")
+    code = ("import sys; from mlcli.cli.program import run, spare_metadata; spare_metadata(); run(sys.argv[1:]); "
+            "print([m for m in ('pyarrow', 'scipy', 'rich', 'email', 'importlib.metadata') if m in sys.modules])")
+    found = python(code, "embed", tmp_path / "data.csv", "-q", "-m", "isomap", "-o", tmp_path / "run").splitlines()[-1]
+    assert found == "[]" and (tmp_path / "run" / "run.json").is_file()
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("method", ["isomap", "laplacian"])
+def test_a_method_of_an_array_imports_no_library_that_it_does_not_need(tmp_path: Path, method: str) -> None:
     """SciPy takes longer to load than thousands of points take to embed."""
     np.save(tmp_path / "data.npy", np.random.default_rng(0).random((1500, 2)))
     found = imported("embed", str(tmp_path / "data.npy"), "-q", "--method", method, "-o", str(tmp_path / "run"))

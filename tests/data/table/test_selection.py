@@ -42,3 +42,10 @@ def test_unknown_ids_and_labels(tmp_path: Path, option: str) -> None:
     value: str | list[str] = "kynd" if option == "id_column" else ["kynd"]
     error = refused(written(tmp_path, CONTENT), ConfigError, "UNKNOWN-COLUMN", **{option: value})
     assert (error.where, error.hint) == (f"input.{option}", "did you mean 'kind'?")
+
+
+def test_a_label_of_a_second_file_is_chosen_there(tmp_path: Path) -> None:
+    second = written(tmp_path, "kind,t\nx,1\n", "labels.csv")
+    error = refused(written(tmp_path, CONTENT), ConfigError, "UNKNOWN-COLUMN", label_columns=["t"],
+                    labels={"path": second})
+    assert "--set input.labels.columns=[t]" in error.hint and "labels.csv" in error.hint

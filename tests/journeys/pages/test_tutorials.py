@@ -74,8 +74,9 @@ def carried_out(page: Path, folder: Path, **variables: str) -> Carried:
     environment["PATH"] = f"{Path(program()[0]).parent}:{environment['PATH']}"
     done = subprocess.run(["sh", page.with_suffix(".sh")], cwd=folder, env=environment, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    drawn = {re.sub(r"[^a-z0-9]+", "-", str(file.relative_to(folder / "runs").with_suffix(""))): file
-             for file in folder.rglob("runs/**/*.png")}
+    runs = folder / "runs"
+    drawn = {re.sub(r"[^a-z0-9]+", "-", str(file.relative_to(runs).with_suffix(""))): file
+             for file in runs.rglob("*.png")}
     return Carried(done.returncode, done.stdout, drawn)
 
 
@@ -92,6 +93,7 @@ def size_of(picture: Path) -> tuple[int, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_quotes(
         page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
