@@ -20,6 +20,7 @@ from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.h5ad import MAIN, MEASURED, Frame, is_anndata
 from mlcli.data.formats.hdf5_file import open_hdf5
+from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.read.table import read as read_table
@@ -103,7 +104,7 @@ def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     """Return the options by which a run read its input, where it lies now; raises as `export_copy` does."""
     facts = first.run.manifest["input"]
     input = moved(first.run.config, facts, given, ()).input
-    if facts.get("format") != "hdf5" or input.path == "-":
+    if facts.get("format") != HDF5 or input.path == "-":
         raise not_anndata(input.path)
     if not is_remote(input.path):
         require_input(input.path, "unchanged" if is_there(Path(input.path)) else "missing")
@@ -140,7 +141,7 @@ def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dic
     for number, found in enumerate(runs):
         run = found.run
         again = partial(read_input, found.folder, run, None if number else given)
-        own = matched(run.embedding.ids, known)
+        own = match(run.embedding.ids, known)
         rows = rows[again().table.numbers - 1 if own is None else own]
         places = Places(rows, len(cells.ids), cells.genes)
         if not number and names.SCORES in run.manifest["files"]:
@@ -196,7 +197,7 @@ def bytes_of(element: Any) -> int:
     return int(element.nbytes) if isinstance(element, np.ndarray) else 0
 
 
-def matched(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
+def match(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
     """Return the places of ids among known ones; None for numbers of rows, and where names are not known or twice."""
     places = {name: place for place, name in enumerate(known)}
     if isinstance(ids, RowNumbers) or len(places) < len(known):

@@ -11,9 +11,10 @@ from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import refuse_existing, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.data.options.formats import ANNDATA
 from mlcli.errors import UsageError
 
-ENDINGS = {".h5ad": "h5ad", ".txt": "ordination", ".ordination": "ordination"}
+ENDINGS = {ANNDATA: "h5ad", ".txt": "ordination", ".ordination": "ordination"}
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .h5ad, .txt or .ordination file; - is ordination on standard output.")]
 Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(

@@ -87,7 +87,7 @@ def _by_dispersion(options: VariableGenes, table: Array | Rows) -> tuple[dict[st
         ratios = variances / means
         dispersions = np.log(np.where(ratios == 0, np.nan, ratios))
     means = np.log1p(means)
-    standard = standardized(dispersions, bin_numbers(means, options.bins), options.bins)
+    standard = standardize(dispersions, bin_numbers(means, options.bins), options.bins)
     columns = {"means": means, "dispersions": dispersions, "dispersions_norm": standard}
     known = np.sort(standard[~np.isnan(standard)])[::-1]
     if options.count is not None:
@@ -110,7 +110,7 @@ def bin_numbers(means: Array, bins: int) -> Indices:
     return np.searchsorted(edges, means, side="left") - 1
 
 
-def standardized(values: Array, numbers: Indices, bins: int) -> Array:
+def standardize(values: Array, numbers: Indices, bins: int) -> Array:
     """Return values (d) less the mean of their bin, over its standard deviation; 1 where a bin holds one value."""
     found = np.full(values.shape, np.nan)
     for number in range(bins):
