@@ -44,7 +44,7 @@ class Change:
     limits: Array | None = None  # d, above which numbers are clipped
 
     def __call__(self, values: Array, columns: Any) -> Array:
-        """Return the changed numbers of rows (m x d) or entries (e), whose columns (e, or all) the limits are taken of."""
+        """Return changed numbers of rows (m x d) or entries (e); `columns` (all, or e places) choose their limits."""
         if self.exponentials:
             with np.errstate(over="ignore"):  # refused by the sums
                 return np.expm1(values)

@@ -73,14 +73,15 @@ def variable_genes(options: VariableGenes, table: Array | Rows, genes: Sequence[
 def _by_dispersion(options: VariableGenes, table: Array | Rows) -> tuple[dict[str, Array], AnyArray]:
     """Return statistics and choice by the ratio of variance and mean, standardized in bins of the mean."""
     found = gene_sums(table, Change(exponentials=True))
+    logarithms = ("transform counts with {prepare.transform=log1p}" if options.layer is None else  # which leaves layers
+                  "name a layer of logarithms ({prepare.variable_genes.layer})")
     if found.whole:
         note("W-LOGARITHMS", "all numbers are whole: seurat chooses genes by logarithms (ln(1 + x)) of normalized "
-             "counts; transform them ({prepare.transform=log1p}), or choose {prepare.variable_genes.flavor=seurat_v3}")
+             f"counts; {logarithms}, or choose {{prepare.variable_genes.flavor=seurat_v3}}")
     if found.least < 0 or not np.isfinite(found.squares).all():
         what = "there are numbers below zero" if found.least < 0 else "numbers are too large for logarithms"
         raise DataError("GENES", f"seurat chooses genes by ln(1 + x) of normalized counts, and {what}", where=WHERE,
-                        hint="transform counts with {prepare.transform=log1p}, or choose "
-                             "{prepare.variable_genes.flavor=seurat_v3}")
+                        hint=f"{logarithms}, or choose {{prepare.variable_genes.flavor=seurat_v3}}")
     means, variances = found.moments(len(table))
     means = np.where(means == 0, NO_MEAN, means)
     with np.errstate(divide="ignore", invalid="ignore"):
