@@ -61,7 +61,10 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
 
 
 def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: bool, progress: Mode | None) -> None:
-    """Write a copy of the run's input with its results."""
+    """Write a copy of the run's input with its results; raises UsageError for the name of another format."""
+    if Path(into).suffix.lower() != ANNDATA:
+        raise UsageError("FORMAT", f"a copy of the input is an {ANNDATA} file, and {into[:80]!r} has another name",
+                         where="--into", hint=f"name a file that ends in {ANNDATA}")
     from mlcli.runs.export_copy import export_copy
 
     with watching(mode_of(progress), quiet, tell=True):
@@ -74,8 +77,8 @@ def require_alone(output: str, format: str | None, labels: str | None) -> None:
     """Raise UsageError for options that a copy of the input has no use for."""
     for flag, value in (("-o", None if output == "-" else output), ("--format", format), ("--labels", labels)):
         if value is not None:
-            raise UsageError("EXPORT-OPTION", f"{flag} and --into were both given", where=flag,
-                             hint="the copy holds what its original holds: leave one of the two out")
+            raise UsageError("EXPORT-OPTION", f"--into cannot be combined with {flag}", where=flag,
+                             hint="leave one of the two out")
 
 
 def format_of(output: str, format: str | None) -> str:
