@@ -47,11 +47,6 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         """Return the method, which is a chain."""
         return self
 
-    @property
-    def neighbor_count(self) -> int | None:
-        """The number of neighbors of its graph; None for a radius, and without a graph."""
-        return None if self.graph is None else self.graph.neighbors.count
-
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raise ConfigError where the stages do not fit this kind of input, or each other."""
         super().require_kind(kind, missing)

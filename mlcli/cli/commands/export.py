@@ -63,8 +63,8 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
 def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: bool, progress: Mode | None) -> None:
     """Write a copy of the run's input with its results; raises UsageError for the name of another format."""
     if Path(into).suffix.lower() != ANNDATA:
-        raise UsageError("FORMAT", f"a copy of the input is an {ANNDATA} file, and {into[:80]!r} has another name",
-                         where="--into", hint=f"name a file that ends in {ANNDATA}")
+        raise UsageError("COPY-NAME", f"{into[:80]!r} is not the name of an AnnData file, as the copy is",
+                         where="--into", hint=f"give another, as in --into copy{ANNDATA}")
     from mlcli.runs.export_copy import export_copy
 
     with watching(mode_of(progress), quiet, tell=True):
