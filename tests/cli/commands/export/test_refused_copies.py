@@ -59,7 +59,8 @@ REFUSED: list[tuple[Callable[[Path], list[str]], int, str]] = [
     (lambda cells: ["run", "--into", "copy.h5ad", "-o", "x.h5ad"], 2, "E-EXPORT-OPTION"),
     (lambda cells: ["run", "--into", "copy.h5ad", "--labels", "x.csv"], 2, "E-EXPORT-OPTION"),
     (lambda cells: ["run", "--into", "copy.h5ad", "--format", "h5ad"], 2, "E-EXPORT-OPTION"),
-    (lambda cells: ["run", "--into", "-"], 2, "E-COPY-NAME"), (lambda cells: ["run", "--into", "copy.csv"], 2, "E-COPY-NAME"),
+    (lambda cells: ["run", "--into", "-"], 2, "E-COPY-NAME"),
+    (lambda cells: ["run", "--into", "copy.csv"], 2, "E-COPY-NAME"),
     (lambda cells: ["run", "--input", "cells.h5ad"], 2, "E-EXPORT-OPTION")]
 
 
