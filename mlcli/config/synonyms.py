@@ -56,22 +56,27 @@ def _convert(known: dict[str, Any], keys: Keys, powers: dict[str, Power], layer:
     if other == name:
         known[name] = values[name]
         return []
-    known[name] = _value(powers[other], values[other], (*above, other), layer)
+    known[name] = _value(powers[other], values[other], keys, other, layer)
     path = ".".join((*above, other))
     return [f"{path} {values[other]:g} is {'.'.join((*above, name))} {known[name]:.6g}: "
             f"{name} = {powers[other].formula}"]
 
 
-def _value(power: Power, value: Any, keys: Keys, layer: Layer) -> float:
-    """Return an option's value from the one under another name; raises ConfigError if that is no number over 0."""
-    path, where = ".".join(map(str, keys)), layer.origin(keys)
+def _value(power: Power, value: Any, keys: Keys, other: str, layer: Layer) -> float:
+    """Return the value of the option at a path from the one under another name.
+
+    Raises ConfigError if that is no number over 0, or the option is not.
+    """
+    given = (*keys[:-1], other)
+    path, where = ".".join(map(str, given)), layer.origin(given)
+    hint = f"it is {'.'.join(map(str, keys))} = {power.formula} here"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError("CONFIG", f"{path} must be a number over 0, not {show(value)}", where=where,
-                          hint=sweep_of(keys, value, layer) if layer.written(keys) else "")
+                          hint=(sweep_of(given, value, layer) if layer.written(given) else "") or hint)
     if not value > 0:
-        raise ConfigError("CONFIG", f"{path} must be over 0, not {show(value)}", where=where)
+        raise ConfigError("CONFIG", f"{path} must be over 0, not {show(value)}", where=where, hint=hint)
     found = power.of(float(value)) if value < float("inf") else 0.0
     if not (isfinite(found) and found > 0):
         raise ConfigError("CONFIG", f"{path} must be over 0, and {power.formula} over 0 and finite, not {show(value)}",
-                          where=where)
+                          where=where, hint=hint)
     return found

@@ -18,12 +18,18 @@ def paths_for(flag: str) -> Mapping[str, str]:
     rows = [row for section in RunConfig.model_fields for row in section_rows(section)]
     sections = {row.path.rpartition(".")[0] for row in rows}
     options = [row for row in rows if row.path.count(".") and row.path not in sections]
-    return ({row.path: "VALUE" for row in options if row.path.rpartition(".")[2] == name} or
-            {row.path: row.synonyms[name] for row in reversed(options) if name in row.synonyms})
+    named = {row.path: "VALUE" for row in options if row.path.rpartition(".")[2] == name}
+    formulas: dict[str, str] = {}
+    for row in sorted(options, key=lambda row: row.path.count(".")):
+        if name in row.synonyms:
+            formulas.setdefault(row.path, row.synonyms[name])
+    return named or formulas
 
 
 def hint_for(flag: str) -> str:
     """Return a hint that names the options of a flag's name; empty if there is none."""
-    listed = " or ".join(f"{SET} {path}={value if value == 'VALUE' else f'VALUE (VALUE = {value})'}"
-                         for path, value in list(paths_for(flag).items())[:MOST])
+    found = list(paths_for(flag).items())[:MOST]
+    if found and found[0][1] != "VALUE":
+        return f"it is {' or '.join(f'{path} = {formula}' for path, formula in found)}, which {SET} sets"
+    listed = " or ".join(f"{SET} {path}={value}" for path, value in found)
     return f"{listed} sets this option" if listed else ""

@@ -15,9 +15,9 @@ def test_a_flag_has_the_paths_that_end_in_its_name(flag: str, paths: tuple[str, 
 
 
 def test_a_name_of_other_programs_has_the_path_of_the_option_with_its_formula(mlcli: Caller) -> None:
-    assert paths_for("--sigma")["method.kernel.rate"] == "1 / (2 * sigma ** 2)"
+    assert paths_for("--sigma")["method.kernel.rate"] == "1 / (2 sigma²)"
     called = mlcli("embed", "data.csv", "-m", "kpca", "--sigma", "2")
-    assert called.code == 2 and "--set method.kernel.rate=VALUE (VALUE = 1 / (2" in called.err
+    assert called.code == 2 and "it is method.kernel.rate = 1 / (2 sigma²) or " in called.err
 
 
 def test_an_error_says_how_the_option_is_set(mlcli: Caller) -> None:

@@ -131,6 +131,16 @@ def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:
     assert second.startswith("mlcli: note[N-KNOWN-IDS]: 29 of 30 new rows have ids of rows that the run was fitted to")
 
 
+def test_a_note_says_where_a_run_has_ids_like_those_of_new_rows(mlcli: Caller) -> None:
+    cells = [line.split(",")[1:] for line in Path("data.csv").read_text().splitlines()[1:]]
+    Path("again.csv").write_text("\n".join(["id,x,y,z", *(",".join([f"new{row + 1}", *line])
+                                                     for row, line in enumerate(cells[:20]))]) + "\n")
+    mlcli.finished("embed", "again.csv", "--id-column", "id", "-o", "again")
+    np.save("data.npy", np.array(cells, dtype=float))
+    called = mlcli("project", "again", "data.npy")
+    assert called.code == 0 and "note[N-KNOWN-IDS]: 20 of 30 new rows have ids of rows" in called.err
+
+
 def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Caller) -> None:
     values = np.array([[float(cell) for cell in line.split(",")[1:]]
                        for line in Path("data.csv").read_text().splitlines()[1:]])
