@@ -91,7 +91,7 @@ def test_components_of_polychoric_correlations_are_verified_and_place_new_people
     (("--set", "method.route=svd"), 78, "E-UNUSED]: route has no effect: polychoric correlations are solved"),
     (("--set", "method.divisor=n-1"), 78, "E-UNUSED]: divisor has no effect: polychoric correlations are solved"),
     (("--set", "prepare.scale=standard", "--where", "n1 > 90"), 65, "E-WHERE]: no row fulfills n1 > 90"),
-    (("--set", "input.columns=[n1]", "-p", "2"), 78, "E-COMPONENTS]: 2 axes were requested, but the data has at most 1")])
+    (("--set", "input.columns=[n1]", "-p", "2"), 78, "E-COMPONENTS]: 2 axes were requested, but the data has")])
 def test_options_without_use_for_components_of_answers_are_refused(mlcli: Caller, options: tuple[str, ...], code: int,
                                                                    words: str) -> None:
     called = mlcli("embed", "numbers.csv", "--correlations", "polychoric", *options, "-o", "one")
