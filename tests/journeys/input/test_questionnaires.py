@@ -109,6 +109,18 @@ def test_constant_answers_have_no_components_and_no_factors(mlcli: Caller, metho
     assert called.code == 81 and "no column varies" in called.err
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize(("method", "axes"), [("pca", 1), ("pca", 2), ("fa", 1)])
+def test_resamples_without_the_one_row_that_differs_count_as_failed_fits(mlcli: Caller, method: str,
+                                                                         axes: int) -> None:
+    Path("rare.csv").write_text("a,b,c\n" + "1,2,1\n" * 29 + "2,1,2\n")
+    called = mlcli("embed", "rare.csv", "-m", method, "--correlations", "polychoric", "-p", str(axes),
+                   "--set", "report.stability={}", "-o", "one")
+    assert called.code == 0, called.err
+    failed = json.loads(Path("one/stability.json").read_text())["failed"]
+    assert 5 <= failed <= 35  # of 50: the row is in none with probability (29/30)^30 = 0.36
+
+
 def test_rows_with_gaps_have_no_polychoric_correlations_and_are_dropped(mlcli: Caller) -> None:
     Path("gaps.csv").write_text("a,b\n1,2\n2,\n1,1\n2,2\n")
     called = mlcli("embed", "gaps.csv", "--correlations", "polychoric", "-o", "one")
