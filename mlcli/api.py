@@ -111,7 +111,7 @@ class Run:
         return "\n".join([head, *labels, *spectrum, *warned])
 
     def _repr_html_(self) -> str:
-        """In a notebook: the scatter plot of the first two axes, in the colors of the first label, over those lines."""
+        """Return HTML: the scatter plot of the first two axes, in the colors of the first label, over those lines."""
         from mlcli.report.drawing.svg import document
         from mlcli.report.figures.coloring import coloring, plain
         from mlcli.report.figures.scatter import Points, scatter

@@ -1,15 +1,15 @@
 # Batch: many runs, one table; made of batch.md by `python docs/generate.py`
 set -eu
 
-mlcli sample swiss-roll --rows 400 -o roll.csv
+mlcli sample swiss-roll --rows 400 -o swiss.csv
 cat > sweep.yaml <<'YAML'
-input: {path: roll.csv}
+input: {path: swiss.csv}
 method: {name: isomap}
 report: {draw_graph: true}
 sweep: {method.neighbors.count: [5, 8, 12, 30]}
 output: runs/sweep
 YAML
-mlcli plan roll.csv --method isomap -k 5
+mlcli plan swiss.csv --method isomap -k 5
 mlcli run sweep.yaml --jobs 2 --quiet
 cut -d, -f1,9 runs/sweep/runs.csv | cut -c 1-14
 
@@ -25,4 +25,4 @@ mlcli collect runs/sweep -o runs/all
 
 mlcli embed absent.csv || echo "exit code $?"
 
-mlcli embed roll.csv --method isomap -k 5 -o runs/five --json --quiet
+mlcli embed swiss.csv --method isomap -k 5 -o runs/five --json --quiet

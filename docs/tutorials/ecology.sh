@@ -23,8 +23,8 @@ mlcli compare runs/pcoa runs/lingoes runs/cailliez -o corrections.html
 mlcli relate runs/nmds --with sample_data/dune_env.csv --columns A1,Management --species expanded --figures pdf,png --size 90mm,80mm --font-size 7 --title "Dune meadows" -o runs/figure
 mlcli report runs/nmds --labels sample_data/dune_env.csv --label-column Management --figures pdf --size 90mm,70mm --font-size 7 --outlines hulls --title "Dune meadows"
 
-mlcli sample sites --labels places.csv -o sites.csv
-mlcli embed sites.csv --labels places.csv --method pcoa --metric braycurtis -o runs/arch
-mlcli embed sites.csv --labels places.csv --method isomap --metric braycurtis -k 8 -o runs/isomap
+mlcli sample sites --labels gradient.csv -o sites.csv
+mlcli embed sites.csv --labels gradient.csv --method pcoa --metric braycurtis -o runs/arch
+mlcli embed sites.csv --labels gradient.csv --method isomap --metric braycurtis -k 8 -o runs/isomap
 mlcli report runs/arch --figures pdf,png --label-column t --size 4.5,3.2 --font-size 8 --title "Principal coordinates"
 mlcli report runs/isomap --figures pdf,png --label-column t --size 4.5,2.4 --font-size 8 --title "Isomap"

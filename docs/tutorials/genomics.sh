@@ -16,7 +16,7 @@ mlcli embed cells.h5ad --variable-genes 200 --reduce 10 --method umap -k 14 --ke
 mlcli report runs/umap --color-by type,gene559 --figures pdf,png --size 90mm,70mm --font-size 7 --title "Cells"
 
 mlcli compare runs/pca runs/umap --color-by batch --orientation own -o batches.html
-mlcli embed cells.h5ad --obs "batch == one" --variable-genes 200 --reduce 10 --method umap -k 14 -o runs/one
+mlcli embed cells.h5ad --obs "batch == one" --variable-genes 200 --reduce 10 --method umap -k 14 -o runs/batch-one
 
 mlcli export runs/umap --into cells-umap.h5ad
 

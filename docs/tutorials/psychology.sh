@@ -3,14 +3,14 @@ set -eu
 
 WORDS="very inaccurate,moderately inaccurate,slightly inaccurate,slightly accurate,moderately accurate,very accurate"
 mlcli check sample_data/survey.csv --answers "$WORDS" --label-column gender,age
-mlcli embed sample_data/survey.csv --method fa -p 1 --answers "$WORDS" --label-column gender,age --set prepare.missing=drop -o runs/one
+mlcli embed sample_data/survey.csv --method fa -p 1 --answers "$WORDS" --label-column gender,age --set prepare.missing=drop -o runs/factor
 
-mlcli report runs/one --table loadings
-mlcli run runs/one/config.yaml --set "input.reverse=[A1, C4, C5, E1, E2]" -o runs/keyed
+mlcli report runs/factor --table loadings
+mlcli run runs/factor/config.yaml --set "input.reverse=[A1, C4, C5, E1, E2]" -o runs/keyed
 mlcli report runs/keyed --table loadings
 
 mlcli run runs/keyed/config.yaml --set method.axes.components=3 -o runs/complete
-mlcli run runs/keyed/config.yaml --set method.axes.components=3 --set prepare.missing=model -o runs/all
+mlcli run runs/keyed/config.yaml --set method.axes.components=3 --set prepare.missing=model -o runs/all-people
 
 mlcli report runs/complete --table dimension
 

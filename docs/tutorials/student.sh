@@ -5,13 +5,13 @@ mlcli sample swiss-roll --rows 600 --labels places.csv -o roll.csv
 mlcli embed roll.csv --labels places.csv --method pca,kpca,isomap,lle,laplacian,ltsa -k 10 --set "report.figures=[png]" --set "report.look.size=[3.2,2.4]" -o runs/six --quiet
 mlcli compare runs/six/name=* -o six.html --quiet
 
-mlcli sample spots --rows 600 --noise 0.02 -o spots.parquet
-mlcli embed spots.parquet --method isomap -k 8 --set "report.image=[16,16]" -o runs/spots --quiet
+mlcli sample spots --rows 600 --noise 0.02 -o pictures.parquet
+mlcli embed pictures.parquet --method isomap -k 8 --set "report.image=[16,16]" -o runs/spots --quiet
 mlcli report runs/spots --figures png --size 4.5,3.6 --title "600 images of a spot" --quiet
 
 mlcli check roll.csv --neighbors 5
-mlcli embed roll.csv --labels places.csv --method isomap -k 5,10,20,40 -o runs/k --quiet
-mlcli compare runs/k/count=10 runs/k/count=20 -o k.html
+mlcli embed roll.csv --labels places.csv --method isomap -k 5,10,20,40 -o runs/roll-k --quiet
+mlcli compare runs/roll-k/count=10 runs/roll-k/count=20 -o k.html
 
 mlcli embed --method mds --dissimilarities sample_data/eurodist.csv -o runs/europe --quiet
 mlcli report runs/europe --table spectrum
@@ -21,7 +21,7 @@ mlcli sample pipe --rows 400 --labels regimes.csv -o pipe.csv
 mlcli embed pipe.csv --labels regimes.csv --method pca,isomap,gplvm --set method.inference.name=sparse --set method.neighbors.pieces=connect --set "report.figures=[png]" --set "report.look.size=[3.2,2.4]" -o runs/pipe --quiet
 mlcli compare runs/pipe/name=pca runs/pipe/name=isomap runs/pipe/name=gplvm -o pipe.html
 
-mlcli embed spots.parquet --method pca -p 2,16 --set "report.image=[16,16]" -o runs/eigen --quiet
+mlcli embed pictures.parquet --method pca -p 2,16 --set "report.image=[16,16]" -o runs/eigen --quiet
 mlcli reconstruct runs/eigen/components=16 runs/eigen/components=16/embedding.csv -o back.parquet
 mlcli compare runs/eigen/components=2 runs/eigen/components=16 -o eigen.html
 
@@ -29,5 +29,5 @@ mlcli sample ball --columns 6 --rows 2000 -o ball.csv
 mlcli check ball.csv
 mlcli report runs/six/name=isomap --table dimension
 
-mlcli route runs/spots 1 2 --picture way.svg
-mlcli embed spots.parquet --method isomap -k 8 -p auto -o runs/auto --quiet
+mlcli route runs/spots 1 2 --picture roll-way.svg
+mlcli embed pictures.parquet --method isomap -k 8 -p auto -o runs/auto --quiet

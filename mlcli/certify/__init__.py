@@ -6,5 +6,5 @@ certificate is the same from run to run. Slow checks are yielded only where `sub
 The checks depend on the model. `proof` in the method tells whether coordinates are V √λ of the projector's kernel, of
 weights, of another kernel, or something else; only `certificate.py` reads it. A kernel that was learned travels with
 what proves it (`Model.unfolded`, `unfolding.py`), and `identities` holds what only the method knows. A fault that the
-certificate must detect is in `tests/faults/certificate/faults.py`.
+certificate must detect is in `tests/faults/certificate/injected/faults.py`.
 """

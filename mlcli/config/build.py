@@ -57,7 +57,7 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     The extras of a method need not be installed if the run is not fitted (`fits` false).
     """
     complete = resolve_either(Layer(with_tags(RunConfig, layer.values), layer.origins, layer.either))
-    config = validated(complete)
+    config = validate(complete)
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
     parse_bytes(config.compute.cache_limit, "compute.cache_limit")
@@ -74,17 +74,17 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     return config if config.output is not None else config.replace(output=default_output(config))
 
 
-def validated(layer: Layer) -> RunConfig:
+def validate(layer: Layer) -> RunConfig:
     """Return a complete layer as a run, with names of other programs converted; raises ConfigError."""
     try:
         return RunConfig.model_validate(layer.values)
     except ValidationError as error:
         from mlcli.config.synonyms import convert_synonyms
 
-        values, said = convert_synonyms(RunConfig, layer.values)
-        if not said:
+        converted, said = convert_synonyms(RunConfig, layer)
+        if converted.values == layer.values:
             raise explain(error, RunConfig, layer) from error
-    return validated(Layer(values, layer.origins)).with_conversions(said)
+    return validate(converted).with_conversions(said)
 
 
 def require_exact(config: RunConfig, layer: Layer) -> None:

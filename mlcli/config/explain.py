@@ -31,11 +31,12 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     known = list(rows(options))
     what, hint = wording(keys, problem, known, layer)
     given = problem[0]["input"]
-    if isinstance(given, str) and any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known):
+    lists = any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known)
+    if isinstance(given, str) and lists:
         in_python = not layer.written(keys)
         hint = (hint if ":" in layer.origin(keys) else "give a list" if in_python else
                 f"give --set {dotted(keys)}=[{given[:40]}]")
-    elif problem[0]["type"] != "extra_forbidden":
+    elif not lists and problem[0]["type"] != "extra_forbidden":
         from mlcli.config.several_values import sweep_of
 
         several = sweep_of(keys, given, layer)
@@ -136,7 +137,8 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
                 if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
     places = [row for row in known if row.path.rpartition(".")[2] == key]
     fitting = [row for row in places if applies(row, layer.values)] if parent else []  # those of the chosen method
-    homes = unique(row.path for row in fitting or places)
+    same = [row for row in fitting or places if row.path.partition(".")[0] == str(keys[0])]
+    homes = unique(row.path for row in same or fitting or places)
     moved = f"did you mean {listed(homes, 'or')}?" if homes else ""
     hints = (translation, suggestion(key, siblings), moved, f"the keys here are {', '.join(siblings)}")
     return f"unknown key {path!r}", next(filter(None, hints))

@@ -11,6 +11,7 @@ from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
+SET = "--set "  # before an assignment, in the origin of its value
 
 
 @frozen
@@ -34,6 +35,11 @@ class Layer:
         below = (place for path, place in self.origins.items() if path[:len(keys)] == keys)
         above = (self.origins[keys[:size]] for size in range(len(keys), -1, -1) if keys[:size] in self.origins)
         return self.origins.get(keys) or next(below, "") or next(above, "")
+
+    def rank(self, keys: Keys) -> int:
+        """Return the height of the layer that set the value at a path: file or Python, environment, `--set`, flag."""
+        origin = self.origin(keys)
+        return 2 if origin.startswith(SET) else 3 if origin.startswith("-") else int(origin.startswith(PREFIX))
 
     def written(self, keys: Keys) -> bool:
         """Whether the value at a path is of a command line, the environment or a file, and not of a call in Python."""
@@ -66,7 +72,7 @@ def from_assignments(texts: Iterable[str]) -> Layer:
     layer, said = Layer(), dict[str, Any]()
     for text in texts:
         path, equals, value = text.partition("=")
-        origin = f"--set {text[:80]}"
+        origin = f"{SET}{text[:80]}"
         if not equals:
             raise ConfigError("SET", "there is no value", where=origin, hint="write --set section.key=value")
         path, given = path.strip(), value_of(value, origin)

@@ -57,8 +57,9 @@ class OutputOptions(Options):
     @classmethod
     def require_always_written(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
         """Require the outputs that are always written; return all in the order of declaration, each once."""
-        if not {*ALWAYS} <= {*outputs}:
-            raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
+        if missing := [name for name in ALWAYS if name not in outputs]:
+            raise ValueError(f"{' and '.join(missing)} must stand in the list: {' and '.join(ALWAYS)} are always "
+                             "written")
         return tuple(name for name in OUTPUTS if name in outputs)
 
     def writes(self, output: Output) -> bool:

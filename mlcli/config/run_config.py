@@ -44,12 +44,7 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
         self._require_kind()
-        if self.input.stream == "always" and not self.streams:
-            raise ConfigError("STREAM", f"{self.method.name} needs the whole table in memory, but it is read in blocks "
-                              "(input.stream)",
-                              where="input.stream", hint="put PCA ahead of the method ({prepare.reduce}), or choose "
-                              f"one of {', '.join(methods_in_blocks())}" if self.input.kind == "features" else
-                              "of dissimilarities mds is read in blocks, without correction and landmarks")
+        self._require_blocks()
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")
@@ -74,6 +69,19 @@ class RunConfig(Options):
         if self.output == "-" and self.input.gives == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
+
+    def _require_blocks(self) -> None:
+        """Raise ConfigError if the input is to be read in blocks, and the method needs all of it."""
+        if self.input.stream != "always" or self.streams:
+            return
+        others = ", ".join(name for name in methods_in_blocks() if name != self.method.name)
+        what, hint = self.method.name, f"put PCA ahead of the method ({{prepare.reduce}}), or choose one of {others}"
+        if self.input.kind != "features":
+            hint = "of dissimilarities mds is read in blocks, without correction and landmarks"
+        elif getattr(self.method, "correlations", "pearson") == "polychoric":
+            what, hint = f"{what} of polychoric correlations", "choose {method.correlations=pearson}"
+        raise ConfigError("STREAM", f"{what} needs the whole table in memory, but it is read in blocks (input.stream)",
+                          where="input.stream", hint=hint)
 
     def _require_rows_drawn(self) -> None:
         """Raise ConfigError if the interactive page was chosen and would be empty."""

@@ -62,7 +62,7 @@ class GenesFinding(Finding["Rows"]):
         first = places[np.argsort(-sizes[places], kind="stable")[:SHOWN]].tolist()
         flavor, layer = ("seurat", None) if options is None else (options.flavor, options.layer)
         said = (f"{int(chosen.sum()):,} of {len(chosen):,} genes are highly variable by the flavor {flavor}"
-                f"{'' if layer is None else f', by the layer {layer}'}; the method sees no others. {TABLE.name} has "
+                f"{'' if layer is None else f', by the layer {layer}'}; only these are analyzed. {TABLE.name} has "
                 "the figures of all.")
         means, names = value.array("means"), value.texts("gene")
         rows = [(names[place], number(float(means[place])), number(float(sizes[place]))) for place in first]

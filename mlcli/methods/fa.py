@@ -40,8 +40,9 @@ class FA(Method):
 
     Answers on short scales (`correlations: polychoric`): the fit is of polychoric correlations, whose normal variables
     thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by regression on the
-    standardized codes. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones,
-    1966 (minres); Olsson, 1979 (polychoric); R's factanal and psych.
+    standardized codes. `loadings.csv` is then in units of the codes; the page and `mlcli report --table loadings` have
+    standardized loadings. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and
+    Jones, 1966 (minres); Olsson, 1979 (polychoric); R's factanal and psych.
     """
 
     in_blocks: ClassVar = ""

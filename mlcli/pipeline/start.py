@@ -22,11 +22,12 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import require_unchanged
+from mlcli.data.prepare.missing import REMEDY
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
-from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile, option, options_in
+from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
 from mlcli.methods import Model, methods_accepting, methods_with_metric
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
@@ -158,12 +159,24 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
         from mlcli.pipeline.gene_layer import read_gene_layer
 
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
-    prepared = config.prepare.apply(source, layer)
+    with _gaps_dropped(config):
+        prepared = config.prepare.apply(source, layer)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)
     scores = first.scores
     return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first)
+
+
+@contextmanager
+def _gaps_dropped(config: RunConfig) -> Iterator[None]:
+    """Propose to drop rows with gaps alone where the method needs the answers themselves (polychoric correlations)."""
+    try:
+        yield
+    except DataError as error:
+        if error.code != "E-MISSING" or getattr(config.method, "correlations", "pearson") == "pearson":
+            raise
+        raise error.changed(hint=error.hint.replace(REMEDY, "correct them, or give {prepare.missing=drop}")) from None
 
 
 def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, FinishedModel | None]:

@@ -50,7 +50,7 @@ def environment(threads: int) -> dict[str, Any]:
 
 @cache
 def installed(name: str) -> str | None:
-    """A package's version, if it is there; only its line of the metadata, which hold the package's description too.
+    """Return the version of a package, or None; reads only its line of the metadata, which hold the description too.
 
     The metadata that pip writes are found without `importlib.metadata`, whose import takes longer than a small fit.
     """
@@ -68,7 +68,7 @@ def installed(name: str) -> str | None:
 
 @cache
 def metadata() -> dict[str, Path]:
-    """The files that tell of installed packages, by name in small letters: the first of each on Python's path."""
+    """Return the metadata files of installed packages, by name in small letters: the first of each on Python's path."""
     files: dict[str, Path] = {}
     for folder in sys.path:
         with suppress(OSError):

@@ -17,10 +17,12 @@ NEW = "new"  # before the numbers of new rows without ids
 
 def with_own_ids(folder: Path, rows: Table) -> Table:
     """Return new rows with ids of their own: new1, new2, ... where the file has none; notes ids that the run has."""
+    given = not isinstance(rows.ids, RowNumbers)
     if isinstance(rows.ids, RowNumbers):
-        return replace(rows, ids=rows.ids.prefixed(NEW))
-    own = set(rows.ids)
-    if again := [name for name in fitted_ids(folder) if name in own]:
+        rows = replace(rows, ids=rows.ids.prefixed(NEW))
+    known = [name for name in fitted_ids(folder) if given or name.startswith(NEW)]
+    own = set(rows.ids) if known else set()
+    if again := [name for name in known if name in own]:
         note("N-KNOWN-IDS", f"{len(again):,} of {counted(len(rows.ids), 'new row')} have ids of rows that the run was "
              f"fitted to: {listed(again)}; where both are in one table, name the new ones apart", rows=len(again))
     return rows

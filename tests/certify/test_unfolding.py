@@ -14,7 +14,7 @@ from mlcli.errors import MlcliError
 from mlcli.methods import Model
 from mlcli.pipeline import run as pipeline
 from mlcli.runs.verify import verify
-from tests.faults.certificate.faults import CITY, Fault, replacing, solving, wrong_neighbors
+from tests.faults.certificate.injected.faults import CITY, Fault, replacing, solving, wrong_neighbors
 from tests.faults.certificate.support import POINTS, certificate, configured, judged
 from tests.laws.accuracy.families import FAMILIES
 

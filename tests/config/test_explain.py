@@ -33,16 +33,17 @@ FILES = {
         f"method.name: unknown method 'zzz'; run.yaml:2:10; there are {ALL}",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
+    "report: {outputs: [embedding, model]}\n":
+        "report.outputs: spectrum must stand in the list: embedding and spectrum are always written; run.yaml:2:10",
     "method: {name: kpca, kernel: {name: gauss}}\n":
         "method.kernel.name: unknown kernel 'gauss'; run.yaml:2:31; did you mean 'gaussian'?",
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: kpca, kernel: {name: gaussian, gamma: -3}}\n":
-        "method.kernel.gamma: gaussian has no option 'gamma'; polynomial and sigmoid have it; run.yaml:2:47; "
-        "it is method.kernel.rate = gamma here (Rate r of exp(-r d²))",
+        "method.kernel.gamma must be over 0, not -3; run.yaml:2:47; it is method.kernel.rate = gamma here",
     "method: {name: kpca, kernel: {name: laplacian, sigma: wide}}\n":
-        "unknown key 'method.kernel.sigma'; run.yaml:2:48; "
-        "it is method.kernel.rate = 1 / sigma here (Rate r of exp(-r d))",
+        "method.kernel.sigma must be a number over 0, not 'wide'; run.yaml:2:48; "
+        "it is method.kernel.rate = 1 / sigma here",
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":
         "unknown key 'method.weights.t'; run.yaml:2:49; it is method.weights.rate = 1 / t here (Rate r of exp(-r d²))",
     "method: {name: som}\n":

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlcli import embed
-from mlcli.config.build import build, write
-from mlcli.config.layers import Layer
+from mlcli.config.build import build, outside_layer, write
+from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError
 
@@ -54,6 +54,36 @@ def test_kernels_with_a_gamma_of_their_own_keep_it(name: str) -> None:
 def test_what_is_no_rate_is_refused(section: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         built({"name": "kpca", "kernel": section})
+
+
+FILE = Layer({"input": {"path": "x.csv"}, "method": {"name": "kpca", "kernel": {"name": "gaussian"}}})
+
+
+def over(lower: Layer, *texts: str) -> RunConfig:
+    return build(outside_layer({}, texts, Layer()).over(lower.over(FILE)))
+
+
+@pytest.mark.parametrize(("below", "above", "rate"), [
+    ("rate", "sigma=3", 1 / 18), ("sigma", "rate=3", 3.0), ("sigma", "gamma=5", 5.0), ("gamma", "sigma=1", 0.5)])
+def test_the_upper_layer_decides_whatever_name_it_uses(below: str, above: str, rate: float) -> None:
+    lower = assignment(f"method.kernel.{below}", 2, "run.yaml:3:5")
+    config = over(lower, f"method.kernel.{above}")
+    assert config.method.kernel.rate == rate  # type: ignore[attr-defined]
+    assert len(config.conversions) == ("rate" not in above)
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    ("-1", "method.kernel.sigma must be over 0, not -1"), ("1e-300", "sigma must be over 0"),
+    ("wide", "sigma must be a number over 0, not 'wide'")])
+def test_what_is_no_sigma_is_refused_where_it_was_given(value: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        over(Layer(), f"method.kernel.sigma={value}")
+    assert words in caught.value.what and caught.value.where == f"--set method.kernel.sigma={value}"
+
+
+def test_one_layer_gives_one_name() -> None:
+    with pytest.raises(ConfigError, match=r"method.kernel.sigma and method.kernel.rate are the same option"):
+        over(Layer(), "method.kernel.sigma=1", "method.kernel.rate=1")
 
 
 def test_python_understands_them() -> None:

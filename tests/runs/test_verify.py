@@ -14,7 +14,7 @@ from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.pipeline import run as pipeline
 from mlcli.rundir.names import ERROR
 from mlcli.runs import verify
-from tests.faults.certificate.faults import (
+from tests.faults.certificate.injected.faults import (
     CITY,
     COVARIANCE,
     DISTANCES,

@@ -58,8 +58,8 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
     refuse_existing(output, force)
     annotated = Path(output).suffix.lower() == ANNDATA
     if annotated and name != "cells":
-        raise UsageError("FORMAT", f"{name} is no table of counts of cells", where=output[:80],
-                         hint="only cells are written as .h5ad; the formats are csv, parquet and npy")
+        raise UsageError("FORMAT", f"{name} cannot be written as .h5ad; only cells can", where=output[:80],
+                         hint="write .csv, .parquet or .npy")
     sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
     with limit_threads(Compute().thread_count()):

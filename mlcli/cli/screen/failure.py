@@ -127,7 +127,7 @@ def usage(error: Exception) -> MlcliError:
 
 
 def unknown_option(error: Exception, context: Any) -> str:
-    """The beginning of a hint for a flag that a command with --set does not have; empty where there is nothing to say.
+    """Return the beginning of a hint for a flag that a command with --set does not have; empty if there is none.
 
     Such a flag may be an option that is set by its path.
     """

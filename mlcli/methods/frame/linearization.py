@@ -18,7 +18,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.graph.graph import union_later
+from mlcli.stages.graph.graph import union_recipe
 from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.linear.linearization import GraphCost, LinearInverse, RootShape, linear_step
 from mlcli.stages.linear.whitening import WHITE, Whitening, whiten
@@ -155,5 +155,5 @@ class LocalLinearization(Linearization):
         kernel.require_members(data, lists, dimension)
         with running(kernel.stage):
             root = kernel.root(data, lists, dimension)
-        return GraphCost(root.rows, {"graph": union_later(lists), **root.products}, kept=kept,
+        return GraphCost(root.rows, {"graph": union_recipe(lists), **root.products}, kept=kept,
                          figures=root.figures)

@@ -50,10 +50,10 @@ class Loadings:
     unitless: int = 0  # the last so many rows carry no unit: correlations
 
     def plain(self, data: Given) -> "Loadings":
-        """Return plain loadings, converted from the units of the data's columns."""
+        """Return plain loadings, converted from the units of the data's columns; a zero has no sign."""
         measured, others = np.split(self.values, [len(self.values) - self.unitless])
         plain = data.plain_rows(measured, self.power)
-        return replace(self, values=np.vstack([plain, others]) if self.unitless else plain, power=0)
+        return replace(self, values=(np.vstack([plain, others]) if self.unitless else plain) + 0.0, power=0)
 
     @property
     def directions(self) -> "Loadings":

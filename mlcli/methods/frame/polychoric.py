@@ -34,9 +34,7 @@ def require_answers(method: Any, data: Input) -> None:
     if not all_finite(data.values):
         raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers", where="method.correlations",
                           hint="leave rows with missing answers out ({prepare.missing=drop})")
-    if not len(varying_columns(data.values)):
-        raise GeometryError("AXES", "no column varies: nobody answers otherwise than the others", where="input",
-                            hint="choose other columns with {input.columns}")
+    require_varying(varying_columns(data.values))
 
 
 class ColumnComponents(Method):
@@ -101,11 +99,20 @@ def varying_columns(points: Array) -> Indices:
     return np.flatnonzero(points.max(axis=0) > points.min(axis=0))
 
 
+def require_varying(varying: Indices) -> None:
+    """Raise GeometryError where no column varies, of a table or of resampled rows of one."""
+    if not len(varying):
+        raise GeometryError("AXES", "no column varies: nobody answers otherwise than the others", where="input",
+                            hint="choose other columns with {input.columns}")
+
+
 def polychoric_columns(data: Features, varying: Indices, results: str) -> tuple[Array, Mapping[str, Any]]:
     """Return the polychoric correlations (m x m) of the columns that vary, and figures: the pairs, and thresholds.
 
-    A note says which `results` are of these. Raises DataError for a column of more than ten values.
+    A note says which `results` are of these. Raises DataError for a column of more than ten values, and GeometryError
+    where no column varies.
     """
+    require_varying(varying)
     from mlcli.stages.latent.polychoric import polychoric_correlations
 
     names = [data.columns[column] for column in varying.tolist()]

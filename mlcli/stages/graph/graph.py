@@ -110,6 +110,6 @@ def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
     return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)
 
 
-def union_later(lists: Lists) -> Later:
+def union_recipe(lists: Lists) -> Later:
     """Return the undirected graph of neighbor lists as what a run may keep."""
     return Later(lambda: graph_of(lists, "union").product(), "input")

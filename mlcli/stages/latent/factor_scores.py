@@ -62,4 +62,5 @@ def polychoric_step(shape: tuple[int, ...]) -> Step:
     """Return the step of polychoric correlations of points (n x d): a table and a search for each pair of columns."""
     rows, columns = shape
     pairs = columns * (columns - 1) / 2
-    return Step("correlations", "polychoric", pairs * (PAIR + COUNTED * rows), 8.0 * (rows * columns + 2 * columns**2))
+    return Step("polychoric correlations", "pairs", pairs * (PAIR + COUNTED * rows),
+                8.0 * (rows * columns + 2 * columns**2))

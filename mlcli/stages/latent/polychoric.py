@@ -81,7 +81,7 @@ class Polychoric:
         return bool(np.any(self.matrix != self.pairs))
 
 
-@stage("correlations")
+@stage("polychoric correlations")
 def polychoric_correlations(points: Array, columns: Sequence[str]) -> Polychoric:
     """Return the polychoric correlations of points (n x d), whose columns have at least two values each.
 

@@ -11,7 +11,13 @@ from tests.journeys.support import Caller
     ("--missing", ("prepare.missing",)), ("--label-columns", ("input.label_columns",)), ("--nothing", ()),
     ("--output", ()), ("--look", ())])
 def test_a_flag_has_the_paths_that_end_in_its_name(flag: str, paths: tuple[str, ...]) -> None:
-    assert paths_for(flag) == paths
+    assert paths_for(flag) == dict.fromkeys(paths, "VALUE")
+
+
+def test_a_name_of_other_programs_has_the_path_of_the_option_with_its_formula(mlcli: Caller) -> None:
+    assert paths_for("--sigma")["method.kernel.rate"] == "1 / (2 sigma²)"
+    called = mlcli("embed", "data.csv", "-m", "kpca", "--sigma", "2")
+    assert called.code == 2 and "it is method.kernel.rate = 1 / (2 sigma²) or " in called.err
 
 
 def test_an_error_says_how_the_option_is_set(mlcli: Caller) -> None:

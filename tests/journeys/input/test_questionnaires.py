@@ -88,10 +88,10 @@ def test_components_of_polychoric_correlations_are_verified_and_place_new_people
 
 
 @pytest.mark.parametrize(("options", "code", "words"), [
-    (("--set", "method.route=svd"), 78, "polychoric correlations are solved"),
-    (("--set", "method.divisor=n-1"), 78, "polychoric correlations are solved"),
-    (("--set", "prepare.scale=standard", "--where", "n1 > 90"), 65, ""),
-    (("--set", "input.columns=[n1]", "-p", "2"), 78, "")])
+    (("--set", "method.route=svd"), 78, "E-UNUSED]: route has no effect: polychoric correlations are solved"),
+    (("--set", "method.divisor=n-1"), 78, "E-UNUSED]: divisor has no effect: polychoric correlations are solved"),
+    (("--set", "prepare.scale=standard", "--where", "n1 > 90"), 65, "E-WHERE]: no row fulfills n1 > 90"),
+    (("--set", "input.columns=[n1]", "-p", "2"), 78, "E-COMPONENTS]: 2 axes were requested, but the data has")])
 def test_options_without_use_for_components_of_answers_are_refused(mlcli: Caller, options: tuple[str, ...], code: int,
                                                                    words: str) -> None:
     called = mlcli("embed", "numbers.csv", "--correlations", "polychoric", *options, "-o", "one")
@@ -104,6 +104,32 @@ def test_constant_answers_have_no_components_and_no_factors(mlcli: Caller, metho
     Path("same.csv").write_text("a,b\n" + "1,2\n" * 5)
     called = mlcli("embed", "same.csv", "-m", method, "--correlations", "polychoric", "-o", "one")
     assert called.code == 81 and "no column varies" in called.err
+    Path("single.csv").write_text("a\n" + "1\n" * 5)
+    called = mlcli("embed", "single.csv", "-m", method, "--correlations", "polychoric", "-o", "one")
+    assert called.code == 81 and "no column varies" in called.err
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("method", "axes"), [("pca", 1), ("pca", 2), ("fa", 1)])
+def test_resamples_without_the_one_row_that_differs_count_as_failed_fits(mlcli: Caller, method: str,
+                                                                         axes: int) -> None:
+    Path("rare.csv").write_text("a,b,c\n" + "1,2,1\n" * 29 + "2,1,2\n")
+    called = mlcli("embed", "rare.csv", "-m", method, "--correlations", "polychoric", "-p", str(axes),
+                   "--set", "report.stability={}", "-o", "one")
+    assert called.code == 0, called.err
+    failed = json.loads(Path("one/stability.json").read_text())["failed"]
+    assert 5 <= failed <= 35  # of 50: the row is in none with probability (29/30)^30 = 0.36
+
+
+def test_rows_with_gaps_have_no_polychoric_correlations_and_are_dropped(mlcli: Caller) -> None:
+    Path("gaps.csv").write_text("a,b\n1,2\n2,\n1,1\n2,2\n")
+    called = mlcli("embed", "gaps.csv", "--correlations", "polychoric", "-o", "one")
+    assert called.code == 65 and called.err.rstrip().endswith("correct them, or give --set prepare.missing=drop")
+
+
+def test_polychoric_correlations_read_in_blocks_name_the_option_that_needs_the_table(mlcli: Caller) -> None:
+    called = mlcli("embed", "numbers.csv", "--correlations", "polychoric", "--set", "input.stream=always", "-o", "one")
+    assert called.code == 78 and called.err.rstrip().endswith("choose --correlations pearson")
 
 
 def test_columns_of_many_values_are_no_answers(mlcli: Caller) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pyarrow import parquet
 
 from mlcli.base.machine.threads import allowed
 from mlcli.cli import reuse_options
@@ -129,24 +128,6 @@ def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:
     first, second = called.err.splitlines()
     assert first == "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'p2'"
     assert second.startswith("mlcli: note[N-KNOWN-IDS]: 29 of 30 new rows have ids of rows that the run was fitted to")
-
-
-def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Caller) -> None:
-    values = np.array([[float(cell) for cell in line.split(",")[1:]]
-                       for line in Path("data.csv").read_text().splitlines()[1:]])
-    np.save("data.npy", values)
-    mlcli.finished("embed", "data.npy", "--set", "prepare.missing=drop", "-o", "run")
-    values[[0, 4]] = np.nan
-    np.save("gaps.npy", values)
-    called = mlcli("project", "run", "gaps.npy")
-    assert called.code == 0 and "'new1', 'new5'" in called.err
-    ids = [line.split(",")[0] for line in called.out.splitlines()[1:]]
-    assert ids == [f"new{row}" for row in range(1, 31) if row not in (1, 5)]
-    assert mlcli("project", "run", "gaps.npy", "-o", "new.parquet", "--picture", "new.svg").code == 0
-    assert parquet.read_table("new.parquet").column("id").to_pylist() == ids
-    assert "<title>new2<" in Path("new.svg").read_text()
-    back = mlcli("reconstruct", "run", "new.parquet")
-    assert (back.code, [line.split(",")[0] for line in back.out.splitlines()[1:]]) == (0, ids)
 
 
 def test_new_rows_with_ids_of_the_run_are_told_and_others_are_not(mlcli: Caller, finished: str) -> None:

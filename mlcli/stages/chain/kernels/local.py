@@ -26,7 +26,7 @@ from mlcli.stages.chain.graphs import estimate_fill, neighborhood
 from mlcli.stages.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.stages.eigen.axes import AUTO, DEFAULT_COUNT
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.graph import union_later
+from mlcli.stages.graph.graph import union_recipe
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.neighbors import Neighbors
@@ -85,7 +85,7 @@ class LocalChain:
                                  metric_of(data))
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept,
                       projector=Projector(similarity, inverse.centering, embedding),
-                      products={"graph": union_later(lists), **root.products},
+                      products={"graph": union_recipe(lists), **root.products},
                       fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.rows.times(embedding))))})
 
 

@@ -19,7 +19,7 @@ from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.graph.affinities import Heat
 from mlcli.stages.kernels.functions import CosineKernel, Gaussian, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel
-from tests.faults.certificate.faults import (
+from tests.faults.certificate.injected.faults import (
     Fault,
     Inject,
     Patch,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.certificate.chain_faults import CHAIN_FAULTS
-from tests.faults.certificate.faults import FAULTS, Fault
-from tests.faults.certificate.linear_faults import LINEAR_FAULTS
-from tests.faults.certificate.local_faults import LOCAL_FAULTS
+from tests.faults.certificate.injected.chain_faults import CHAIN_FAULTS
+from tests.faults.certificate.injected.faults import FAULTS, Fault
+from tests.faults.certificate.injected.linear_faults import LINEAR_FAULTS
+from tests.faults.certificate.injected.local_faults import LOCAL_FAULTS
 from tests.faults.certificate.support import configured, judged
 
 EVERY = FAULTS | CHAIN_FAULTS | LOCAL_FAULTS | LINEAR_FAULTS

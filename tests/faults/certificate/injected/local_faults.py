@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods import Model
 from mlcli.stages.graph.several_weights import Differences
-from tests.faults.certificate.chain_faults import instead
-from tests.faults.certificate.faults import DISTANCES, LLE, Fault, Inject, replacing, solving, wrong_neighbors
+from tests.faults.certificate.injected.chain_faults import instead
+from tests.faults.certificate.injected.faults import DISTANCES, LLE, Fault, Inject, replacing, solving, wrong_neighbors
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LTSA, HLLE, MLLE = ({"name": name, **NINE} for name in ("ltsa", "hlle", "mlle"))

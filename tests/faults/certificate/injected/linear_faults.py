@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.methods import Model
 from mlcli.stages.graph.affinities import AdaptiveHeat
-from tests.faults.certificate.chain_faults import LAPLACIAN, instead
-from tests.faults.certificate.faults import Fault, embedding, replacing, solving, wrong_neighbors
+from tests.faults.certificate.injected.chain_faults import LAPLACIAN, instead
+from tests.faults.certificate.injected.faults import Fault, embedding, replacing, solving, wrong_neighbors
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LPP, NPE, LLTSA = ({"name": name, **NINE} for name in ("lpp", "npe", "lltsa"))

@@ -1,0 +1,36 @@
+"""Ids of new rows whose file has none, beside those of the rows that a run was fitted to."""
+
+from pathlib import Path
+
+import numpy as np
+from pyarrow import parquet
+
+from tests.journeys.support import Caller
+
+
+def test_a_note_says_where_a_run_has_ids_like_those_of_new_rows(mlcli: Caller) -> None:
+    cells = [line.split(",")[1:] for line in Path("data.csv").read_text().splitlines()[1:]]
+    Path("again.csv").write_text("\n".join(["id,x,y,z", *(",".join([f"new{row + 1}", *line])
+                                                     for row, line in enumerate(cells[:20]))]) + "\n")
+    mlcli.finished("embed", "again.csv", "--id-column", "id", "-o", "again")
+    np.save("data.npy", np.array(cells, dtype=float))
+    called = mlcli("project", "again", "data.npy")
+    assert called.code == 0 and "note[N-KNOWN-IDS]: 20 of 30 new rows have ids of rows" in called.err
+
+
+def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Caller) -> None:
+    values = np.array([[float(cell) for cell in line.split(",")[1:]]
+                       for line in Path("data.csv").read_text().splitlines()[1:]])
+    np.save("data.npy", values)
+    mlcli.finished("embed", "data.npy", "--set", "prepare.missing=drop", "-o", "run")
+    values[[0, 4]] = np.nan
+    np.save("gaps.npy", values)
+    called = mlcli("project", "run", "gaps.npy")
+    assert called.code == 0 and "'new1', 'new5'" in called.err
+    ids = [line.split(",")[0] for line in called.out.splitlines()[1:]]
+    assert ids == [f"new{row}" for row in range(1, 31) if row not in (1, 5)]
+    assert mlcli("project", "run", "gaps.npy", "-o", "new.parquet", "--picture", "new.svg").code == 0
+    assert parquet.read_table("new.parquet").column("id").to_pylist() == ids
+    assert "<title>new2<" in Path("new.svg").read_text()
+    back = mlcli("reconstruct", "run", "new.parquet")
+    assert (back.code, [line.split(",")[0] for line in back.out.splitlines()[1:]]) == (0, ids)
