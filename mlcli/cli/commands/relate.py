@@ -128,7 +128,7 @@ def lines_of(document: dict[str, Any]) -> list[str]:
         lines += ["", *aligned([("dispersion", "rows", f"mean distance to the {test['center']}"), *means]),
                   f"F({', '.join(map(str, test['df']))}) = {test['F']:.4g}, p = {test['p_value']:.4g}"]
     if lines:
-        orders = "given in a file" if document["seed"] is None else f"by seed {document['seed']}"
+        orders = "of a file" if document["seed"] is None else f"seed {document['seed']}"
         within = f" within {document['strata']}" if document["strata"] else ""
-        lines.append(f"p by {document['permutations']:,} permutations{within} {orders}")
+        lines.append(f"p from {document['permutations']:,} permutations{within} ({orders})")
     return lines
