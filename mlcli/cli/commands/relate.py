@@ -14,6 +14,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.explain import locate_errors
+from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
 DRAWN = ("title", "figures", "point_labels", "outlines", "level", "size", "font_size", "marker_size", "palette",
@@ -95,7 +96,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
 
 def names_in(text: str | None) -> tuple[str, ...]:
     """Return names with commas between."""
-    return () if text is None else tuple(name for name in text.split(",") if name)
+    return () if text is None else tuple(filter(None, split_at_commas(text)))
 
 
 def numbers_in(text: str | None) -> tuple[int, ...]:

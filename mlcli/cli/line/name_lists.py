@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
 
@@ -11,7 +12,7 @@ def names_in(item: str, flag: str) -> list[str]:
     Raises UsageError for a file that is not text, or empty.
     """
     if not Path(item).is_file():
-        return item.split(",")
+        return split_at_commas(item)
     try:
         lines = Path(item).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:

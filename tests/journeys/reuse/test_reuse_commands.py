@@ -11,7 +11,6 @@ from pyarrow import parquet
 from mlcli.base.machine.threads import allowed
 from mlcli.cli import reuse_options
 from tests.data.helpers import feed
-from tests.faults.fuzz.directories import SAMPLES
 from tests.journeys.support import Caller, write_points
 from tests.support import fit
 

@@ -46,7 +46,7 @@ def files() -> None:
      "leave out input.kind or --set input.kind=dissimilarities"),
     ("report data.csv", "mlcli embed data.csv"), ("run data.csv", "a run of data there: mlcli embed data.csv"),
     ("embed job.yaml", "mlcli run job.yaml"), ("check job.yaml", "mlcli run job.yaml"),
-    ("verify .", "`mlcli run` wrote; a run of data there is made by")])
+    ("verify .", "`mlcli run` wrote; a run of data there: mlcli embed .")])
 def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, remedy: str) -> None:
     called = mlcli(*command.split())
     assert called.code not in (0, 1, 2) and remedy in called.err, called.err
