@@ -34,7 +34,7 @@ def _unchanged(config: RunConfig, run: Contents, lack: str) -> RunConfig:
     (path, state), *others = input_states(config, run.manifest["input"])
     require_input(path, state, lack)
     for other, its_state in others:
-        require_input(other, its_state, lack, beside=True)
+        require_beside(other, its_state, lack)
     return config.replace(output=None)
 
 
@@ -51,16 +51,21 @@ def run_before(run: Contents, given: str | None = None) -> Path | None:
     return Path(path)
 
 
-def require_input(path: str, state: str, lack: str = "it is needed here", *, beside: bool = False) -> None:
-    """Raise InputMissing where the input of a run is gone, and UnsafeFile where it is not what the run read.
-
-    A file `beside` the table is one of views or labels.
-    """
+def require_input(path: str, state: str, lack: str = "it is needed here") -> None:
+    """Raise InputMissing where the input of a run is gone, and UnsafeFile where it is not what the run read."""
     if state == "missing":
-        what = "a file of the run's input is gone" if beside else "the input of the run is gone"
-        raise InputMissing("RUN-INPUT", f"{what}, and {lack}", where=place(path),
-                           hint="put it back there" if beside else "say where it lies now with --input")
+        raise InputMissing("RUN-INPUT", f"the input of the run is gone, and {lack}", where=place(path),
+                           hint="say where it lies now with --input")
     if state == "changed":
         raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(path),
-                         hint=f"make the run again, or {'put back' if beside else 'give'} the former file"
-                              f"{'' if beside else ' with --input'}")
+                         hint="make the run again, or give the former file with --input")
+
+
+def require_beside(path: str, state: str, lack: str) -> None:
+    """Raise what `require_input` does for a file of views or labels beside the input."""
+    if state == "missing":
+        raise InputMissing("RUN-BESIDE", f"a file that the run read beside its input is gone, and {lack}",
+                           where=place(path), hint="put it back there")
+    if state == "changed":
+        raise UnsafeFile("RUN-BESIDE", "this is not the file that the run read beside its input", where=place(path),
+                         hint="make the run again, or put the former file back")
