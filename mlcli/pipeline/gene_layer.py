@@ -3,6 +3,7 @@
 from mlcli.base.context import set_context
 from mlcli.base.stages.stage import mute_notes
 from mlcli.config.run_config import RunConfig
+from mlcli.data.options.formats import HDF5
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
@@ -15,7 +16,7 @@ def read_gene_layer(config: RunConfig, name: str, table: Table, *, from_file: bo
 
     Raises ConfigError for an input that has no layers, and what reading raises.
     """
-    if not from_file:
+    if not from_file or table.source is None or table.source.format != HDF5:
         raise ConfigError("LAYER", "layers are read from .h5ad files, and the input is none", where=LAYER,
                           hint="leave it out, or give the path of such a file")
     asked = config.input.replace(key=f"layers/{name}")

@@ -83,8 +83,8 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
                            where=shown(output), hint="check the disk, and the permissions of the folder") from error
 
 
-def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> None:
-    """Refuses, before anything is computed, an output that could not be published; raises OutputRefused."""
+def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool, flag: str = "-o") -> None:
+    """Refuses, before anything is computed, an output (of a flag) that could not be published; raises OutputRefused."""
     if kind == "folder":
         require_folder_name(output)
     if not _exists(output):
@@ -97,7 +97,7 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
             return
         if not force:
             raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=shown(output),
-                                hint="choose another with -o, or replace it with --force")
+                                hint=f"choose another with {flag}, or replace it with --force")
         check(output)
 
 

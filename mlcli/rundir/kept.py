@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.units import memory
-from mlcli.base.values.products import ROOM, ROWS, SIDE, Later, Name, Product, Products, Sparse, Square
+from mlcli.base.values.products import ROOM, ROWS, SIDE, Name, Products, Sparse, Square, materialize
 from mlcli.errors import RefusedByPlan
 from mlcli.publication.publish import writing
 from mlcli.rundir.names import KEPT
@@ -30,12 +30,10 @@ def write_kept(folder: Path, products: Products, keep: Sequence[Name]) -> None:
     """Writes some of what a fit made into a folder; raises StorageError."""
     for name in keep:
         with part(KEPT[name]), writing(folder / KEPT[name]):
-            _write(folder / KEPT[name], products[name])
+            _write(folder / KEPT[name], materialize(products[name]))
 
 
-def _write(path: Path, product: Product) -> None:
-    if isinstance(product, Later):
-        product = product.made()
+def _write(path: Path, product: Sparse | Square) -> None:
     if isinstance(product, Sparse):
         from scipy import sparse
 

@@ -13,6 +13,7 @@ from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
+from mlcli.methods.frame.polychoric import of_answers
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
@@ -20,6 +21,7 @@ from mlcli.rundir.placement import read_model as model_of
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.scanpy_members import Places
+from mlcli.stages.similarities.projector import require_projector
 
 
 @frozen
@@ -46,12 +48,26 @@ def exported(folder: Path, labels: str | None = None) -> Exported:
 
 
 def _directions(folder: Path, run: Contents) -> tuple[Sequence[str], Array | None]:
-    """The features and their directions (d x p) where coordinates lead back to them by one affine map, else none."""
+    """The features and their directions (d x p) where coordinates lead back to them by one affine map, else none.
+
+    Those of polychoric correlations are of standardized codes, whose components they are.
+    """
     if names.MODEL not in run.manifest["files"]:
         return (), None
     step, *ahead = reversed(model_of(folder).steps)
     affine = step.projector.affine
-    return ((), None) if ahead or affine is None else (step.preparation.names, affine.directions)
+    if ahead or affine is None:
+        return (), None
+    directions = affine.directions
+    if of_answers(run.config.method, run.config.input.gives):
+        directions = standard_directions(require_projector(step.projector).axes, directions)
+    return step.preparation.names, directions
+
+
+def standard_directions(axes: Array, directions: Array) -> Array:
+    """Return the directions v of standardized columns (d x p), of axes v / s and directions v s for deviations s."""
+    found = np.sign(directions) * np.sqrt(np.abs(axes * directions))
+    return found / np.linalg.norm(found, axis=0)  # units of s are not known here
 
 
 def write_ordination(content: Exported, path: Path) -> None:

@@ -20,6 +20,7 @@ from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.h5ad import MAIN, MEASURED, Frame, is_anndata
 from mlcli.data.formats.hdf5_file import open_hdf5
+from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.read.table import read as read_table
@@ -71,7 +72,7 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
     with limit_threads(Compute().thread_count()), in_temporary_files():
         runs = lineage(folder)
         input = origin_of(runs[0], output, given)
-        require_output(output, force=force)
+        refuse_existing(output, "file", anything, force=force, flag="--into")
         with open_input(input.path, Compute()) as opened:
             require_input(input.path, "unchanged" if opened.sha256 == runs[0].run.manifest["input"]["sha256"]
                           else "changed")
@@ -79,14 +80,6 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
             require_room(opened.size, members, output)
             with running("write"):
                 write_whole(output, partial(copy_h5ad, opened, members), force=force)
-
-
-def require_output(output: Path, *, force: bool) -> None:
-    """Refuse, before anything is computed, a file that could not be written; raises OutputRefused."""
-    try:
-        refuse_existing(output, "file", anything, force=force)
-    except OutputRefused as error:
-        raise error.changed(hint=error.hint.replace("-o", "--into")) from None
 
 
 def lineage(folder: Path) -> tuple[Exported, ...]:
@@ -101,7 +94,7 @@ def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     """Return the options by which a run read its input, where it lies now; raises as `export_copy` does."""
     facts = first.run.manifest["input"]
     input = moved(first.run.config, facts, given, ()).input
-    if facts.get("format") != "hdf5" or input.path == "-":
+    if facts.get("format") != HDF5 or input.path == "-":
         raise not_anndata(input.path)
     if not is_remote(input.path):
         require_input(input.path, "unchanged" if is_there(Path(input.path)) else "missing")
@@ -138,7 +131,7 @@ def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dic
     for number, found in enumerate(runs):
         run = found.run
         again = partial(read_input, found.folder, run, None if number else given)
-        own = matched(run.embedding.ids, known)
+        own = match(run.embedding.ids, known)
         rows = rows[again().table.numbers - 1 if own is None else own]
         places = Places(rows, len(cells.ids), cells.genes)
         if not number and names.SCORES in run.manifest["files"]:
@@ -147,6 +140,7 @@ def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dic
         members |= {**scanpy.coordinates(run, places), **scanpy.facts(run),
                     **scanpy.neighbors(run, neighbor_graph(found.folder, run, again), basis, places)}
         if not number and cells.have_genes:
+            members |= scanpy.variable_genes(run, places)
             note_loadings(found, places)
             members |= scanpy.loadings(run, found.directions, found.features, places)
         basis, known = f"X_{scanpy.name_of(str(run.manifest['method']))}", run.embedding.ids
@@ -161,19 +155,19 @@ def members_of_reduction(found: Exported, places: Places, read: Callable[[], Inp
         scores = read_table(Input(path=str(path), format="npy")).values
     if len(scores) != len(places.rows):  # the method left rows out afterwards
         places = replace(places, rows=read().start.prepared.table.numbers - 1)
-    members = scanpy.principal_components(scores, facts["reduced"]["proportion"], places)
+    members = scanpy.principal_components(found.run, scores, places)
     if names.MODEL in facts["files"]:
         step = read_model(found.folder).reductions[-1]
         affine = require_projector(step.projector).affine
         assert affine is not None  # of principal components
-        members[f"varm/{scanpy.LOADINGS['pca']}"] = places.of_genes(affine.directions, step.preparation.names)
+        members[f"varm/{scanpy.known('pca').loadings}"] = places.of_genes(affine.directions, step.preparation.names)
     return members
 
 
 def note_loadings(found: Exported, places: Places) -> None:
     """Say that a run wrote no model, or how many of its features have no row in `var`, as genes that only `raw` has."""
     if names.MODEL not in found.run.manifest["files"]:
-        note("N-NO-DIRECTIONS", "the run wrote no model, so the copy has no loadings of it, and varm is the input's")
+        note("N-NO-DIRECTIONS", "the run wrote no model, so the copy has no loadings of it, and varm is unchanged")
     if lost := set(found.features) - set(places.genes):
         note("N-GENES-NOT-IN-VAR", f"{counted(len(lost), 'column')} of the run, not among the genes of var, have no "
              "loadings in the copy", genes=len(lost))
@@ -194,7 +188,7 @@ def bytes_of(element: Any) -> int:
     return int(element.nbytes) if isinstance(element, np.ndarray) else 0
 
 
-def matched(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
+def match(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
     """Return the places of ids among known ones; None for numbers of rows, and where names are not known or twice."""
     places = {name: place for place, name in enumerate(known)}
     if isinstance(ids, RowNumbers) or len(places) < len(known):

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.types import Indices
-from mlcli.base.values.products import Name, Products, Sparse
+from mlcli.base.values.products import Name, Products, Sparse, materialize
 from mlcli.findings.frame.contents import Contents
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
@@ -28,8 +28,8 @@ class NeighborGraph:
 
     def among(self, rows: Indices, size: int) -> "NeighborGraph":
         """Return the graph among `size` points, of which its own are those at `rows` (n); others have no edges."""
-        lengths = None if self.lengths is None else placed(self.lengths, rows, size)
-        return NeighborGraph(lengths, placed(self.affinities, rows, size))
+        lengths = None if self.lengths is None else place(self.lengths, rows, size)
+        return NeighborGraph(lengths, place(self.affinities, rows, size))
 
 
 def neighbor_graph(folder: Path, run: Contents, read: Callable[[], InputRows] | None) -> NeighborGraph | None:
@@ -48,7 +48,7 @@ def neighbor_graph(folder: Path, run: Contents, read: Callable[[], InputRows] | 
 
 def graph_of(products: Products, run: Contents) -> NeighborGraph:
     """Return the graph of matrices of edges: their affinities are one each where the weights are none."""
-    edges, weights = products["graph"], products.get("weights")
+    edges, weights = (materialize(products[name]) if name in products else None for name in SHARED)
     assert isinstance(edges, Sparse)
     given = run.config.input.edges == "affinities"  # which stand where lengths do
     if not (isinstance(weights, Sparse) and are_affinities(weights)):
@@ -67,7 +67,7 @@ def are_affinities(weights: Sparse) -> bool:
         for one, other in ((rows, weights.indices), (weights.values, weights.values)))
 
 
-def placed(matrix: Sparse, rows: Indices, size: int) -> Sparse:
+def place(matrix: Sparse, rows: Indices, size: int) -> Sparse:
     """Return a matrix of `size` points with the entries of one of some points, at `rows` (n)."""
     left, right = np.repeat(rows, np.diff(matrix.starts)), rows[matrix.indices]
     order = np.lexsort((right, left))

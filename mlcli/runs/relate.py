@@ -54,6 +54,13 @@ class Asked:
     seed: int = 0
     input: str | None = None
 
+    def tests(self) -> dict[str, Sequence[str]]:
+        """Return the variables that each option of a test names."""
+        terms = () if self.formula is None else terms_of(self.formula)
+        return {"--formula": [name for term in terms for name in term],
+                "--dispersion": [] if self.groups is None else [self.groups],
+                "--strata": [] if self.strata is None else [self.strata]}
+
 
 @frozen
 class Rows:
@@ -140,7 +147,7 @@ def rows_of(folder: Path, run: Contents, asked: Asked) -> Rows:
         raise ConfigError("AXES", f"there is no axis {wrong[0]}: the run kept {count}", where="--axes",
                           hint=f"give numbers from 1 to {count}")
     environment = read_environment(asked.path, table.ids, "id", id_column=asked.id_column, columns=asked.columns,
-                                   factors=asked.factors)
+                                   factors=asked.factors, tests=asked.tests())
     permutations = (Permutations(int(asked.permutations), asked.seed) if asked.permutations.isdecimal() else
                     permutations_in(asked.permutations))
     rows = Rows(run, folder, environment, asked.axes or tuple(range(1, count + 1)), permutations, None, asked.input, [])
@@ -177,7 +184,11 @@ def fitted(rows: Rows, asked: Asked) -> tuple[list[FittedVector], list[FittedFac
     if rows.run.config.method.name == "ca":
         masses = row_masses(rows.input_rows())[rows.environment.rows]
     vectors, factors, flat, single = list[FittedVector](), list[FittedFactor](), list[str](), list[str]()
-    for name, variable in rows.environment.variables.items():
+    variables = rows.environment.variables
+    for name in asked.columns or variables:
+        if name not in variables:  # the ids
+            continue
+        variable = variables[name]
         kept = rows.complete([name], "--columns") if present(variable).any() else present(variable)
         own, points, strata = some_rows(variable, kept), rows.points[kept], rows.strata_of(kept)
         weights = None if masses is None else masses[kept]

@@ -1,6 +1,6 @@
 """Results of a finished run as members of AnnData, under the names at which scanpy looks for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,11 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
 from mlcli.findings.frame.contents import Contents
+from mlcli.findings.genes import CHOSEN, GenesFinding
 from mlcli.findings.spectrum import SpectrumFinding
+from mlcli.methods.frame.polychoric import of_answers
 from mlcli.runs.neighbor_graph import NeighborGraph
 
-NAMES = {"diffusion": "diffmap"}  # of methods, where scanpy's differ
-LOADINGS = {"pca": "PCs"}
 VARIANCES = {"eigenvalue": "variance", "proportion": "variance_ratio"}  # of pca: columns of spectrum.csv
 DISTANCES, CONNECTIVITIES = "distances", "connectivities"
 
@@ -42,9 +42,47 @@ class Places:
         return found
 
 
+@frozen
+class Known:
+    """A method that scanpy has too: its names there, and the parameters that scanpy stores."""
+
+    name: str  # of its results: X_NAME in obsm, NAME in uns
+    loadings: str = ""  # in varm; empty: those of the results
+    parameters: Callable[[Contents], Mapping[str, Any]] = lambda run: {}
+
+
+def component_parameters(run: Contents) -> dict[str, Any]:
+    """Return the parameters of principal components: of centered columns, by variable genes or all, and their layer."""
+    layer, chosen = layer_of(run.config.input.key), run.config.prepare.variable_genes is not None
+    return {"zero_center": True, "use_highly_variable": chosen, **({"mask_var": CHOSEN} if chosen else {}),
+            **({"layer": layer} if layer else {})}
+
+
+def curve_parameters(run: Contents) -> dict[str, Any]:
+    """Return the parameters of umap's curve of similarities."""
+    return {name: float(value) for name, value in run.manifest["fit"].items() if name in ("a", "b")}
+
+
+def perplexity_parameters(run: Contents) -> dict[str, Any]:
+    """Return the parameters of affinities of tsne; none of given ones."""
+    if run.config.input.gives == "graph":
+        return {}
+    perplexity = np.asarray(run.config.method.model_dump()["perplexity"], dtype=np.float64)
+    return {"perplexity": perplexity, **metric_parameters(run)}
+
+
+KNOWN = {"pca": Known("pca", "PCs", component_parameters), "umap": Known("umap", parameters=curve_parameters),
+         "tsne": Known("tsne", parameters=perplexity_parameters), "diffusion": Known("diffmap")}
+
+
+def known(method: str) -> Known:
+    """Return what scanpy has of a method; for others the method's own name."""
+    return KNOWN.get(method, Known(method))
+
+
 def name_of(method: str) -> str:
     """Return the name of a method's results: X_NAME in obsm, NAME in uns."""
-    return NAMES.get(method, method)
+    return known(method).name
 
 
 def coordinates(run: Contents, places: Places) -> dict[str, Any]:
@@ -60,50 +98,55 @@ def coordinates(run: Contents, places: Places) -> dict[str, Any]:
 
 def loadings(run: Contents, directions: Array | None, features: Sequence[str], places: Places) -> dict[str, Any]:
     """Return the directions of features (d x p) that the axes are, at the height of all genes; nothing without any."""
-    method = str(run.manifest["method"])
+    method = known(str(run.manifest["method"]))
     return {} if directions is None else {
-        f"varm/{LOADINGS.get(method, method)}": places.of_genes(directions, features)}
+        f"varm/{method.loadings or method.name}": places.of_genes(directions, features)}
 
 
-def principal_components(scores: Array, share: float, places: Places) -> dict[str, Any]:
-    """Return scores (n x k) of pca with their variances, which are this `share` of the whole."""
+def variable_genes(run: Contents, places: Places) -> dict[str, Any]:
+    """Return which of all genes are the variable ones that a run chose; nothing where it chose none."""
+    found = GenesFinding.of(run)
+    if found is None:
+        return {}
+    chosen = places.of_genes(found.array(CHOSEN)[:, None], found.texts("gene"))
+    return {f"var/{CHOSEN}": chosen[:, 0] > 0}
+
+
+def principal_components(run: Contents, scores: Array, places: Places) -> dict[str, Any]:
+    """Return the scores (n x k) of principal components ahead of a run's method, with their variances."""
+    share = run.manifest["reduced"]["proportion"]
     variances = scores.var(axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
     return {"obsm/X_pca": places.of_cells(scores), "uns/pca": {
         "variance": variances, "variance_ratio": variances * (share / variances.sum()),
-        "params": {"zero_center": True, "use_highly_variable": False}}}
+        "params": component_parameters(run)}}
 
 
 def facts(run: Contents) -> dict[str, Any]:
     """Return what is known of the axes: the columns of spectrum.csv, options, version and hash of the input.
 
-    Variances of pca are over n - 1, as scanpy's, whatever divisor the run had.
+    Variances of pca are over n - 1, as scanpy's, whatever divisor the run had; those of correlations are as they are.
     """
     method = str(run.manifest["method"])
     spectrum = SpectrumFinding.of(run)
     columns = {} if spectrum is None else {name: spectrum.array(name) for name in spectrum.columns}
     if method == "pca" and columns:
         columns = {VARIANCES.get(name, name): values for name, values in columns.items()}
-        columns["variance"] = columns["variance"] * (
-            run.manifest["spectrum"]["divisor"] / max(len(run.embedding.ids) - 1, 1))
-    options = parameters(run)
+        if not of_answers(run.config.method, run.config.input.gives):
+            columns["variance"] = columns["variance"] * (
+                run.manifest["spectrum"]["divisor"] / max(len(run.embedding.ids) - 1, 1))
+    options = known(method).parameters(run)
     return {f"uns/{name_of(method)}": {
         **columns, **({"params": options} if options else {}), "options": run.config_text,
         "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}}
 
 
-def parameters(run: Contents) -> dict[str, Any]:
-    """Return the parameters of a method under the names that scanpy gives them."""
-    config = run.config
-    match config.method.name:
-        case "pca":
-            layer = layer_of(config.input.key)
-            return {"zero_center": True, "use_highly_variable": False, **({"layer": layer} if layer else {})}
-        case "umap":
-            return {name: float(value) for name, value in run.manifest["fit"].items() if name in ("a", "b")}
-        case "tsne":
-            return {"perplexity": np.asarray(getattr(config.method, "perplexity", np.nan), dtype=np.float64),
-                    "metric": config.method.distance.name}
-    return {}
+def metric_parameters(run: Contents) -> dict[str, Any]:
+    """Return the metric by which a run compares features; nothing where distances were given."""
+    if run.config.input.gives != "features":
+        return {}
+    metric = run.config.method.distance
+    others = metric.model_dump(exclude={"name"})
+    return {"metric": metric.name, **({"metric_kwds": others} if others else {})}
 
 
 def neighbors(run: Contents, graph: NeighborGraph | None, basis: str, places: Places) -> dict[str, Any]:
@@ -113,17 +156,20 @@ def neighbors(run: Contents, graph: NeighborGraph | None, basis: str, places: Pl
     """
     if graph is None:
         return {}
-    among, method, metric = graph.among(places.rows, places.cells), run.config.method, run.config.method.distance
-    count = None if run.config.input.kind == "graph" else getattr(getattr(method, "neighbors", None), "count", None)
+    among, method, input = graph.among(places.rows, places.cells), run.config.method, run.config.input
+    count = None if input.gives == "graph" else method.neighbor_count
     edges: Sparse = graph.affinities
-    layer, others = layer_of(run.config.input.key), metric.model_dump(exclude={"name"})
+    layer = layer_of(input.key)
     parameters: dict[str, Any] = {
         "n_neighbors": 1 + (count or round(len(edges.indices) / max(len(edges.starts) - 1, 1))), "method": method.name,
-        "random_state": int(run.config.compute.seed), "metric": metric.name, "use_rep": basis,
-        **({"metric_kwds": others} if others else {}), **({"layer": layer} if layer else {})}
-    members: dict[str, Any] = {} if among.lengths is None else {f"obsp/{DISTANCES}": among.lengths}
-    return {**members, f"obsp/{CONNECTIVITIES}": among.affinities, "uns/neighbors": {
-        "connectivities_key": CONNECTIVITIES, "distances_key": DISTANCES, "params": parameters}}
+        "random_state": int(run.config.compute.seed)}
+    if input.gives == "features":
+        parameters |= {"use_rep": basis, **metric_parameters(run), **({"layer": layer} if layer else {})}
+    members: dict[str, Any] = {f"obsp/{CONNECTIVITIES}": among.affinities}
+    keys = {"connectivities_key": CONNECTIVITIES}
+    if among.lengths is not None:
+        members[f"obsp/{DISTANCES}"], keys["distances_key"] = among.lengths, DISTANCES
+    return {**members, "uns/neighbors": {**keys, "params": parameters}}
 
 
 def layer_of(key: str | None) -> str:

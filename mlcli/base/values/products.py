@@ -82,3 +82,8 @@ class Square:
 
 Product = Sparse | Square | Later
 Products = Mapping[Name, Product]
+
+
+def materialize(product: Product) -> Sparse | Square:
+    """Return the matrix of a product, made where it is not yet."""
+    return product.made() if isinstance(product, Later) else product

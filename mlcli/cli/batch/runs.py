@@ -16,7 +16,6 @@ from mlcli.cli.batch.planned import Batch, PlannedRun, launched, output_of
 from mlcli.cli.screen.failure import Form, attempt, say_written, understood
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan, UsageError
-from mlcli.methods.frame.base import Method
 from mlcli.process.shared_status import STATUS
 from mlcli.publication.publish import vacant, write_whole
 from mlcli.publication.staging import new_draft
@@ -138,16 +137,10 @@ def sharing(runs: Sequence[PlannedRun], presentation: Presentation) -> Iterator[
     if not alike or presentation.cache == "none" or isinstance(presentation.cache, Folder):  # shared already
         yield presentation
         return
-    most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
+    most, folder = max(run.config.method.neighbor_count or 1 for run in runs), output_of(runs[0]).parent
     process = replace(presentation.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
     with new_draft(folder / "cache", "folder") as draft:
         yield replace(presentation, cache=Folder(draft.path), process=process)
-
-
-def neighbors_of(method: Method) -> int:
-    """Return the number of neighbors that a method searches for; 1 if it has no such option."""
-    stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
-    return getattr(stated, "count", None) or 1
 
 
 def _one(run: PlannedRun, presentation: Presentation, batch: Batch, documents: list[Document]) -> None:

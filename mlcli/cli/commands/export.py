@@ -11,9 +11,10 @@ from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import refuse_existing, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.data.options.formats import ANNDATA
 from mlcli.errors import UsageError
 
-ENDINGS = {".h5ad": "h5ad", ".txt": "ordination", ".ordination": "ordination"}
+ENDINGS = {ANNDATA: "h5ad", ".txt": "ordination", ".ordination": "ordination"}
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .h5ad, .txt or .ordination file; - is ordination on standard output.")]
 Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
@@ -60,7 +61,10 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
 
 
 def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: bool, progress: Mode | None) -> None:
-    """Write a copy of the run's input with its results."""
+    """Write a copy of the run's input with its results; raises UsageError for the name of another format."""
+    if Path(into).suffix.lower() != ANNDATA:
+        raise UsageError("COPY-NAME", f"{into[:80]!r} is not the name of an AnnData file, as the copy is",
+                         where="--into", hint=f"give another, as in --into copy{ANNDATA}")
     from mlcli.runs.export_copy import export_copy
 
     with watching(mode_of(progress), quiet, tell=True):
@@ -73,8 +77,8 @@ def require_alone(output: str, format: str | None, labels: str | None) -> None:
     """Raise UsageError for options that a copy of the input has no use for."""
     for flag, value in (("-o", None if output == "-" else output), ("--format", format), ("--labels", labels)):
         if value is not None:
-            raise UsageError("EXPORT-OPTION", f"{flag} and --into were both given", where=flag,
-                             hint="the copy holds what its original holds: leave one of the two out")
+            raise UsageError("EXPORT-OPTION", f"--into cannot be combined with {flag}", where=flag,
+                             hint="leave one of the two out")
 
 
 def format_of(output: str, format: str | None) -> str:

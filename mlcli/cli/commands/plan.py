@@ -57,6 +57,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
     layer = _layer(what, assignments or [], flags)
     config = built(layer)
+    require_annotated(flags, [config.input.path])
     with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)
     with locate_errors(layer), watching(mode_of(None), quiet=quiet or json):
@@ -70,7 +71,6 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
 def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     """The one run that a data file with flags, or a YAML file, describes."""
-    require_annotated(flags, [what])
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
         return outside_layer(os.environ, assignments, given)

@@ -14,6 +14,7 @@ from mlcli.cli.line.completion import completer_of
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
+from mlcli.data.options.formats import ANNDATA
 from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
 from mlcli.data.samples.surfaces import sample as sample_of
 from mlcli.errors import UsageError
@@ -37,7 +38,6 @@ Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_def
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file, of cells also .h5ad, with their counts in "
                                      "a layer and logarithms in X; - is CSV on standard output.")]
-ANNOTATED = ".h5ad"
 
 
 def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = "0", noise: Noise = None,
@@ -56,7 +56,7 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
         refuse_labels(labels, output, truth)
         refuse_existing(labels, force)
     refuse_existing(output, force)
-    annotated = Path(output).suffix.lower() == ANNOTATED
+    annotated = Path(output).suffix.lower() == ANNDATA
     if annotated and name != "cells":
         raise UsageError("FORMAT", f"{name} is no table of counts of cells", where=output[:80],
                          hint="only cells are written as .h5ad; the formats are csv, parquet and npy")

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from mlcli.cli.line.completion import completer_of
 from mlcli.config.describe import LIST, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import section_rows
+from mlcli.data.options.formats import ANNDATA, HDF5
 from mlcli.data.options.input import NO_IDS
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
@@ -106,7 +108,6 @@ COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "inpu
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
-ANNDATA = ".h5ad"
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
 
 
@@ -265,9 +266,11 @@ def first_name(path: str) -> str:
 
 
 def require_annotated(values: Mapping[str, Any], files: Iterable[str]) -> None:
-    """Raise UsageError for a flag in the words of AnnData with a file of another kind."""
-    for flag in (EVERY[name] for name, given in values.items() if given not in (None, False)):
-        other = next((file for file in files if not file.lower().endswith(ANNDATA)), None) if flag.spells else None
+    """Raise UsageError for a flag in the words of AnnData with a folder, or a file whose name is of another format."""
+    for flag in (EVERY[name] for name, given in values.items() if given not in (None, False) and EVERY[name].spells):
+        from mlcli.data.files.formats import may_be
+
+        other = next((file for file in files if Path(file).is_dir() or not may_be(file, HDF5)), None)
         if other is not None:
             raise UsageError("NOT-H5AD", f"{flag.names[0]} is for {ANNDATA} files, and the input is {other[:80]}",
                              where=flag.names[0], hint=f"for other files it is {first_name(flag.path)}")

@@ -1,5 +1,6 @@
 """Lists of names on a command line: separated by commas, or in files with a name on each line."""
 
+import os
 from pathlib import Path
 
 from mlcli.data.options.names import split_at_commas
@@ -11,7 +12,7 @@ def names_in(item: str, flag: str) -> list[str]:
 
     Raises UsageError for a file that is not text, or empty.
     """
-    if not Path(item).is_file():
+    if not os.path.isfile(item):  # noqa: PTH113 - a list may be longer than any name, of which a path raises
         return split_at_commas(item)
     try:
         lines = Path(item).read_text(encoding="utf-8-sig").splitlines()

@@ -38,16 +38,27 @@ def _guessed(opened: Opened) -> str:
     """Return the format by the name, without the suffix of a compression, else by the first bytes, else CSV."""
     if opened.path == "-":
         return "csv"
-    suffixes = [suffix.lower() for suffix in PurePath(opened.path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in BY_ENDING:
-        return BY_ENDING[suffixes[-1]]
-    if suffixes and suffixes[-1] in YAML:
+    ending = ending_of(opened.path)
+    if ending in BY_ENDING:
+        return BY_ENDING[ending]
+    if ending in YAML:
         raise DataError("NOT-READ", "a YAML file describes runs and holds no data", where=place(opened.path),
                         hint=f"to make the run that it describes: mlcli run {quote(opened.path)}")
     signature = signature_of(_start(opened))
     return signature.format if signature is not None and signature.format else "csv"
+
+
+def ending_of(path: str) -> str:
+    """Return the ending of a name in small letters, without the suffix of a compression; empty where it has none."""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def may_be(path: str, format: str) -> bool:
+    """Whether a path may name a file of a binary format: its name has that format's ending, or none that is known."""
+    return path != "-" and BY_ENDING.get(ending_of(path), format) == format
 
 
 def _start(opened: Opened) -> bytes:

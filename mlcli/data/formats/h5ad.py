@@ -16,6 +16,7 @@ from mlcli.errors import ConfigError, DataError
 
 MAIN = "X"  # the default matrix
 INDEX = "_index"
+ORDER = "column-order"  # the names of the columns
 MEASURED = ("X", "layers")  # matrices with the columns of var
 
 
@@ -53,7 +54,7 @@ class Frame:
 
     def words(self) -> tuple[str, ...]:
         """Return the names of the columns of texts, in the order of the table."""
-        told = attribute(self.group, "column-order")
+        told = attribute(self.group, ORDER)
         order = [] if told is None else [name.decode() if isinstance(name, bytes) else str(name) for name in told]
         return tuple(name for name in dict.fromkeys((*order, *self.columns()))
                      if name in self.group and name != self.index and self._is_text(self._member(name)))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mlcli.base.frozen import frozen
 
+HDF5 = "hdf5"  # the format of AnnData's files,
+ANNDATA = ".h5ad"  # and their ending
 IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and the number of sizes
 
 
@@ -40,7 +42,7 @@ FORMATS = {format.name: format for format in (
     Format("phylip", "PHYLIP", (".phy", ".phylip"), text=True, pairs=True, labels=False),
     Format("mtx", "Matrix Market", (".mtx",), text=True, labels=False),
     Format("mat", "MAT", (".mat",), (b"MATLAB 5.0 MAT", b"MATLAB 7.3 MAT"), named=False, key="a variable of MAT"),
-    Format("hdf5", "HDF5", (".h5ad", ".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
+    Format(HDF5, "HDF5", (ANNDATA, ".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
            key="a data set of HDF5, as layers/counts or obsm/X_pca"),
     Format("images", "images", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm",
                                 ".pnm"), labels=False, folder=True),

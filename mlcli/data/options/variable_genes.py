@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import Options, option
+from mlcli.data.options.formats import ANNDATA
 from mlcli.data.options.input import Input
 from mlcli.errors import ConfigError
 
@@ -15,13 +16,14 @@ CUTOFFS = ("min_mean", "max_mean", "min_disp", "max_disp")
 class VariableGenes(Options):
     """Highly variable genes, the columns to keep, as scanpy chooses them; null: all."""
 
-    count: int | None = option(None, "Number of genes to keep (default: those within the cutoffs of `seurat`).", ge=1)
+    count: int | None = option(None, "Number of highly variable genes to keep, as scanpy chooses them (default: all "
+                              "genes; with a flavor alone, those within the cutoffs of `seurat`).", ge=1)
     flavor: Literal["seurat", "seurat_v3"] = option(
         "seurat", "seurat: dispersions of log-normalized numbers (ln(1 + x), after the transforms), standardized in "
         "bins of the mean; seurat_v3: variances of raw counts (before the transforms), standardized by a local "
         "regression on the mean.")
-    layer: str | None = option(None, "The layer of an .h5ad file that the genes are chosen by, as counts (default: the "
-                               "table itself).", min_length=1)
+    layer: str | None = option(None, f"The layer of an {ANNDATA} file that the genes are chosen by: counts for "
+                               "`seurat_v3`, logarithms for `seurat` (default: the table itself).", min_length=1)
     span: float = option(0.3, "Share of the genes in each local regression of `seurat_v3`.", gt=0, le=1)
     bins: int = option(20, "Number of bins of the mean of `seurat`.", ge=1)
     min_mean: float = option(0.0125, "Means of `seurat` have to be over this, where no count is given.")

@@ -38,13 +38,13 @@ class GeneSums:
 
 @frozen
 class Change:
-    """What is done to each number before it is summed."""
+    """The change of each number before it is summed."""
 
     exponentials: bool = False  # exp(x) - 1
     limits: Array | None = None  # d, above which numbers are clipped
 
     def __call__(self, values: Array, columns: Any) -> Array:
-        """Return the changed numbers; `columns` are theirs, to be taken of the limits."""
+        """Return changed numbers of rows (m x d) or entries (e); `columns` (all, or e places) choose their limits."""
         if self.exponentials:
             with np.errstate(over="ignore"):  # refused by the sums
                 return np.expm1(values)

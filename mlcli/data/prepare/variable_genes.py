@@ -73,21 +73,22 @@ def variable_genes(options: VariableGenes, table: Array | Rows, genes: Sequence[
 def _by_dispersion(options: VariableGenes, table: Array | Rows) -> tuple[dict[str, Array], AnyArray]:
     """Return statistics and choice by the ratio of variance and mean, standardized in bins of the mean."""
     found = gene_sums(table, Change(exponentials=True))
+    logarithms = ("transform counts with {prepare.transform=log1p}" if options.layer is None else  # which leaves layers
+                  "name a layer of logarithms ({prepare.variable_genes.layer})")
     if found.whole:
         note("W-LOGARITHMS", "all numbers are whole: seurat chooses genes by logarithms (ln(1 + x)) of normalized "
-             "counts; transform them ({prepare.transform=log1p}), or choose {prepare.variable_genes.flavor=seurat_v3}")
+             f"counts; {logarithms}, or choose {{prepare.variable_genes.flavor=seurat_v3}}")
     if found.least < 0 or not np.isfinite(found.squares).all():
         what = "there are numbers below zero" if found.least < 0 else "numbers are too large for logarithms"
         raise DataError("GENES", f"seurat chooses genes by ln(1 + x) of normalized counts, and {what}", where=WHERE,
-                        hint="transform counts with {prepare.transform=log1p}, or choose "
-                             "{prepare.variable_genes.flavor=seurat_v3}")
+                        hint=f"{logarithms}, or choose {{prepare.variable_genes.flavor=seurat_v3}}")
     means, variances = found.moments(len(table))
     means = np.where(means == 0, NO_MEAN, means)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = variances / means
         dispersions = np.log(np.where(ratios == 0, np.nan, ratios))
     means = np.log1p(means)
-    standard = standardized(dispersions, bin_numbers(means, options.bins), options.bins)
+    standard = standardize(dispersions, bin_numbers(means, options.bins), options.bins)
     columns = {"means": means, "dispersions": dispersions, "dispersions_norm": standard}
     known = np.sort(standard[~np.isnan(standard)])[::-1]
     if options.count is not None:
@@ -110,7 +111,7 @@ def bin_numbers(means: Array, bins: int) -> Indices:
     return np.searchsorted(edges, means, side="left") - 1
 
 
-def standardized(values: Array, numbers: Indices, bins: int) -> Array:
+def standardize(values: Array, numbers: Indices, bins: int) -> Array:
     """Return values (d) less the mean of their bin, over its standard deviation; 1 where a bin holds one value."""
     found = np.full(values.shape, np.nan)
     for number in range(bins):

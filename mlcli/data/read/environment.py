@@ -1,7 +1,9 @@
 """Variables of the rows in a second file: numbers and factors, matched to the ids of a finished run."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -49,16 +51,18 @@ def some_rows(variable: Variable, rows: AnyArray) -> Variable:
 
 
 def read_environment(path: str, ids: Sequence[str], id_name: str, *, id_column: str | None = None,
-                     columns: Sequence[str] = (), factors: Sequence[str] = ()) -> Environment:
+                     columns: Sequence[str] = (), factors: Sequence[str] = (),
+                     tests: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Environment:
     """Read a file of variables and match its rows by id to those of a run, or row by row where neither has ids.
 
-    A column of numbers is a variable of numbers, unless `factors` names it. Raises ConfigError for unknown columns and
+    A column of numbers is a variable of numbers, unless `factors` names it. `tests` names those of each option of a
+    test, which are read beside `columns`. Raises ConfigError for unknown columns and
     DataError for ids that occur twice, or none in common.
     """
     with mute_notes():  # about columns that are no labels
         labels = read_labels(LabelFile(path=path, id_column=id_column))
     for where, names in (("--id-column", [id_column] if id_column else []), ("--columns", columns),
-                         ("--factors", factors)):
+                         ("--factors", factors), *tests.items()):
         for name in names:
             if name not in labels.columns:
                 raise ConfigError("UNKNOWN-COLUMN", f"{place(path)} has no column {shown(name)}", where=where,
@@ -68,7 +72,8 @@ def read_environment(path: str, ids: Sequence[str], id_name: str, *, id_column: 
     if key is None and not columns and len(labels.columns) > 1:
         first = next(iter(labels.columns))
         key = first if counts_rows(labels.columns[first]) else own_ids(labels.columns)
-    wanted = [name for name in columns or labels.columns if name != key]
+    beside = itertools.chain(*tests.values()) if columns else ()
+    wanted = [name for name in dict.fromkeys((*(columns or labels.columns), *beside)) if name != key]
     if not wanted:
         raise DataError("NO-VARIABLES", "the file holds ids and no variables", where=place(path),
                         hint="a column beside the ids is needed")

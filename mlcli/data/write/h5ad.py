@@ -12,7 +12,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.formats.h5ad import INDEX
 from mlcli.data.formats.hdf5_file import h5py, is_group, open_for_changes
 from mlcli.data.options.wording import listed, place, shown
-from mlcli.data.write.h5ad_elements import FILE, mark, write_element, write_frame, write_map
+from mlcli.data.write.h5ad_elements import FILE, list_column, mark, write_element, write_frame, write_map
 from mlcli.errors import DataError
 
 Members = Mapping[str, Any]  # elements by their paths, as obsm/X_pca
@@ -69,6 +69,7 @@ def write_members(root: Any, members: Members, path: str) -> list[str]:
             del group[inner]
             replaced.append(member)
         write_element(group, inner, element)
+        list_column(group, inner)
     return replaced
 
 

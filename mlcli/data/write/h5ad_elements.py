@@ -10,8 +10,8 @@ import numpy as np
 
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.products import Sparse
-from mlcli.data.formats.h5ad import INDEX
-from mlcli.data.formats.hdf5_file import h5py
+from mlcli.data.formats.h5ad import INDEX, ORDER
+from mlcli.data.formats.hdf5_file import attribute, h5py
 
 Kind = tuple[str, str]  # encoding-type, encoding-version
 FILE, TABLE, MAP = ("anndata", "0.1.0"), ("dataframe", "0.2.0"), ("dict", "0.1.0")
@@ -51,7 +51,7 @@ def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, 
     """Write a table of texts: each column as categories, in sorted order."""
     frame = mark(file.create_group(name), TABLE)
     frame.attrs[INDEX] = INDEX
-    frame.attrs["column-order"] = np.array(list(columns), dtype=text_type())
+    frame.attrs[ORDER] = np.array(list(columns), dtype=text_type())
     write_texts(frame, INDEX, ids)
     for column, texts in columns.items():
         group = mark(frame.create_group(column), CATEGORIES)
@@ -60,6 +60,14 @@ def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, 
         codes = {text: code for code, text in enumerate(known)}
         write_texts(group, "categories", known)
         write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))
+
+
+def list_column(group: Any, name: str) -> None:
+    """Add the name of a column to the order of a table's columns, where the group is a table without it."""
+    order = attribute(group, ORDER)
+    known = [] if order is None else [text.decode() if isinstance(text, bytes) else str(text) for text in order]
+    if order is not None and name not in known:
+        group.attrs[ORDER] = np.array([*known, name], dtype=text_type())
 
 
 def _write_sparse(parent: Any, name: str, matrix: Sparse) -> None:

@@ -76,6 +76,11 @@ class Method(Declarations):
         """The metric of features: Euclidean where the method has no such option."""
         return getattr(self, "metric", EUCLIDEAN)
 
+    @property
+    def neighbor_count(self) -> int | None:
+        """The number of neighbors that it searches for; None for a radius, and without such an option."""
+        return self.neighbors.count if "neighbors" in type(self).model_fields else None
+
     def resolve(self, data: Input) -> Self:
         """Return the method with defaults clipped to the data; raises ConfigError for a chosen value out of range."""
         self.require(data)

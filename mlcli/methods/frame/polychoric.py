@@ -91,6 +91,11 @@ class ColumnComponents(Method):
         return component_model(data, self.eigensolve, self.limit(data), compute)
 
 
+def of_answers(method: Method, kind: str) -> bool:
+    """Whether a method decomposes the polychoric correlations of such an input."""
+    return isinstance(method, ColumnComponents) and method.of_answers(kind)
+
+
 def varying_columns(points: Array) -> Indices:
     """Return the columns of points (n x d) that are not constant."""
     return np.flatnonzero(points.max(axis=0) > points.min(axis=0))

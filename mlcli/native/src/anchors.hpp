@@ -45,12 +45,12 @@ static void pair_sums(const double *kept, const double *embedded, std::int64_t s
 // their last bits. A key is the number of a step and, in the last `bits`, a number of its own.
 static void keys_before(const std::int64_t *keys, std::int64_t size, const std::int64_t *wanted, std::int64_t count,
                         int bits, std::int64_t *out) {
-    const std::int64_t numbers = ~(~std::int64_t{0} << bits);
+    const std::int64_t step = std::int64_t{1} << bits, numbers = step - 1;
     for (std::int64_t k = 0; k < count; ++k) out[k] = 0;
     for (std::int64_t first = 0; first < size; first += STRETCH) {
         const std::int64_t end = first + STRETCH < size ? first + STRETCH : size;
         for (std::int64_t k = 0; k < count; ++k) {
-            const std::int64_t low = ((wanted[k] >> bits) - 1) << bits, high = ((wanted[k] >> bits) + 2) << bits;
+            const std::int64_t low = ((wanted[k] >> bits) - 1) * step, high = ((wanted[k] >> bits) + 2) * step;
             std::int64_t below = 0, within = 0;
             for (std::int64_t j = first; j < end; ++j) {
                 below += keys[j] < low;

@@ -106,6 +106,11 @@ class Stages(Options):
                               hint="give {input.edges=lengths}, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
 
+    @property
+    def neighbor_count(self) -> int | None:
+        """The number of neighbors of its graph; None for a radius, and without a graph."""
+        return None if self.graph is None else self.graph.neighbors.count
+
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """Return the intermediate results that a run may keep; with landmarks there are none of all pairs."""
         graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()

@@ -36,7 +36,7 @@ from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import square_memory
 from mlcli.stages.kernels.pairwise import Route
-from mlcli.stages.kernels.row_products import Lowered, Products
+from mlcli.stages.kernels.row_products import Products, TransposedProducts
 from mlcli.stages.kernels.sides import from_directions, from_vectors, solve_factor
 
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
@@ -198,7 +198,8 @@ class RowFactor:
     def lower(self, vectors: Array) -> Array:
         """Return Fᵀ times an (n, b) array of vectors, a (d, b) array: one pass."""
         total = np.zeros((self.rows.shape[1], vectors.shape[1]))
-        with self._pass(), closing(results(Lowered(self.rows, self.means, np.ascontiguousarray(vectors)))) as every:
+        products = TransposedProducts(self.rows, self.means, np.ascontiguousarray(vectors))
+        with self._pass(), closing(results(products)) as every:
             for some in every:
                 total += some
         return total

@@ -61,7 +61,7 @@ class Products:
 
 
 @frozen
-class Lowered:
+class TransposedProducts:
     """Fᵀ V for vectors V of the rows: a source of blocks, each with its share."""
 
     rows: Rows

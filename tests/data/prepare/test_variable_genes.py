@@ -17,7 +17,7 @@ from mlcli.config.layers import Layer
 from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.prepare import variable_genes as module
 from mlcli.data.prepare.prepare import Prepare, Prepared
-from mlcli.data.prepare.variable_genes import GeneTable, bin_numbers, local_regression, standardized, variable_genes
+from mlcli.data.prepare.variable_genes import GeneTable, bin_numbers, local_regression, standardize, variable_genes
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, DependencyMissing, NumericalError
 from mlcli.stages.algebra.gathering import gather
@@ -29,12 +29,6 @@ COUNTS = read("scanpy/counts.csv")
 NAMES = tuple(f"gene{number}" for number in range(COUNTS.shape[1]))
 FLAVORS: dict[str, dict[str, Any]] = {"seurat": {"count": 40}, "cutoffs": {}, "seurat_v3": {"count": 40,
                                                                                             "flavor": "seurat_v3"}}
-
-
-@pytest.fixture(autouse=True)
-def needs_regression(request: pytest.FixtureRequest) -> None:
-    if "seurat_v3" in request.node.name:
-        pytest.importorskip("skmisc")
 
 
 def named(values: Array) -> Table:
@@ -90,7 +84,6 @@ def prepared(options: Prepare, *, blocks: bool) -> Prepared:
 
 
 def test_a_layer_decides_and_the_table_is_embedded() -> None:
-    pytest.importorskip("skmisc")
     options = Prepare(variable_genes=VariableGenes(count=40, flavor="seurat_v3", layer="counts"))
     result = options.apply(named(np.log1p(COUNTS)), named(COUNTS))
     chosen = scanpys("seurat_v3")["highly_variable"] == 1
@@ -99,7 +92,7 @@ def test_a_layer_decides_and_the_table_is_embedded() -> None:
         options.apply(named(np.log1p(COUNTS)))
 
 
-def test_equal_seurat_v3_variances_go_to_the_first_gene() -> None:
+def test_equal_variances_go_to_the_first_gene() -> None:
     twice = np.hstack([COUNTS, COUNTS])
     first = variable_genes(VariableGenes(count=1, flavor="seurat_v3"), twice, (*NAMES, *(f"{name}b" for name in NAMES)))
     assert first.places[0] < len(NAMES)
@@ -107,12 +100,12 @@ def test_equal_seurat_v3_variances_go_to_the_first_gene() -> None:
 
 def test_a_bin_of_one_gene_has_the_standard_dispersion_one() -> None:
     values = np.array([3.0, 1.0, 2.0, np.nan])
-    assert standardized(values, np.array([0, 1, 1, 1]), 2)[:3] == pytest.approx([1, -np.sqrt(0.5), np.sqrt(0.5)])
+    assert standardize(values, np.array([0, 1, 1, 1]), 2)[:3] == pytest.approx([1, -np.sqrt(0.5), np.sqrt(0.5)])
     assert bin_numbers(np.array([0.0, 1.0, 2.0, 3.0]), 3).tolist() == [0, 0, 1, 2]  # bins hold their upper edge
     assert bin_numbers(np.array([2.0, 2.0]), 4).tolist() == [1, 1]
 
 
-def test_a_local_seurat_v3_regression_reproduces_a_parabola() -> None:
+def test_a_local_regression_reproduces_a_parabola() -> None:
     x = np.linspace(-1, 2, 50)
     assert local_regression(x, 3 - x + 2 * x**2, 0.3) == pytest.approx(3 - x + 2 * x**2, abs=1e-9)
 
@@ -130,7 +123,7 @@ def test_other_numbers_are_refused(options: Any, values: Array, message: str) ->
 
 
 @pytest.mark.parametrize("count", [2, 8, 12])
-def test_a_seurat_v3_regression_of_few_genes_is_refused(count: int) -> None:
+def test_a_regression_of_few_genes_is_refused(count: int) -> None:
     with pytest.raises(NumericalError, match="local regression"):
         variable_genes(VariableGenes(count=1, flavor="seurat_v3"), COUNTS[:, -count:], NAMES[-count:])
 

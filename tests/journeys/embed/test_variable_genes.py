@@ -35,7 +35,6 @@ def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(("flavor", "options"), [("seurat", []), ("seurat_v3", ["--counts-layer", "counts"])])
 def test_a_run_keeps_the_genes_of_scanpy(mlcli: Caller, cells: str, flavor: str, options: list[str],
                                          stream: str) -> None:
-    pytest.importorskip("skmisc")
     called = mlcli("embed", cells, "--variable-genes", "40", "--flavor", flavor, *options, "-p", "2", "-o", "run",
                    "--set", f"input.stream={stream}")
     assert called.code == 0 and "N-VARIABLE-GENES]: 40 of 300 genes are kept" in called.err, called.err
@@ -62,7 +61,28 @@ def test_errors_name_the_flag(mlcli: Caller, cells: str, arguments: list[str], m
     assert called.code == 78 and message in called.err, called.err
 
 
-def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str) -> None:
-    np.save("points.npy", np.random.default_rng(0).random((20, 5)))
-    called = mlcli("embed", "points.npy", "--variable-genes", "2", "--counts-layer", "counts", "-o", "run", "-q")
-    assert called.code == 78 and "--counts-layer" in called.err, called.err
+@pytest.mark.parametrize(("options", "advice"), [
+    ([], "transform counts with --transform log1p, or choose --flavor seurat_v3"),
+    (["--counts-layer", "counts"], "name a layer of logarithms (--counts-layer), or choose --flavor seurat_v3")])
+def test_advice_on_counts_is_for_what_the_genes_are_chosen_by(mlcli: Caller, cells: str, options: list[str],
+                                                              advice: str) -> None:
+    with h5py.File(cells, "r+") as file:
+        for name in ("X/data", "layers/counts/data"):
+            file[name][:] = np.minimum(file["layers/counts/data"][:], 300)
+    arguments = ("embed", cells, "--variable-genes", "40", *options, "-p", "2", "--force", "-o", "run")
+    assert "W-LOGARITHMS]: all numbers are whole" in (called := mlcli(*arguments)).err and advice in called.err
+    with h5py.File(cells, "r+") as file:
+        file["X/data"][0] = file["layers/counts/data"][0] = -1
+    called = mlcli(*arguments)
+    assert called.code == 65 and f"there are numbers below zero; prepare.variable_genes; {advice}" in (
+        called.err)
+
+
+@pytest.mark.parametrize("name", ["points.npy", "points.csv", "points.npz"])
+def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str, name: str) -> None:
+    points = np.random.default_rng(0).random((20, 5))
+    np.savetxt("points.csv", points, delimiter=",", header="a,b,c,d,e", comments="")
+    np.save("points.npy", points)
+    np.savez("points.npz", points)
+    called = mlcli("embed", name, "--variable-genes", "2", "--counts-layer", "counts", "-o", "run", "-q")
+    assert called.code == 78 and "layers are read from .h5ad files, and the input is none; --counts-layer" in called.err

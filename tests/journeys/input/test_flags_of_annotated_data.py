@@ -62,3 +62,28 @@ def test_other_files_are_refused(mlcli: Caller, command: str) -> None:
     called = mlcli(command, "data.csv", "--layer", "counts")
     assert (called.code, called.err) == (2, "mlcli: error[E-NOT-H5AD]: --layer is for .h5ad files, and the input is "
                                          "data.csv; --layer; for other files it is --key\n")
+
+
+def test_a_long_list_of_genes_is_no_file(mlcli: Caller, cells: str) -> None:
+    called = mlcli("embed", cells, "--genes", ",".join(["MYC", "CD4", "G" * 300]))
+    assert called.code == 78 and "there is no column 'GGG" in called.err, called.err
+
+
+@pytest.mark.parametrize("name", ["cells.h5", "cells.HDF5", "cells"])
+def test_other_names_of_hdf5_are_read(mlcli: Caller, cells: str, name: str) -> None:
+    Path(cells).rename(name)
+    assert mlcli("check", name, "--layer", "counts", "--obs", "type == a", "-q").code == 0
+
+
+def test_a_plan_asks_for_the_input_of_its_file(mlcli: Caller, cells: str) -> None:
+    Path("run.yaml").write_text("input: {path: cells.h5ad}\nmethod: {name: pca}\n")
+    assert mlcli("plan", "run.yaml", "--layer", "counts").code == 0
+    Path("run.yaml").write_text("input: {path: cells.csv}\nmethod: {name: pca}\n")
+    assert "the input is cells.csv" in mlcli("plan", "run.yaml", "--layer", "counts").err
+
+
+@pytest.mark.parametrize("name", ["-", "data.csv.gz", "folder"])
+def test_standard_input_texts_and_folders_are_no_annotated_data(mlcli: Caller, cells: str, name: str) -> None:
+    Path("folder").mkdir()
+    called = mlcli("check", name, "--genes", "MYC")
+    assert called.code == 2 and f"the input is {name}; --genes" in called.err, called.err

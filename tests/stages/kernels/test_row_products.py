@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mlcli.base.rows.source import Rows, in_unit
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.stages.kernels.row_products import Lowered, Products
+from mlcli.stages.kernels.row_products import Products, TransposedProducts
 
 COUNTS = sparse.random_array((70, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
 MEANS = np.linspace(0, 1, 40), np.full(40, 0.25)
@@ -50,4 +50,4 @@ def test_scores_and_images_are_those_of_the_whole(rows: Rows, images: bool) -> N
 
 def test_vectors_of_rows_are_lowered(rows: Rows) -> None:
     vectors = np.random.default_rng(2).normal(size=(70, 5))
-    np.testing.assert_allclose(sum(every(Lowered(rows, MEANS, vectors))), CENTERED.T @ vectors, atol=1e-12)
+    np.testing.assert_allclose(sum(every(TransposedProducts(rows, MEANS, vectors))), CENTERED.T @ vectors, atol=1e-12)

@@ -1,5 +1,6 @@
 """A copy of a run's .h5ad: all of it as it was, and the run's results as anndata and scanpy would have stored them."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from mlcli.runs import relate_rows
-from tests.cli.commands.export.cell_file import ARRAY, CELLS, MAP, NUMBER, ROWS, TEXT, values
+from tests.cli.commands.export.cell_file import ARRAY, CELLS, MAP, NUMBER, ROWS, TEXT, marked, values
 from tests.journeys.memory.test_beyond_memory import embedded
 from tests.journeys.support import Caller
 
@@ -184,3 +185,51 @@ def test_the_same_run_gives_the_same_bytes_and_a_kept_graph_is_not_computed(
     monkeypatch.setattr(relate_rows, "begin", lambda config: pytest.fail("the input is read again"))
     assert mlcli("export", "run", "--into", "two.h5ad", "-q").code == 0
     assert Path("one.h5ad").read_bytes() == Path("two.h5ad").read_bytes()
+
+
+def test_components_of_answers_are_unit_directions_and_eigenvalues_of_correlations(mlcli: Caller, cells: Path) -> None:
+    answers = np.digitize(values()[:, :5], [4, 8])
+    with h5py.File(cells, "r+") as file:
+        for name in ("X", "raw", "layers"):
+            del file[name]
+        file["X"] = np.column_stack([answers, values()[:, 5:]])
+    mlcli.bare("cells.h5ad", "--columns", "g0,g1,g2,g3,g4", "--correlations", "polychoric", "-o", "run", "-q")
+    assert mlcli("export", "run", "--into", "copy.h5ad", "-q").code == 0
+    listed = np.loadtxt("run/spectrum.csv", delimiter=",", skiprows=1)[:, 1]
+    with h5py.File("copy.h5ad") as file:
+        directions, scores = file["varm/PCs"][:5], file["obsm/X_pca"][:]
+        assert file["uns/pca/variance"][:].tolist() == listed.tolist()
+    np.testing.assert_allclose(directions.T @ directions, np.eye(2), atol=1e-12)
+    standard = (answers - answers.mean(axis=0)) / answers.std(axis=0)
+    np.testing.assert_allclose(standard @ directions, scores, atol=1e-9)
+
+
+def test_given_affinities_have_no_distances_no_metric_and_no_basis(mlcli: Caller, cells: Path) -> None:
+    near = sparse.csr_array((np.linalg.norm(values()[:, None] - values(), axis=2) < 25) * (1 - np.eye(len(CELLS))))
+    with h5py.File(cells, "r+") as file:
+        group = marked(file.create_group("obsp/near"), ROWS)
+        group.attrs["shape"] = near.shape
+        group["data"], group["indices"], group["indptr"] = near.data, near.indices, near.indptr
+    made = mlcli("embed", "cells.h5ad", "--graph", "--key", "obsp/near", "--set", "input.edges=affinities", "-m",
+                 "laplacian", "-p", "1", "-o", "run", "-q")
+    assert made.code == 0, made.err
+    assert mlcli("export", "run", "--into", "copy.h5ad", "-q").code == 0
+    with h5py.File("copy.h5ad") as file:
+        assert {*file["obsp"]} == {"near", "connectivities"} and "distances_key" not in file["uns/neighbors"]
+        assert {*file["uns/neighbors/params"]} == {"n_neighbors", "method", "random_state"}
+
+
+@pytest.mark.parametrize("options", [(), ("-m", "isomap", "--reduce", "2")])
+def test_variable_genes_are_marked_among_all(mlcli: Caller, cells: Path, options: tuple[str, ...]) -> None:
+    with h5py.File(cells, "r+") as file:
+        file["X"][...] = np.log1p(values())
+    mlcli.bare("cells.h5ad", "--variable-genes", "3", "-p", "2", *options, "-o", "run", "-q")
+    assert mlcli("export", "run", "--into", "copy.h5ad", "-q").code == 0
+    with h5py.File("copy.h5ad") as file, Path("run/genes.csv").open() as table:
+        chosen = file["var/highly_variable"]
+        assert chosen.dtype == bool and chosen.attrs["encoding-type"] == "array"
+        assert chosen[:].tolist() == [row["highly_variable"] == "1" for row in csv.DictReader(table)] != [False] * 8
+        assert list(file["var"].attrs["column-order"]) == ["highly_variable"]
+        assert file["uns/pca/params/use_highly_variable"][()]
+        assert file["uns/pca/params/mask_var"].asstr()[()] == "highly_variable"
+        assert (file["varm/PCs"][:] != 0).any(axis=1).tolist() == chosen[:].tolist()

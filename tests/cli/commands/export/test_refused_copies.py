@@ -59,6 +59,8 @@ REFUSED: list[tuple[Callable[[Path], list[str]], int, str]] = [
     (lambda cells: ["run", "--into", "copy.h5ad", "-o", "x.h5ad"], 2, "E-EXPORT-OPTION"),
     (lambda cells: ["run", "--into", "copy.h5ad", "--labels", "x.csv"], 2, "E-EXPORT-OPTION"),
     (lambda cells: ["run", "--into", "copy.h5ad", "--format", "h5ad"], 2, "E-EXPORT-OPTION"),
+    (lambda cells: ["run", "--into", "-"], 2, "E-COPY-NAME"),
+    (lambda cells: ["run", "--into", "copy.csv"], 2, "E-COPY-NAME"),
     (lambda cells: ["run", "--input", "cells.h5ad"], 2, "E-EXPORT-OPTION")]
 
 
@@ -75,7 +77,7 @@ def test_what_is_refused(mlcli: Caller, cells: Path, prepare: Callable[[Path], l
         changed(cells)
     content, links = cells.read_bytes(), Path("link.h5ad").is_symlink()
     called = mlcli("export", *arguments)
-    assert called.code == code and error in called.err, called.err
+    assert called.code == code and error in called.err and "-o," not in called.err, called.err
     assert cells.read_bytes() == content and Path("link.h5ad").is_symlink() == links
     assert not Path("copy.h5ad").exists() or Path("copy.h5ad").read_text() == "mine"
 
