@@ -46,7 +46,7 @@ def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageO
         first = with_colors(with_labels(first, options.labels), Path(folders[0]), options.colors, options.input)
         runs = [first, *others]
         compared = side_by_side(*sides_of(runs, folders, folders), neighbors, np.random.default_rng(seed))
-        return colored(compared.in_own_orientation() if options.own else compared, first)
+        return color_comparison(compared.in_own_orientation() if options.own else compared, first)
 
 
 def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
@@ -59,10 +59,10 @@ def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str]
                               hint=f"it has: {', '.join(first.embedding.labels)[:200] or 'none'}")
         first = replace(first, colors=(label,))
     with limit_threads(Compute().thread_count()), in_temporary_files():
-        return colored(align_runs(*sides_of([first, *others], folders, names)), first)
+        return color_comparison(align_runs(*sides_of([first, *others], folders, names)), first)
 
 
-def colored(comparison: Comparison, first: Contents) -> Comparison:
+def color_comparison(comparison: Comparison, first: Contents) -> Comparison:
     """Return a comparison in the colors of its first run."""
     return replace(comparison, colors=first.colors, measured=first.embedding.measured)
 

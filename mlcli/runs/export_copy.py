@@ -40,8 +40,8 @@ from mlcli.runs.export import Exported, exported
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate_rows import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
-from mlcli.runs.unchanged_input import require_input
-from mlcli.runs.verify import existing_path, file_state, moved
+from mlcli.runs.unchanged_input import require_input, run_before
+from mlcli.runs.verify import moved
 from mlcli.stages.similarities.projector import require_projector
 
 GENES = (*MEASURED, "raw")  # matrices whose columns are genes
@@ -83,12 +83,10 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
 
 
 def lineage(folder: Path) -> tuple[Exported, ...]:
-    """Return the runs from the one that read a file to this one; raises what `exported` and `require_input` do."""
+    """Return the runs from the one that read a file to this one; raises what `exported` and `run_before` do."""
     runs = [exported(folder)]
-    while (facts := runs[0].run.manifest["input"]).get("format") == "run":
-        path = existing_path(runs[0].run.config.input.path, facts)
-        require_input(path, file_state(path, facts))
-        runs.insert(0, exported(Path(path)))
+    while (before := run_before(runs[0].run)) is not None:
+        runs.insert(0, exported(before))
     return tuple(runs)
 
 

@@ -26,6 +26,7 @@ from mlcli.report.page.page import page
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
+from mlcli.runs.colors import FLAG as COLOR_BY
 from mlcli.runs.colors import with_colors
 
 FIGURES = [names.figure(name, format) for name in (*NAMES, *FURTHER) for format in get_args(FigureFormat)]
@@ -66,7 +67,7 @@ def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: s
     record = manifest_bytes(folder)
     former = [name for name in FIGURES if name in listed(read_manifest(folder))]
     with limit_threads(Compute().thread_count()), in_temporary_files():
-        run = colored(drawn_as(folder, drawing, former), folder, colors)
+        run = color_run(drawn_as(folder, drawing, former), folder, colors)
     run = replace(run, interactive=run.interactive or interactive)
     with locate_errors(drawing):
         require_drawable(run)
@@ -93,7 +94,7 @@ def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
         raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
 
 
-def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
+def color_run(run: Contents, folder: Path, options: ColorOptions) -> Contents:
     """Return a run in other colors, with measures of their labels; raises what `with_colors` does, and ConfigError."""
     run = with_colors(with_labels(run, options.labels), folder, options.columns, options.input)
     measured = QualityFinding.of(run)
@@ -111,7 +112,9 @@ def colored(run: Contents, folder: Path, options: ColorOptions) -> Contents:
         again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
                             run.config.compute)
     except ConfigError as error:
-        raise error.changed(where="--quality-label") from None
+        hint = error.hint.replace("choose others with {input.label_columns}",
+                                  f"{COLOR_BY} adds columns of the input, and --labels those of a file")
+        raise error.changed(where="--quality-label", hint=hint) from None
     return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 

@@ -1,21 +1,54 @@
 """The input of a finished run, where it is still what the run read."""
 
+from pathlib import Path
+
 from mlcli.config.run_config import RunConfig
+from mlcli.data.options.second_files import LabelFile, View
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
-from mlcli.runs.verify import input_state, moved
+from mlcli.pipeline.start import is_run
+from mlcli.runs.verify import existing_path, file_state, input_states, moved
 
 
 def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
     """Return the configuration of a run, with its input where it lies now or where it is `given` to be.
 
-    Raises InputMissing where it is gone, with what the run lacks without it, and UnsafeFile where it is not what the
-    run read.
+    Raises InputMissing where one of its files is gone, with what the run lacks without it, and UnsafeFile where one is
+    not what the run read.
     """
-    config, facts = moved(run.config, run.manifest["input"], given, ()), run.manifest["input"]
-    require_input(config.input.path, input_state(config, facts), lack)
+    facts = run.manifest["input"]
+    return _unchanged(moved(run.config, facts, given, ()), run, lack)
+
+
+def unchanged_table(run: Contents, given: str | None, lack: str) -> RunConfig:
+    """Return what `unchanged_input` does, of the table alone: without views, and without labels that no row needs."""
+    facts = run.manifest["input"]
+    config = moved(run.config, facts, given, ())
+    labels = config.input.labels if config.input.where else LabelFile()  # conditions may be about labels
+    return _unchanged(config.replace(input=config.input.replace(view=View(), labels=labels)), run, lack)
+
+
+def _unchanged(config: RunConfig, run: Contents, lack: str) -> RunConfig:
+    """Return a configuration without its output; raises what `require_input` does for each file of its input."""
+    (path, state), *others = input_states(config, run.manifest["input"])
+    require_input(path, state, lack)
+    for other, its_state in others:
+        require_beside(other, its_state, lack)
     return config.replace(output=None)
+
+
+def run_before(run: Contents, given: str | None = None) -> Path | None:
+    """Return the folder of the run that a run was made from, or where it is `given` to be; None of a file.
+
+    Raises what `require_input` does.
+    """
+    facts = run.manifest["input"]
+    if facts.get("format") != "run":
+        return None
+    path = given if given is not None and is_run(given) else existing_path(run.config.input.path, facts)
+    require_input(path, file_state(path, facts))
+    return Path(path)
 
 
 def require_input(path: str, state: str, lack: str = "it is needed here") -> None:
@@ -26,3 +59,13 @@ def require_input(path: str, state: str, lack: str = "it is needed here") -> Non
     if state == "changed":
         raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(path),
                          hint="make the run again, or give the former file with --input")
+
+
+def require_beside(path: str, state: str, lack: str) -> None:
+    """Raise what `require_input` does for a file of views or labels beside the input."""
+    if state == "missing":
+        raise InputMissing("RUN-BESIDE", f"a file that the run read beside its input is gone, and {lack}",
+                           where=place(path), hint="put it back there")
+    if state == "changed":
+        raise UnsafeFile("RUN-BESIDE", "this is not the file that the run read beside its input", where=place(path),
+                         hint="make the run again, or put the former file back")

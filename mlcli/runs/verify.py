@@ -157,13 +157,18 @@ def existing_path(path: str, known: dict[str, Any]) -> str:
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
     """Whether the input, with its second view and its labels, is still what the run read."""
-    states = [file_state(config.input.path, known)]
-    views = config.input.views
-    states += [file_state(str(view.path), facts)
-               for view, facts in zip(views, facts_of_views(known, len(views)), strict=True)]
-    if config.input.labels.path is not None:
-        states.append(file_state(config.input.labels.path, known.get("labels") or {}))
+    states = [state for _, state in input_states(config, known)]
     return next((state for state in ("missing", "changed") if state in states), "unchanged")
+
+
+def input_states(config: RunConfig, known: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return path and state of each file of an input: the table, its views, its labels."""
+    views, labels = config.input.views, config.input.labels
+    files = [(config.input.path, known), *((str(view.path), facts) for view, facts in zip(
+        views, facts_of_views(known, len(views)), strict=True))]
+    if labels.path is not None:
+        files.append((labels.path, known.get("labels") or {}))
+    return [(path, file_state(path, facts)) for path, facts in files]
 
 
 def remote_state(path: str, known: dict[str, Any]) -> str:

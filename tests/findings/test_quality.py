@@ -270,3 +270,11 @@ def test_words_say_that_a_density_term_keeps_densities_in_part() -> None:
     plain, kept = METHODS["umap"](), METHODS["umap"](density={})
     assert plain.loss() == METHODS["umap"].loses and "local densities in part" in kept.loss()
     assert "Distances between groups mean little" in kept.loss()
+
+
+def test_the_stress_of_ranks_and_that_of_distances_are_told_apart() -> None:
+    figures = {"shepard_correlation": 0.9, "stress_1": 0.25}
+    assert "of ranks" not in in_words(figures).text and "of their ranks" not in in_words(figures).text
+    said = in_words(figures, of_ranks=0.125).text
+    assert "of their ranks, which this method makes small, is 0.125" in said
+    assert "of the distances themselves, which it does not, is 0.25" in said

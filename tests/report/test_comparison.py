@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardize
-from mlcli.report.comparison.multiples import embeddings
+from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.page import page
-from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+from mlcli.report.comparison.side_by_side import Comparison, Side, align_to_first, side_by_side
 from mlcli.report.drawing.figure import Text
 from mlcli.report.figures.coloring import coloring
 from mlcli.report.figures.scatter import Points
@@ -158,6 +158,32 @@ def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
         ["one 1", "one 2"]]
     words = Seen(page(found, seed=0)).words
     assert words.count("mirrored 2") == 1 and words.count("turned, turned onto a 1") == 1 and "turned 1" not in words
+
+
+def test_a_plane_among_many_axes_is_aligned_with_the_leading_ones() -> None:
+    """Aligned with all axes of rows that vary most along the third, the plane of the first two would be a line."""
+    many = points(0, axes=10) * [1, 1, 50, *[1] * 7]
+    plane = many[:, [0, 2]] @ rotation(1, 2)
+    found = align_to_first([standardize(many), standardize(plane)])[1]
+    assert found.shape == (60, 2)
+    shapes = procrustes(standardize(many[:, :2]), standardize(plane))
+    np.testing.assert_allclose(np.linalg.norm(found), 1, rtol=1e-12)
+    np.testing.assert_allclose(found, shapes.turned, atol=1e-9)
+
+
+def test_a_run_without_a_spectrum_has_no_panel_and_is_named() -> None:
+    sides = [side("a", points(0)), replace(side("b", points(1)), method="umap", eigenvalues=())]
+    found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
+    words = " ".join(Seen(page(found, seed=0)).words)
+    assert "Without a spectrum: b (umap)." in words and len(spectra(sides).parts) == 1
+    none = replace(found, sides=[replace(part, eigenvalues=()) for part in sides])
+    assert "Spectra" not in page(none, seed=0)
+
+
+def test_angles_are_rounded() -> None:
+    same = side_by_side([side("a", points(0)), side("b", points(0))], [str(row) for row in range(60)], {}, 5,
+                        np.random.default_rng(0))
+    assert "<td>0°, 0°, 0°</td>" in page(same, seed=0)
 
 
 def test_in_its_own_orientation_each_run_has_its_axes_and_signs() -> None:

@@ -75,6 +75,14 @@ def test_a_number_that_is_missing_is_drawn_apart() -> None:
     assert numbers_of(["1", "x"]) is None and numbers_of(["inf"]) is None and numbers_of(["", "NA"]) is None
 
 
+@pytest.mark.parametrize(("text", "gap"), [("", True), (" ", True), ("NA", True), ("nan", True), ("#N/A", True),
+                                           ("none", False), ("null", False), ("n/a", False), ("Na", False)])
+def test_the_same_texts_are_gaps_among_numbers_and_names(text: str, gap: bool) -> None:
+    names, numbers = coloring("g", ["a", "b", text]), coloring("t", [*map(str, range(50)), text])
+    assert isinstance(names, Groups) and (names.kinds[names.of[2]] == "absent") == gap
+    assert isinstance(numbers, Range) == gap
+
+
 def test_missing_labels_are_one_gray_group_after_the_others() -> None:
     texts = [*(f"g{i}" for i in range(30)), "", "  ", "NA", "nan"]
     found = coloring("g", texts)

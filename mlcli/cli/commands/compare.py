@@ -1,6 +1,7 @@
 """`mlcli compare`: finished runs side by side."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -58,10 +59,9 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     require_standard_output()
     if output is not None:
         refuse_existing(output, force)
-    elif color_by or given or orientation != "aligned":
-        raise UsageError("NO-PAGE", "colors and orientation are those of a page, and none is written",
-                         where="--color-by" if color_by else "--input" if given else "--orientation",
-                         hint="name the page with -o FILE, or leave it out")
+    else:
+        refuse_without_page({"--color-by": color_by, "--labels": labels, "--input": given,
+                             "--orientation": None if orientation == "aligned" else orientation})
     options = comparing.PageOptions(tuple(color_by or ()), labels, given, orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
         comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
@@ -80,3 +80,10 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         tell(table(document, columns_of(sys.stdout) or WIDTH))
     if output is not None and not (quiet or json):
         say_written(f"wrote {output}", output)
+
+
+def refuse_without_page(given: Mapping[str, object]) -> None:
+    """Raise UsageError for an option of the page that was given where none is written."""
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")

@@ -14,6 +14,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.explain import locate_errors
+from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
 DRAWN = ("title", "figures", "point_labels", "outlines", "level", "size", "font_size", "marker_size", "palette",
@@ -95,7 +96,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
 
 def names_in(text: str | None) -> tuple[str, ...]:
     """Return names with commas between."""
-    return () if text is None else tuple(name for name in text.split(",") if name)
+    return () if text is None else tuple(filter(None, split_at_commas(text)))
 
 
 def numbers_in(text: str | None) -> tuple[int, ...]:
@@ -128,7 +129,7 @@ def lines_of(document: dict[str, Any]) -> list[str]:
         lines += ["", *aligned([("dispersion", "rows", f"mean distance to the {test['center']}"), *means]),
                   f"F({', '.join(map(str, test['df']))}) = {test['F']:.4g}, p = {test['p_value']:.4g}"]
     if lines:
-        orders = "given in a file" if document["seed"] is None else f"by seed {document['seed']}"
+        orders = "of a file" if document["seed"] is None else f"seed {document['seed']}"
         within = f" within {document['strata']}" if document["strata"] else ""
-        lines.append(f"p by {document['permutations']:,} permutations{within} {orders}")
+        lines.append(f"p from {document['permutations']:,} permutations{within} ({orders})")
     return lines

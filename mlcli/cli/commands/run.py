@@ -62,7 +62,7 @@ def described(path: str, outside: Layer) -> list[Variant]:
     except (ConfigError, InputMissing) as error:
         if path == "-" or not Path(path).exists() or Path(path).suffix.lower() in ENDINGS:
             raise
-        raise error.changed(hint=f"name a YAML file; data there are run by mlcli embed {quote(path)}") from None
+        raise error.changed(hint=f"name a YAML file; a run of data there: mlcli embed {quote(path)}") from None
 
 
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:

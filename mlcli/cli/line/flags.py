@@ -15,6 +15,7 @@ from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import section_rows
 from mlcli.data.options.formats import ANNDATA, HDF5
 from mlcli.data.options.input import NO_IDS
+from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
 
@@ -252,7 +253,7 @@ def value_for(flag: Flag, given: Any) -> Any:
 
         return [name for item in given for name in names_in(item, flag.names[0])]
     if isinstance(given, list):
-        parts = [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
+        parts = [part for item in given for part in split_at_commas(item)] if flag.path in COMMAS else given
         numbers = type_of(flag.path).startswith(f"{LIST}a number")
         return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
     given = flag.spells.format(given) if flag.spells else given

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
 
@@ -12,7 +13,7 @@ def names_in(item: str, flag: str) -> list[str]:
     Raises UsageError for a file that is not text, or empty.
     """
     if not os.path.isfile(item):  # noqa: PTH113 - a list may be longer than any name, of which a path raises
-        return item.split(",")
+        return split_at_commas(item)
     try:
         lines = Path(item).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:

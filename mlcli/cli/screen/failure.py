@@ -167,10 +167,10 @@ def escaped(text: str) -> str:
 
 def say(text: str, *, keep: Sequence[str] = ()) -> None:
     """Lines on standard error, folded on a terminal, but never within a phrase to keep, such as a path with blanks."""
-    print(fitted(text, keep), file=sys.stderr, flush=True)
+    print(fold_for_errors(text, keep), file=sys.stderr, flush=True)
 
 
-def fitted(text: str, keep: Sequence[str] = ()) -> str:
+def fold_for_errors(text: str, keep: Sequence[str] = ()) -> str:
     """Return lines as standard error takes them."""
     if sys.stderr is None or not sys.stderr.isatty():
         return text
@@ -217,6 +217,6 @@ def last_words(form: Form) -> dict[int, tuple[str, str]]:
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
 
     def message(number: int, *, kept: bool) -> str:
-        return f"{shown}{fitted(rendered(stop_error(number, kept=kept), form))}\n"
+        return f"{shown}{fold_for_errors(rendered(stop_error(number, kept=kept), form))}\n"
 
     return {int(number): (message(number, kept=False), message(number, kept=True)) for number in (*STOPPING, TIME_UP)}

@@ -76,7 +76,7 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int
     known = any(share is not None for share in shares)
     by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")
-    head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' * known}"
+    head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' if known else ''}"
     return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
             *([f"  {WHY}"] if exceed_one(sums) else ())] if lines else []
 

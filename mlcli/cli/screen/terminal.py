@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import TextIO
 
 WIDTH = 80  # columns where no terminal says otherwise
-PREFIX = "mlcli: "  # of messages, whose later lines are below their text
+PREFIX = "mlcli: "  # of messages
+INDENT = " " * len(PREFIX)  # of their later lines
 HEAD = re.compile(r"\s*(?:\S+(?: \S+)* {2,})?")  # of a line: what stands before its last column
 JOINT = "\ue000"  # in place of a blank where a line is not folded; no message holds it, as it is not printable
+COMMAND = re.compile(r"(?<=: )(?:echo .* \| )?mlcli [a-z].*?(?=; in the run |; and [0-9]+ more|$)")  # in a hint
 WHOLE = ("{", "\x1b")  # begin of lines that are never folded: JSON, and the codes of a terminal
 
 
@@ -29,19 +31,23 @@ def columns_of(stream: TextIO | None) -> int | None:
 def for_stream(text: str, stream: TextIO | None, keep: Sequence[str] = ()) -> str:
     """Return lines of text as a stream takes them: folded on a terminal, never within a phrase to keep, else whole."""
     width = columns_of(stream)
-    return text if width is None else "\n".join(folded(line, width, keep) for line in text.split("\n"))
+    return text if width is None else "\n".join(fold(line, width, keep) for line in text.split("\n"))
 
 
-def folded(line: str, width: int, keep: Sequence[str] = ()) -> str:
+def fold(line: str, width: int, keep: Sequence[str] = ()) -> str:
     """Return a line in lines that fit, the later ones below its last column or the text of a message.
 
-    Words and phrases to keep stay whole.
+    Words and phrases to keep stay whole, and a command after a colon stands on a line of its own, to be copied.
     """
     if len(line) <= width or line.startswith(WHOLE) or "\x1b" in line:
         return line
+    if command := COMMAND.search(line):
+        after = line[command.end():].removeprefix("; ")
+        lines = [fold(line[:command.start() - 1], width, keep), INDENT + command[0]]
+        return "\n".join([*lines, *([INDENT + after] if after else [])])
     head = HEAD.match(line)
     hang = head.end() if head is not None and head.end() <= width // 2 else 0
     for phrase in keep:
         line = line.replace(phrase, phrase.replace(" ", JOINT))
-    return textwrap.fill(line, width, subsequent_indent=" " * (len(PREFIX) if line.startswith(PREFIX) else hang),
+    return textwrap.fill(line, width, subsequent_indent=INDENT if line.startswith(PREFIX) else " " * hang,
                          break_long_words=False, break_on_hyphens=False).replace(JOINT, " ")

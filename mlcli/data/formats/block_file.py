@@ -145,4 +145,5 @@ def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:
     """Read all rows of a file into memory; raises RefusedByPlan if they do not fit."""
     compute.require(resident(compute.thread_count()) + found.bytes, f"a table of {found.file.bounds[-1]:,} x "
                     f"{found.file.columns:,} numbers", FEWER)
-    return replace(texts_of(found, input), values=in_memory(Rows(found.file)))
+    rows, columns = found.file.bounds[-1], found.file.columns
+    return replace(texts_of(found, input), values=in_memory(Rows(found.file)) if columns else np.empty((rows, 0)))

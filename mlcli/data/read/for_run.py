@@ -18,7 +18,7 @@ from mlcli.data.read.answers import with_codes
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import match_columns, match_points
 from mlcli.data.read.new_rows import new_in_blocks
-from mlcli.data.read.parts import read_parts
+from mlcli.data.read.parts import read_parts, source_of_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
@@ -80,7 +80,7 @@ def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Sourc
 def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool,
                   coding: Coding | None) -> Table:
     """Return new rows of a directory of files, in memory if they fit."""
-    found, source = read_parts(files, input, compute)
+    found, source = read_parts(files, input, compute), source_of_parts(files, input)
     table = new_in_blocks(found, source, input, wanted, compute) if streams else None
     if table is None:
         table = _features(sheet_of_blocks(found, input, compute), wanted, input, source, coding)

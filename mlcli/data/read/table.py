@@ -92,7 +92,7 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
         refuse_coding(input, "a folder of images or of a matrix with its names")
         return add_labels(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
-        return _of_parts(files, input, compute, streams)
+        return _of_parts(files, input, compute, categories, streams)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         source = source_of(input, file, format)
@@ -132,7 +132,7 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
             raise with_proposal(error, input, read) from error
     from mlcli.data.read.categories import categorical_sheet
 
-    return categorical_sheet(file, input, format, compute, layout, categories)
+    return categorical_sheet(input, read, categories)
 
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
@@ -159,20 +159,44 @@ def source_of(input: Input, file: Opened, format: Format) -> Source:
     return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format.name)
 
 
-def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
+def _of_parts(files: list[str], input: Input, compute: Compute, categories: TextColumns, streams: bool) -> Table:
     """Return the table of a directory of files, in memory if it fits."""
-    from mlcli.data.read.parts import read_parts
+    from mlcli.data.read.parts import read_parts, source_of_parts
+
+    def read(asked: Input) -> Sheet:
+        return sheet_of_blocks(read_parts(files, asked, compute), asked, compute)
+
+    source = source_of_parts(files, input)
 
     if has_coding(input):
         from mlcli.data.read.answers import coded_sheet
 
-        sheet = coded_sheet(input, lambda asked: sheet_of_blocks(read_parts(files, asked, compute)[0], asked, compute))
-        return add_labels(features_table(sheet, input, read_parts(files, input, compute)[1]), input, compute)
-    found, source = read_parts(files, input, compute)
+        sheet = coded_sheet(input, read)
+        return add_labels(features_table(sheet, input, source), input, compute)
+    found = _parts_in_blocks(files, input, compute, categories)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
-    table = (_table_of_blocks(found, input, compute, source) if blocks else
-             features_table(sheet_of_blocks(found, input, compute), input, source))
-    return add_labels(table, input, compute)
+    if blocks:
+        assert found is not None
+        return add_labels(_table_of_blocks(found, input, compute, source), input, compute)
+    if categories:
+        from mlcli.data.read.categories import categorical_sheet
+
+        sheet = categorical_sheet(input, read, categories)
+    else:
+        sheet = read(input)
+    return add_labels(features_table(sheet, input, source), input, compute)
+
+
+def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
+    """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
+    from mlcli.data.read.parts import read_parts
+
+    try:
+        return None if categories == "all" else read_parts(files, input, compute)
+    except DataError as error:
+        if not (categories and error.columns):
+            raise
+        return None
 
 
 def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:

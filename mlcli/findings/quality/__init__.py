@@ -74,7 +74,9 @@ class QualityFinding(Finding["QualityResult"]):
         """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
         from mlcli.findings.quality.section import in_words, quality
 
-        return [(Place.WORDS, in_words(value.figures, run.config.method.loss())), (Place.RESULT, quality(value))]
+        method, fit = run.config.method, run.manifest.get("fit") or {}
+        of_ranks = fit.get("stress") if method.keeps_order else None
+        return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)), (Place.RESULT, quality(value))]
 
     @classmethod
     def measures_of(cls, run: "Contents") -> Mapping[str, Any]:

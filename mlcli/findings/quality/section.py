@@ -31,9 +31,12 @@ OF_LABELS = ("label_1nn_error", "silhouette")
 BASELINES = {"pca": "PCA", "mds": "classical scaling"}  # the method of a baseline -> its name in sentences
 
 
-def in_words(document: Mapping[str, Any], lost: str = "") -> Part:
-    """Return the measures in sentences without judgment, then a sentence on what the method does not keep."""
-    said = (_neighbors_kept(document), _distances_kept(document), _beside(document), lost)
+def in_words(document: Mapping[str, Any], lost: str = "", of_ranks: float | None = None) -> Part:
+    """Return the measures in sentences without judgment, then a sentence on what the method does not keep.
+
+    `of_ranks` is the stress that a method of ranks made small, which is not that of the distances.
+    """
+    said = (_neighbors_kept(document), _distances_kept(document, of_ranks), _beside(document), lost)
     return section("Quality in words", *(sentence(text, "lead") for text in said if text))
 
 
@@ -61,7 +64,7 @@ def _beside(document: Mapping[str, Any]) -> str:
     return f"{title[:1].upper()}{title[1:]} on {axes} keeps {' and '.join(said)}." if said else ""
 
 
-def _distances_kept(document: Mapping[str, Any]) -> str:
+def _distances_kept(document: Mapping[str, Any], of_ranks: float | None) -> str:
     """Return a sentence on distances: the correlation of their ranks, and the stress."""
     measures = relevant_measures(document)
     rank = measures.get("shepard_correlation")
@@ -70,6 +73,10 @@ def _distances_kept(document: Mapping[str, Any]) -> str:
     stress = measures.get(name)
     if not (isinstance(rank, float) and isinstance(stress, float)):
         return ""
+    if of_ranks is not None:
+        return (f"The rank correlation of distances in the embedding with those in the data is {rank:.2f}. The stress "
+                f"of their ranks, which this method makes small, is {of_ranks:.3g}; {words} of the distances "
+                f"themselves, which it does not, is {stress:.3g}. Of either, 0 means that all are preserved.")
     return (f"The rank correlation of distances in the embedding with those in the data is {rank:.2f}; {words} is "
             f"{stress:.3g}, where 0 means that all are preserved{_beyond(stress, measures)}.")
 

@@ -44,13 +44,13 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points], title: str) -> F
 
 
 def spectra(sides: Sequence[Side]) -> Figure:
-    """Draw the first eigenvalues of every run, in percent of its largest, on one scale."""
-    shares = [_shares(side.eigenvalues[:LEADING]) for side in sides]
+    """Draw the first eigenvalues of every run that has some, in percent of its largest, on one scale."""
+    known = [(side, title) for side, title in zip(sides, titles(sides, LETTERS), strict=True) if side.eigenvalues]
+    shares = [_shares(side.eigenvalues[:LEADING]) for side, _ in known]
     count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
     marks: list[Mark] = []
     parts: list[Part] = []
-    for place, (side, title, part) in enumerate(zip(sides, titles(sides, LETTERS), shares,
-                                                          strict=True)):
+    for place, ((side, title), part) in enumerate(zip(known, shares, strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
         parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=LOW + TOP + GAP + 18))
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),

@@ -18,8 +18,8 @@ from mlcli.report.paper.scatter import Plot
 NAMED = 6  # largest number of runs with names next to few points
 PANEL = Look(size=(5.2, 4.6))
 ALIGNED = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes rotation; "
-           "two axes are drawn. A run whose axes the rotation mixes has the names of the first run's axes, onto which "
-           "it is turned.")
+           "one of fewer axes with as many leading axes of the first; two axes are drawn. A run whose axes the "
+           "rotation mixes has the names of the first run's axes, onto which it is turned.")
 OWN = ("Each embedding is centered and scaled to the same size, in its own orientation; its first two axes are drawn. "
        "Signs and, where eigenvalues are close, the order of axes are arbitrary.")
 MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
@@ -76,5 +76,11 @@ def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:
 
 
 def _spectra(comparison: Comparison) -> Part:
-    drawn = figure(spectra(comparison.sides), "Eigenvalues in percent of each run's largest; kept axes stand out.")
-    return section("Spectra", drawn, run_tables.eigenvalues(comparison.sides))
+    """Return the spectra of the runs that have one, and a sentence that names the others."""
+    sides = comparison.sides
+    if not any(side.eigenvalues for side in sides):
+        return None
+    drawn = figure(spectra(sides), "Eigenvalues in percent of each run's largest; kept axes stand out.")
+    without = [title for side, title in zip(sides, run_tables.titles(sides, 60), strict=True) if not side.eigenvalues]
+    said = f"Without a spectrum: {', '.join(without)}." if without else ""
+    return section("Spectra", drawn, sentence(said, "soft") if said else None, run_tables.eigenvalues(sides))

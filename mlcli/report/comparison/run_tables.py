@@ -109,9 +109,9 @@ def digits(value: float | None, sides: Sequence[Side]) -> str:
 
 
 def angles(pair: Pair) -> str:
-    """Return the principal angles in degrees, ascending; the first four of many."""
-    shown = [f"{angle:.3g}°" for angle in pair.angles[:4]]
-    return ", ".join(shown) + (f" to {pair.angles[-1]:.3g}°" if len(pair.angles) > 4 else "")
+    """Return the principal angles in degrees to 0.01, ascending; the first four of many."""
+    shown = [f"{round(float(angle), 2):.3g}°" for angle in pair.angles]
+    return ", ".join(shown[:4]) + (f" to {shown[-1]}" if len(shown) > 4 else "")
 
 
 def neighbors(pair: Pair) -> tuple[str, str]:

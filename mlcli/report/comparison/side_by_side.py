@@ -150,8 +150,12 @@ def _option(side: Side, path: str, sides: Sequence[Side]) -> str:
 
 
 def align_to_first(shapes: Sequence[Array]) -> list[Array]:
-    """Return standardized embeddings, (n, p) arrays, aligned with the first."""
-    return [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
+    """Return standardized embeddings, (n, p) arrays, aligned with the first: one of fewer axes with its leading ones.
+
+    Aligned with all axes of the first, a plane among ten axes would be seen from the side.
+    """
+    first = shapes[0]
+    return [first, *(procrustes(first[:, :shape.shape[1]], shape).turned for shape in shapes[1:])]
 
 
 def _points_to_compare(size: int, generator: np.random.Generator) -> Indices:

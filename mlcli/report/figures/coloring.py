@@ -22,7 +22,6 @@ MOST = COLORS * len(SHAPES)  # largest number of groups with a color and shape
 SHAPED = 1_000  # largest number of rows with shapes; marks of more are too small or an image, and only colors differ
 FEW = 13  # largest number of different numbers that are groups
 UNGROUPED = ("other", "absent")  # kinds of rarer groups together, and of rows without a label
-ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
 
 
@@ -121,7 +120,7 @@ def numbers_of(texts: Sequence[str]) -> list[float] | None:
         try:
             numbers.append(float(text))
         except ValueError:
-            if text.strip().lower() not in ABSENT:
+            if not is_missing(text):
                 return None
             numbers.append(math.nan)
     return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
@@ -156,8 +155,9 @@ def _groups_of(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) 
 
 
 def _order(text: str) -> float:
-    """Return the sort key of numbers, absent ones last."""
-    return math.inf if text.strip().lower() in ABSENT else float(text)
+    """Return the sort key of numbers, those that are none last."""
+    number = float(text)
+    return math.inf if math.isnan(number) else number
 
 
 def _natural(text: str) -> list[tuple[str, int]]:

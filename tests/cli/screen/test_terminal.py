@@ -6,7 +6,7 @@ import json
 import pytest
 
 from mlcli.cli.screen.failure import Form, rendered, tell
-from mlcli.cli.screen.terminal import WIDTH, columns_of, folded, for_stream
+from mlcli.cli.screen.terminal import WIDTH, columns_of, fold, for_stream
 from mlcli.errors import InputMissing
 
 
@@ -26,25 +26,36 @@ class Terminal(io.StringIO):
     ("  short  line", ["  short  line"]),
 ])
 def test_a_line_is_folded_below_its_last_column(line: str, lines: list[str]) -> None:
-    assert folded(line, 20).splitlines() == lines
+    assert fold(line, 20).splitlines() == lines
 
 
 def test_a_message_is_folded_below_its_text_and_words_stay_whole() -> None:
     long = "x" * 30
-    assert folded(f"mlcli: note[N-X]: one two {long} three", 20).splitlines() == [
+    assert fold(f"mlcli: note[N-X]: one two {long} three", 20).splitlines() == [
         "mlcli: note[N-X]:", "       one two", f"       {long}", "       three"]
 
 
 def test_phrases_to_keep_are_not_folded() -> None:
     line = "mlcli: wrote a folder of/some results, its tables"
-    assert folded(line, 20, ["a folder of/some results"]).splitlines() == [
+    assert fold(line, 20, ["a folder of/some results"]).splitlines() == [
         "mlcli: wrote", "       a folder of/some results,", "       its tables"]
-    assert " ".join(folded(line, 20).split()) == line
+    assert " ".join(fold(line, 20).split()) == line
+
+
+@pytest.mark.parametrize("command", ["echo 'sweep: {method.k: [4, 6]}' | mlcli run - --set compute.threads=2",
+                                     "mlcli embed 'my data/of all sites.csv'"])
+@pytest.mark.parametrize("after", ["", "and 2 more: input.rows, report", "in the run k=4"])
+def test_a_command_stands_whole_on_a_line_of_its_own(command: str, after: str) -> None:
+    line = f"mlcli: error[E-X]: one of several; a sweep: {command}{after and f'; {after}'}"
+    *before, last = fold(line, 30).splitlines()[:-1 if after else None]
+    assert last.strip() == command and fold(line, 30).splitlines()[-1].strip() == (after or command)
+    assert before == ["mlcli: error[E-X]: one of", "       several; a sweep:"]
+    assert fold(line, 300) == line
 
 
 @pytest.mark.parametrize("line", [json.dumps({"error": "a b " * 40}), "\x1b[34m" + "a " * 60, "a \x1b[0m" + "a " * 60])
 def test_json_and_colored_lines_are_whole(line: str) -> None:
-    assert folded(line, 20) == line
+    assert fold(line, 20) == line
 
 
 def test_every_line_of_several_is_folded_by_itself() -> None:

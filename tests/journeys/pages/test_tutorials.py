@@ -59,15 +59,15 @@ def test_a_user_has_eight_tasks_of_at_most_three_commands(name: str) -> None:
 
 
 @frozen
-class Carried:
-    """How the script of a page ended: its exit status, what it printed, and its pictures by the page's names."""
+class Outcome:
+    """The end of the script of a page: its exit status, what it printed, and its pictures by the page's names."""
 
     returncode: int
     stdout: str
     pictures: dict[str, Path]
 
 
-def carried_out(page: Path, folder: Path, **variables: str) -> Carried:
+def carry_out(page: Path, folder: Path, **variables: str) -> Outcome:
     """Carry out the script of a page in a folder that has `sample_data`."""
     (folder / "sample_data").symlink_to(ROOT / "sample_data")
     environment = {**neutral(), **variables}
@@ -77,7 +77,7 @@ def carried_out(page: Path, folder: Path, **variables: str) -> Carried:
     runs = folder / "runs"
     drawn = {re.sub(r"[^a-z0-9]+", "-", str(file.relative_to(runs).with_suffix(""))): file
              for file in runs.rglob("*.png")}
-    return Carried(done.returncode, done.stdout, drawn)
+    return Outcome(done.returncode, done.stdout, drawn)
 
 
 def quotes_of(page: Path) -> list[str]:
@@ -97,7 +97,7 @@ def size_of(picture: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_quotes(
         page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = carried_out(page, tmp_path)
+    done = carry_out(page, tmp_path)
     assert done.returncode == 0, done.stdout
     for picture in pictures_of(page):
         (wide, tall), (width, height) = size_of(picture), size_of(done.pictures[picture.stem])

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mlcli.errors import UsageError
 from mlcli.pipeline.read_run import read_run
 from mlcli.report.drawing.palette import STEPS
 from mlcli.report.figures.coloring import Groups, Range
@@ -161,7 +162,7 @@ def test_a_decimal_comma_is_a_number(mlcli: Caller) -> None:
     (["--table", "spectrum", "--color-by", "type"], 2)])
 def test_what_is_no_column_is_refused(mlcli: Caller, sites: Path, given: list[str], code: int) -> None:
     called = mlcli("report", sites, *given)
-    assert called.code == code and called.err.startswith("mlcli: error[")
+    assert called.code == code and called.err.startswith("mlcli: error[") and "--label-column" not in called.err
 
 
 def test_dissimilarities_have_no_columns(mlcli: Caller) -> None:
@@ -173,7 +174,13 @@ def test_dissimilarities_have_no_columns(mlcli: Caller) -> None:
 
 
 def test_names_are_split_as_a_line_of_csv_unless_they_are_labels() -> None:
-    assert split_names(["a,b", "a", 'c,"d, e"', "f,g"], ["f,g"]) == ["a", "b", "c", "d, e", "f,g"]
+    assert split_names(["a, b", "a", 'c,"d, e"', "f,g"], ["f,g"]) == ["a", "b", "c", "d, e", "f,g"]
+
+
+@pytest.mark.parametrize("given", ["", " ", "use,", ",use", "use,,k"])
+def test_an_empty_name_is_refused(given: str) -> None:
+    with pytest.raises(UsageError, match="empty name"):
+        split_names(["k", given], ["use"])
 
 
 @pytest.mark.medium
@@ -219,8 +226,10 @@ def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, si
     assert mlcli("compare", sites, "map", "-o", "page.html", "--orientation", "own", "--force").code == 0
     own = Path("page.html").read_text()
     assert ">Isomap 1<" in own and "turned onto" not in own and ">PC 1<" in own
-    for given in (["--orientation", "own"], ["--color-by", "type"], ["--input", "sites.csv"]):
-        assert mlcli("compare", sites, "map", *given).code == 2, given
+    for flag, given in (("--orientation", "own"), ("--color-by", "type"), ("--input", "sites.csv"),
+                        ("--labels", "sites.csv")):
+        refused = mlcli("compare", sites, "map", flag, given)
+        assert refused.code == 2 and f"{flag} needs a page; {flag}; give -o FILE" in refused.err
     assert mlcli("compare", sites, "map", "-o", "new.html", "--input", "sites.csv").code == 78
     assert mlcli("compare", sites, "map", "-o", "new.html", "--color-by", "wetness").code == 78
     assert not Path("new.html").exists()

@@ -44,9 +44,9 @@ def files() -> None:
     ("embed data.csv --dissimilarities -m mds", "leave out --kind or --dissimilarities"),
     ("run job.yaml --set input.kind=dissimilarities --set method.name=mds",
      "leave out input.kind or --set input.kind=dissimilarities"),
-    ("report data.csv", "mlcli embed data.csv"), ("run data.csv", "data there are run by mlcli embed data.csv"),
+    ("report data.csv", "mlcli embed data.csv"), ("run data.csv", "a run of data there: mlcli embed data.csv"),
     ("embed job.yaml", "mlcli run job.yaml"), ("check job.yaml", "mlcli run job.yaml"),
-    ("verify .", "`mlcli run` wrote; a run of data there is made by")])
+    ("verify .", "`mlcli run` wrote; a run of data there: mlcli embed .")])
 def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, remedy: str) -> None:
     called = mlcli(*command.split())
     assert called.code not in (0, 1, 2) and remedy in called.err, called.err

@@ -1,0 +1,173 @@
+"""Columns of the input of a finished run, which is read again for them, at the run's rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import mute_notes
+from mlcli.base.types import AnyArray, Indices
+from mlcli.base.values.missing import is_missing
+from mlcli.config.run_config import RunConfig
+from mlcli.data.files.source import open_input
+from mlcli.data.formats.h5ad import MAIN, MEASURED, Frame, is_anndata, row_frame
+from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import is_number
+from mlcli.data.options.wording import listed, nearest, place, shown
+from mlcli.data.read.chosen_rows import column_of, is_column
+from mlcli.data.read.table import read_unchecked
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError, DataError
+from mlcli.findings.frame.contents import Contents
+from mlcli.pipeline.read_run import read_run
+from mlcli.pipeline.start import table_of
+from mlcli.report.figures.coloring import numbers_of
+from mlcli.rundir.reading import damaged
+from mlcli.runs.unchanged_input import run_before, unchanged_table
+from mlcli.runs.verify import dropped_rows
+
+WITH_IDS = ("csv", "parquet")  # formats of the embedding
+OF_GENES = ("varm", "varp")  # matrices of AnnData whose rows are genes
+
+
+@frozen
+class Column:
+    """A column of a run's input in the order of the run's rows."""
+
+    texts: tuple[str, ...]
+    measured: bool  # whether it holds numbers
+
+    def take(self, rows: Indices) -> "Column":
+        """Return the column at some rows (m)."""
+        return replace(self, texts=tuple(self.texts[row] for row in rows.tolist()))
+
+
+def columns_of_input(run: Contents, folder: Path, names: Sequence[str], given: str | None,
+                     where: str) -> dict[str, Column]:
+    """Return columns of a run's input, or of that of a run which it was made from, up to the file that one read.
+
+    `given` is where the input lies now. Raises ConfigError at the option `where` for a column that none of them has,
+    DataError for one without a value, and what `unchanged_table` and `run_before` do.
+    """
+    if run.config.input.kind != "features" or not run.manifest["input"]["rows"]:
+        known = ", ".join(list(run.embedding.labels)[:10]) or "none"
+        raise ConfigError("REPORT-LABEL", f"the run has no label column {listed(names)}, and its input no columns",
+                          where=where, hint=f"its label columns are: {known[:200]}; others can be in a file (--labels)")
+    before = run_before(run, given)
+    if before is None:
+        config = unchanged_table(run, given, f"{listed(names)} is no label column of the run")
+        with mute_notes():
+            return columns_of_file(run, folder, config, names, where)
+    with mute_notes():
+        table, _ = table_of(Input(path=str(before)))
+    own = [name for name in names if is_column(table, name)]
+    others = [name for name in names if name not in own]
+    earlier = columns_of_input(read_run(before), before, others, given, where) if others else {}
+    rows = rows_of_run(run, folder, table)
+    return {**{name: column_in(table, name, rows, str(before)) for name in own},
+            **{name: column.take(rows) for name, column in earlier.items()}}
+
+
+def columns_of_file(run: Contents, folder: Path, config: RunConfig, names: Sequence[str],
+                    where: str) -> dict[str, Column]:
+    """Return columns of the file that a run read: features, and texts or numbers beside them."""
+    found = dict[str, Column]()
+    for asked, chosen in choices_of(config, names, anndata=run.manifest["input"].get("format") == "hdf5"):
+        table = table_with(asked, chosen, config, where)
+        rows = rows_of_run(run, folder, table)
+        found |= {name: column_in(table, name, rows, asked.path) for name in chosen}
+    return found
+
+
+def choices_of(config: RunConfig, names: Sequence[str], *, anndata: bool) -> list[tuple[Input, Sequence[str]]]:
+    """Return the options by which a file is read for columns: all at once, but AnnData once for each matrix.
+
+    Answers are not coded. Features of a table that is transposed are rows of the file, which is read as a whole.
+    """
+    input = config.input.replace(answers=(), reverse=(), items=(), range=None)
+    if input.transpose:
+        return [(input, names)]
+    if anndata:
+        with open_input(input.path, config.compute) as opened, open_hdf5(opened, input, config.compute) as file:
+            if is_anndata(file):
+                return choices_of_anndata(file, input, names)
+    return [(input.replace(columns=tuple(names)), names)]
+
+
+def choices_of_anndata(file: Hdf5, input: Input, names: Sequence[str]) -> list[tuple[Input, Sequence[str]]]:
+    """Return the options for columns of the matrix that a run read and of its obs, and those for other genes, of X."""
+    key = (input.key or MAIN).strip("/")
+    beside, first = set(row_frame(file, key).columns()), key.partition("/")[0]
+    genes = () if first in OF_GENES else Frame(file, "raw/var" if first == "raw" else "var").ids()
+    features = [name for name in names if name not in beside]
+    measured = first in (*MEASURED, "raw", *OF_GENES)
+    of_genes = [] if measured else [name for name in features if name in set(genes)]
+    own = [name for name in features if name not in of_genes]
+    described = tuple(name for name in names if name in beside)
+    labels = (*input.label_columns, *(name for name in described if name not in input.label_columns))
+    some = own or (genes[:1] if measured else ())  # labels alone need no more of a large matrix
+    choices: list[tuple[Input, Sequence[str]]] = []
+    if own or described:
+        choices.append((input.replace(columns=tuple(some), label_columns=labels), (*own, *described)))
+    if of_genes:
+        choices.append((input.replace(columns=tuple(of_genes), key=None), of_genes))
+    return choices
+
+
+def table_with(asked: Input, names: Sequence[str], config: RunConfig, where: str) -> Table:
+    """Return the rows of a file with columns, those of text as categories; raises ConfigError for an unknown one."""
+    try:
+        table = read_unchecked(asked, config.compute, "" if asked.transpose else "named", streams=True)
+    except ConfigError as error:
+        if error.where != "input.columns":
+            raise
+        unknown = error.code == "E-UNKNOWN-COLUMN"
+        raise (ConfigError("REPORT-LABEL", f"{error.what} in the run or its input", where=where, hint=error.hint)
+               if unknown else error.changed(where=where)) from None
+    for name in names:
+        if not is_column(table, name):
+            raise ConfigError("REPORT-LABEL", f"there is no column {shown(name)} in the run or its input", where=where,
+                              hint=nearest(name, [*table.labels, *table.columns]))
+    return table
+
+
+def column_in(table: Table, name: str, rows: Indices, path: str) -> Column:
+    """Return a column of a table at these rows (n); raises DataError for one that holds no value."""
+    cells = column_of(table, name)
+    if isinstance(cells, np.ndarray):
+        texts = texts_of(np.asarray(cells)[rows])
+    else:
+        given, point = (cells[row] for row in rows.tolist()), table.point
+        texts = tuple(given) if point == "." else tuple(
+            text.replace(point, ".") if is_number(text, point) else text for text in given)
+    if all(map(is_missing, texts)):
+        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=place(path),
+                        hint="choose another")
+    return Column(texts, measured=name not in table.categories and numbers_of(texts) is not None)
+
+
+def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:
+    """Return the places of a run's rows in its input: by id where both have ids, else all but those left out.
+
+    Raises UnsafeFile where these are not as many.
+    """
+    ids, numbered = run.embedding.ids, isinstance(run.embedding.ids, RowNumbers)
+    if numbered == isinstance(table.ids, RowNumbers) and not set(run.config.report.formats).isdisjoint(WITH_IDS):
+        places = {name: row for row, name in enumerate(table.ids)}
+        found = [places.get(name) for name in ids]
+        if None not in found:
+            return np.array(found, dtype=np.int64)
+    rows = np.flatnonzero(~np.isin(table.numbers, [lost.row for lost in dropped_rows(folder)]))
+    if len(rows) != len(ids):
+        raise damaged(folder, f"{len(ids):,} rows, and the input gives {len(rows):,}")
+    return rows
+
+
+def texts_of(numbers: AnyArray) -> tuple[str, ...]:
+    """Return numbers (n) as texts that lead back to them, empty where there is none."""
+    return tuple("" if value != value else repr(value) for value in numbers.tolist())
+
