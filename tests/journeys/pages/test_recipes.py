@@ -14,7 +14,7 @@ import pytest
 from scipy.io import savemat
 
 from mlcli.base.types import AnyArray
-from tests.journeys.pages.test_tutorials import ROOT, carried_out, pictures_of, quotes_of, size_of
+from tests.journeys.pages.test_tutorials import ROOT, carry_out, pictures_of, quotes_of, size_of
 
 PAGE = ROOT / "docs" / "recipes.md"
 SHARED = ROOT.parent / "shared" / "data"
@@ -77,7 +77,7 @@ def test_a_recipe_has_three_commands_at_most_and_its_paper_seconds_and_picture()
 
 
 def test_the_script_says_what_it_needs(tmp_path: Path) -> None:
-    done = carried_out(PAGE, tmp_path)
+    done = carry_out(PAGE, tmp_path)
     assert done.returncode != 0 and "DATA" in done.stdout and "folder of the five data sets" in done.stdout
 
 
@@ -85,7 +85,7 @@ def test_the_script_says_what_it_needs(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_every_recipe_runs_on_files_of_the_same_form(tmp_path: Path) -> None:
     lay_out(tmp_path, small(np.random.default_rng(0)))
-    done = carried_out(PAGE, tmp_path, DATA=str(tmp_path))
+    done = carry_out(PAGE, tmp_path, DATA=str(tmp_path))
     assert done.returncode == 0, done.stdout
     assert [picture.stem for picture in pictures_of(PAGE) if picture.stem not in done.pictures] == []
 
@@ -95,7 +95,7 @@ def test_every_recipe_runs_on_files_of_the_same_form(tmp_path: Path) -> None:
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no folder `shared` beside the repository")
 def test_every_recipe_runs_on_the_data_of_its_paper(tmp_path: Path) -> None:
     lay_out(tmp_path, real())
-    done = carried_out(PAGE, tmp_path, DATA=str(tmp_path), SIDE=str(EVERY_SECOND))
+    done = carry_out(PAGE, tmp_path, DATA=str(tmp_path), SIDE=str(EVERY_SECOND))
     assert done.returncode == 0, done.stdout
     assert [picture.stem for picture in pictures_of(PAGE) if picture.stem not in done.pictures] == []
     for picture in [picture for picture in pictures_of(PAGE) if "gplvm" not in picture.stem]:  # has many minima
