@@ -8,12 +8,12 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from functools import cache
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, gettempdir
-from typing import Any, BinaryIO, cast
+from tempfile import TemporaryFile, gettempdir
+from typing import IO, Any, BinaryIO, cast
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
@@ -179,9 +179,15 @@ def standard_input(compute: Compute) -> Iterator[Opened]:
     """
     require_piped()
     hashed, size = hashlib.sha256(), 0
-    with SpooledTemporaryFile(SPOOLED, prefix="mlcli-") as file:
+    with ExitStack() as stack:  # a SpooledTemporaryFile that a signal stops in its making complains at its end
+        held = io.BytesIO()
+        file: IO[bytes] = held
         try:
             while chunk := sys.stdin.buffer.read(CHUNK):
+                if size <= SPOOLED < size + len(chunk):
+                    file = stack.enter_context(TemporaryFile(prefix="mlcli-"))
+                    file.write(held.getvalue())
+                    held.close()
                 file.write(chunk)
                 hashed.update(chunk)
                 size += len(chunk)
@@ -193,5 +199,4 @@ def standard_input(compute: Compute) -> Iterator[Opened]:
         if size > SPOOLED:
             yield Opened("-", size, hashed.hexdigest, descriptor=file.fileno())
             return
-        file.seek(0)
-        yield Opened("-", size, hashed.hexdigest, content=file.read())
+        yield Opened("-", size, hashed.hexdigest, content=held.getvalue())
