@@ -136,7 +136,7 @@ def tall_qr(block: Array) -> tuple[Array, Array]:
         return orthonormal, triangle
     parts = list(in_order(lambda some: np.linalg.qr(block[some]), rows))
     rotations, triangle = np.linalg.qr(np.vstack([part for _, part in parts]))
-    orthonormal, width = np.empty_like(block), block.shape[1]
+    orthonormal, width = np.empty(block.shape), block.shape[1]  # of rows, as kernels take it, however the block lies
 
     def turn(number: int) -> None:
         own = rotations[number * width : number * width + len(parts[number][1])]
