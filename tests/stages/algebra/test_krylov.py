@@ -1,13 +1,10 @@
-"""Orthonormal bases of tall blocks, and Krylov methods over points that are too many for one block."""
-
-from pathlib import Path
+"""Orthonormal bases of tall blocks."""
 
 import numpy as np
 import pytest
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.stages.algebra.krylov import tall_qr
-from tests.journeys.support import Caller
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -22,15 +19,3 @@ def test_a_tall_block_is_the_product_of_an_orthonormal_one_and_a_triangle(rows: 
     assert orthonormal.flags.c_contiguous, "kernels take a block by rows"
     assert np.abs(orthonormal.T @ orthonormal - np.eye(5)).max() < 1e-14 and np.array_equal(triangle, np.triu(triangle))
     assert np.abs(orthonormal @ triangle - block).max() < 1e-13 * np.abs(block).max() * 10
-
-
-@pytest.mark.medium
-def test_isomap_of_many_points_streams(mlcli: Caller) -> None:
-    """Blocks of vectors are tall then: they are worked on in parts."""
-    generator = np.random.default_rng(0)
-    angle, height = 3 + 9 * generator.random(20_000), 20 * generator.random(20_000)
-    np.save("roll.npy", np.column_stack([angle * np.cos(angle), height, angle * np.sin(angle)]))
-    called = mlcli("embed", "roll.npy", "-m", "isomap", "-o", "run", "-q")
-    assert called.code == 0, called.err
-    assert Path("run/embedding.csv").is_file()
-    assert mlcli("verify", "run", "-q").code == 0
