@@ -110,11 +110,9 @@ def color_run(run: Contents, folder: Path, options: ColorOptions) -> Contents:
                                                           if name not in table.measured]
     try:
         again = about_label(measured, table.values, {name: table.labels[name] for name in columns}, options.quality,
-                            run.config.compute)
+                            run.config.compute, f"{COLOR_BY} adds columns of the input, and --labels those of a file")
     except ConfigError as error:
-        hint = error.hint.replace("choose others with {input.label_columns}",
-                                  f"{COLOR_BY} adds columns of the input, and --labels those of a file")
-        raise error.changed(where="--quality-label", hint=hint) from None
+        raise error.changed(where="--quality-label") from None
     return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 

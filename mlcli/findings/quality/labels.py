@@ -14,6 +14,7 @@ from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Measure, Strip
 
 EQUAL = 2.0**-40  # relative difference below which squared distances count as equal
+REMEDY = "choose others with {input.label_columns}"  # of a run to be made
 
 
 @frozen
@@ -27,24 +28,24 @@ class Labels(Measure):
     counts: Indices  # number of points of each class
 
     @classmethod
-    def first_of(cls, labels: Mapping[str, Sequence[str]], chosen: str | None = None) -> Self | None:
+    def first_of(cls, labels: Mapping[str, Sequence[str]], chosen: str | None = None, remedy: str = REMEDY,
+                 ) -> Self | None:
         """Return the first label column with two classes or more and two points or more to a class on average.
 
-        Raises ConfigError where a chosen column is no such column.
+        Raises ConfigError where a chosen column is no such column; `remedy` says how others are chosen.
         """
         if chosen is not None:
-            return cls._chosen(labels, chosen)
+            return cls._chosen(labels, chosen, remedy)
         return next((one for column, texts in labels.items() if (one := cls.of(column, texts)) is not None), None)
 
     @classmethod
-    def _chosen(cls, labels: Mapping[str, Sequence[str]], column: str) -> Self:
+    def _chosen(cls, labels: Mapping[str, Sequence[str]], column: str, remedy: str) -> Self:
         """Return the classes of the column that the user chose."""
         classes = cls.of(column, labels[column]) if column in labels else None
         if classes is None:
             what = "has one class only, or hardly a name twice" if column in labels else "is no label column"
             raise ConfigError("QUALITY-LABEL", f"{column[:80]!r} {what}", where="report.quality.label",
-                              hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; choose "
-                              "others with {input.label_columns}")
+                              hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; {remedy}")
         return classes
 
     @classmethod

@@ -16,14 +16,14 @@ from mlcli.stages.similarities.spaces import Euclidean
 
 
 def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Sequence[str]], label: str | None,
-                compute: Compute) -> QualityResult:
+                compute: Compute, remedy: str) -> QualityResult:
     """Return measures whose label measures are about `label`, or about the first of `labels` with classes.
 
     `embedding` is an (n, p) array; `labels` are columns of n texts. Points are measured from the anchors of the other
     measures where those are of all rows. The measures stay as they are where no column has classes. Raises ConfigError
-    for a chosen column without classes.
+    for a chosen column without classes, with the `remedy`.
     """
-    classes = Labels.first_of(labels, label)
+    classes = Labels.first_of(labels, label, remedy)
     if classes is None:
         return found
     rows, size = found.figures.get("rows"), len(embedding)
