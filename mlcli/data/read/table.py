@@ -183,7 +183,8 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
 
         sheet = categorical_sheet(input, read, categories)
     else:
-        sheet = read(input)
+        assert found is not None
+        sheet = sheet_of_blocks(found, input, compute)
     return add_labels(features_table(sheet, input, source), input, compute)
 
 
