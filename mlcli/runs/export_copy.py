@@ -18,7 +18,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Sparse
 from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
-from mlcli.data.formats.h5ad import MAIN, MEASURED, Frame, is_anndata
+from mlcli.data.formats.h5ad import GENES, OF_GENES, Frame, is_anndata, split_key
 from mlcli.data.formats.hdf5_file import open_hdf5
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
@@ -44,9 +44,6 @@ from mlcli.runs.unchanged_input import require_input, run_before
 from mlcli.runs.verify import moved
 from mlcli.stages.similarities.projector import require_projector
 
-GENES = (*MEASURED, "raw")  # matrices whose columns are genes
-OF_GENES = ("varm", "varp")  # and those whose rows are
-
 
 @frozen
 class Cells:
@@ -59,7 +56,7 @@ class Cells:
     @property
     def have_genes(self) -> bool:
         """Whether the columns of the matrix are genes."""
-        return (self.key or MAIN).strip("/").partition("/")[0] in GENES
+        return split_key(self.key)[0] in GENES
 
 
 def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = False) -> None:
@@ -110,7 +107,7 @@ def cells_of(opened: Opened, input: Input, folder: Path) -> Cells:
     with open_hdf5(opened, input, Compute()) as file:
         if not is_anndata(file):
             raise not_anndata(input.path)
-        if input.transpose or (input.key or "").strip("/").startswith(OF_GENES):
+        if input.transpose or split_key(input.key)[0] in OF_GENES:
             raise ConfigError("ROWS-OF-GENES", "the rows of the run are genes, and its results have no place among the "
                               "cells", where=str(folder), hint="leave out --into, and name a new file with -o")
         frame = Frame(file, "obs")

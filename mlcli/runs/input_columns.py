@@ -12,8 +12,9 @@ from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.source import open_input
-from mlcli.data.formats.h5ad import MAIN, MEASURED, Frame, is_anndata, row_frame
+from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Frame, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
+from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import listed, nearest, place, shown
@@ -31,7 +32,6 @@ from mlcli.runs.unchanged_input import run_before, unchanged_table
 from mlcli.runs.verify import dropped_rows
 
 WITH_IDS = ("csv", "parquet")  # formats of the embedding
-OF_GENES = ("varm", "varp")  # matrices of AnnData whose rows are genes
 
 
 @frozen
@@ -76,7 +76,7 @@ def columns_of_file(run: Contents, folder: Path, config: RunConfig, names: Seque
                     where: str) -> dict[str, Column]:
     """Return columns of the file that a run read: features, and texts or numbers beside them."""
     found = dict[str, Column]()
-    for asked, chosen in choices_of(config, names, anndata=run.manifest["input"].get("format") == "hdf5"):
+    for asked, chosen in choices_of(config, names, anndata=run.manifest["input"].get("format") == HDF5):
         table = table_with(asked, chosen, config, where)
         rows = rows_of_run(run, folder, table)
         found |= {name: column_in(table, name, rows, asked.path) for name in chosen}
@@ -100,11 +100,10 @@ def choices_of(config: RunConfig, names: Sequence[str], *, anndata: bool) -> lis
 
 def choices_of_anndata(file: Hdf5, input: Input, names: Sequence[str]) -> list[tuple[Input, Sequence[str]]]:
     """Return the options for columns of the matrix that a run read and of its obs, and those for other genes, of X."""
-    key = (input.key or MAIN).strip("/")
-    beside, first = set(row_frame(file, key).columns()), key.partition("/")[0]
+    beside, first = set(row_frame(file, (input.key or MAIN).strip("/")).columns()), split_key(input.key)[0]
     genes = () if first in OF_GENES else Frame(file, "raw/var" if first == "raw" else "var").ids()
     features = [name for name in names if name not in beside]
-    measured = first in (*MEASURED, "raw", *OF_GENES)
+    measured = first in (*GENES, *OF_GENES)
     of_genes = [] if measured else [name for name in features if name in set(genes)]
     own = [name for name in features if name not in of_genes]
     described = tuple(name for name in names if name in beside)

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
+from mlcli.data.formats.h5ad import MAIN, split_key
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.genes import CHOSEN, GenesFinding
 from mlcli.findings.spectrum import SpectrumFinding
@@ -174,12 +175,12 @@ def neighbors(run: Contents, graph: NeighborGraph | None, basis: str, places: Pl
 
 def layer_of(key: str | None) -> str:
     """Return the layer that a key names; empty where it names none."""
-    first, _, rest = (key or "").strip("/").partition("/")
-    return rest if first == "layers" else ""
+    first, name = split_key(key)
+    return name if first == "layers" else ""
 
 
 def basis_of(key: str | None) -> str:
     """Return the representation that a key names: a member of obsm, or X for all matrices of genes."""
-    first, _, rest = (key or "").strip("/").partition("/")
-    return rest if first == "obsm" else "X"
+    first, name = split_key(key)
+    return name if first == "obsm" else MAIN
 

@@ -18,6 +18,21 @@ MAIN = "X"  # the default matrix
 INDEX = "_index"
 ORDER = "column-order"  # the names of the columns
 MEASURED = ("X", "layers")  # matrices with the columns of var
+GENES = (*MEASURED, "raw")  # matrices whose columns are genes,
+OF_GENES = ("varm", "varp")  # and those whose rows are
+
+
+def column_order(group: Any) -> list[str] | None:
+    """Return the names that a table lists in the order of its columns; None where the group lists none."""
+    told = attribute(group, ORDER)
+    return None if told is None else [name.decode() if isinstance(name, bytes) else str(name) for name in told]
+
+
+def split_key(key: str | None) -> tuple[str, str]:
+    """Return the kind of matrix that a key names, as layers or obsm, and its name there; X without a key."""
+    first, _, rest = (key or MAIN).strip("/").partition("/")
+    return first, rest
+
 
 
 @frozen
@@ -54,9 +69,7 @@ class Frame:
 
     def words(self) -> tuple[str, ...]:
         """Return the names of the columns of texts, in the order of the table."""
-        told = attribute(self.group, ORDER)
-        order = [] if told is None else [name.decode() if isinstance(name, bytes) else str(name) for name in told]
-        return tuple(name for name in dict.fromkeys((*order, *self.columns()))
+        return tuple(name for name in dict.fromkeys((*(column_order(self.group) or ()), *self.columns()))
                      if name in self.group and name != self.index and self._is_text(self._member(name)))
 
     def _is_text(self, found: Any) -> bool:

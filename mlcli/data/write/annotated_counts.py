@@ -9,7 +9,7 @@ from scipy import sparse
 from mlcli.base.types import Array
 from mlcli.data.formats.hdf5_file import h5py
 from mlcli.data.table.table import Table
-from mlcli.data.write.h5ad_elements import FILE, ROWS, mark, write_frame, write_map
+from mlcli.data.write.h5ad_elements import FILE, mark, write_frame, write_map, write_rows
 
 DEPTH = 10_000.0  # total of a cell's counts before the logarithm, as in scanpy's tutorials
 LAYER = "counts"
@@ -37,7 +37,5 @@ def write_annotated_counts(table: Table, path: Path) -> None:
 def _write_matrix(parent: Any, name: str, values: Array) -> None:
     """Write the numbers that are not zero, row by row."""
     matrix = sparse.csr_array(values.astype(np.float32))
-    group = mark(parent.create_group(name), ROWS)
-    group.attrs["shape"] = np.array(matrix.shape)
-    for part in ("data", "indices", "indptr"):
-        group.create_dataset(part, data=getattr(matrix, part), compression="gzip", shuffle=True)
+    arrays = {part: getattr(matrix, part) for part in ("data", "indices", "indptr")}
+    write_rows(parent, name, matrix.shape, arrays, compression="gzip", shuffle=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.products import Sparse
-from mlcli.data.formats.h5ad import INDEX, ORDER
-from mlcli.data.formats.hdf5_file import attribute, h5py
+from mlcli.data.formats.h5ad import INDEX, ORDER, column_order
+from mlcli.data.formats.hdf5_file import h5py
 
 Kind = tuple[str, str]  # encoding-type, encoding-version
 FILE, TABLE, MAP = ("anndata", "0.1.0"), ("dataframe", "0.2.0"), ("dict", "0.1.0")
@@ -64,21 +64,25 @@ def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, 
 
 def list_column(group: Any, name: str) -> None:
     """Add the name of a column to the order of a table's columns, where the group is a table without it."""
-    order = attribute(group, ORDER)
-    known = [] if order is None else [text.decode() if isinstance(text, bytes) else str(text) for text in order]
-    if order is not None and name not in known:
-        group.attrs[ORDER] = np.array([*known, name], dtype=text_type())
+    order = column_order(group)
+    if order is not None and name not in order:
+        group.attrs[ORDER] = np.array([*order, name], dtype=text_type())
 
 
 def _write_sparse(parent: Any, name: str, matrix: Sparse) -> None:
     """Write a square sparse matrix by its rows; stored zeros stay."""
     size = len(matrix.starts) - 1
     narrow = np.int32 if max(len(matrix.indices), size) <= NARROW else np.int64
+    write_rows(parent, name, (size, size), {"data": matrix.values, "indices": matrix.indices.astype(narrow),
+                                            "indptr": matrix.starts.astype(narrow)})
+
+
+def write_rows(parent: Any, name: str, shape: tuple[int, int], arrays: Mapping[str, Any], **storage: Any) -> None:
+    """Write a sparse matrix by the arrays of its compressed rows; `storage` are options of HDF5, as its compression."""
     group = mark(parent.create_group(name), ROWS)
-    group.attrs["shape"] = np.array([size, size])
-    group.create_dataset("data", data=matrix.values)
-    group.create_dataset("indices", data=matrix.indices.astype(narrow))
-    group.create_dataset("indptr", data=matrix.starts.astype(narrow))
+    group.attrs["shape"] = np.array(shape)
+    for part, values in arrays.items():
+        group.create_dataset(part, data=values, **storage)
 
 
 def text_type() -> Any:

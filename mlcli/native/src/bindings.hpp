@@ -33,7 +33,6 @@ template <class T> nb::object array(const T *numbers, std::size_t rows, std::siz
 
 // All raise a ValueError. Everything that an index is taken from must have passed one of them.
 void check_links(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices);
-void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values);
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
 // The same of a matrix with so many columns, whose entries are finite.
 void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values,

@@ -24,11 +24,6 @@ void check_links(const Vector<std::int64_t> &starts, const Vector<std::int64_t> 
     check_columns(starts, indices, static_cast<std::int64_t>(starts.size()) - 1);
 }
 
-void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values) {
-    check_links(starts, indices);
-    require(indices.size() == values.size(), "indices and lengths must be equally many");
-}
-
 void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values,
                 std::int64_t columns) {
     check_columns(starts, indices, columns);
@@ -37,7 +32,8 @@ void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &
 }
 
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths) {
-    check_pattern(starts, indices, lengths);
+    check_links(starts, indices);
+    require(indices.size() == lengths.size(), "indices and lengths must be equally many");
     for (std::size_t e = 0; e < lengths.size(); ++e) require(lengths(e) >= 0, "a length is negative or not a number");
 }
 

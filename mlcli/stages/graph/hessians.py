@@ -1,6 +1,5 @@
 """Estimates of second derivatives on tangent spaces, whose squares are the cost of Hessian eigenmaps."""
 
-
 import numpy as np
 
 from mlcli.base.types import Array

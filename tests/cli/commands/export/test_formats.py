@@ -14,19 +14,9 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.runs.export import exported, ordination_of
+from tests.cli.commands.export.conftest import ROWS
 from tests.journeys.memory.test_beyond_memory import embedded
 from tests.journeys.support import Caller
-
-ROWS = [[f"p{row}", ("a", "b", "")[row % 3], row % 4, row**2 % 7, row % 5] for row in range(20)]
-
-
-@pytest.fixture
-def run(mlcli: Caller) -> str:
-    """PCA of three columns, with ids and a label that some rows lack."""
-    with Path("data.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "kind", "u", "v", "w"], *ROWS])
-    mlcli.finished("embed", "data.csv", "--id-column", "id", "--label-column", "kind", "-o", "run", "-q")
-    return "run"
 
 
 def coordinates(path: str, **options: str) -> Table:

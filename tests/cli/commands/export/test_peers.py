@@ -3,7 +3,6 @@
 These need not be installed: they are the dependency group `peers`. Without one its test is skipped.
 """
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.journeys.memory.test_beyond_memory import embedded
 from tests.journeys.support import Caller
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of the programs' own imports
-ROWS = [[f"p{row}", ("a", "b", "")[row % 3], row % 4, row**2 % 7, row % 5] for row in range(20)]
 
 
 @pytest.fixture
@@ -23,15 +21,6 @@ def scanpy() -> Any:
     """The program, which draws into memory."""
     pytest.importorskip("matplotlib").use("Agg")
     return pytest.importorskip("scanpy", reason="needs the dependency group peers")
-
-
-@pytest.fixture
-def run(mlcli: Caller) -> str:
-    """PCA of three columns, with ids and a label that some rows lack."""
-    with Path("data.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "kind", "u", "v", "w"], *ROWS])
-    mlcli.finished("embed", "data.csv", "--id-column", "id", "--label-column", "kind", "-o", "run", "-q")
-    return "run"
 
 
 def test_anndata_reads_and_scanpy_draws_a_new_file(mlcli: Caller, run: str, scanpy: Any) -> None:
