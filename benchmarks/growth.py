@@ -1,10 +1,11 @@
 """How time and memory grow with the number of points: exact Isomap of a swiss roll, mlcli beside scikit-learn.
 
     python benchmarks/growth.py                 measures, writes growth.json and draws growth.svg
+    python benchmarks/growth.py --sizes 1000000 measures some sizes and keeps the others, if of the same machine
     python benchmarks/growth.py --draw          draws growth.svg again from growth.json
 
 Whole processes, by the operating system's account. scikit-learn stops at 20,000 points, where it takes
-minutes and gigabytes. Needs scikit-learn and matplotlib beside mlcli.
+minutes and gigabytes. Needs scikit-learn (beside mlcli, or `--peers PYTHON`) and matplotlib beside mlcli.
 """
 
 import argparse
@@ -12,44 +13,44 @@ import json
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from jobs import HERE, swiss
-from side_by_side import machine, timed, version_of, versions
+from side_by_side import machine, timed, touch_memory, version_of, versions
 
-SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
-MOST = {"mlcli": 100_000, "scikit-learn": 20_000}
+SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
+MOST = {"mlcli": 1_000_000, "scikit-learn": 20_000}
 LONG = 10_000  # beyond this one run of each, not the median of several
 
 
-def command(peer: str, points: Path, scratch: Path) -> list[str]:
+def command(peer: str, points: Path, scratch: Path, python: str) -> list[str]:
     """What a user types."""
     if peer == "mlcli":
         return [sys.executable, "-P", "-m", "mlcli", "embed", str(points), "--method", "isomap", "-o",
                 str(scratch / "run"), "--force", "-q"]
-    return [sys.executable, str(HERE / "peers.py"), "isomap", str(points), str(scratch / "peer.csv")]
+    return [python, str(HERE / "peers.py"), "isomap", str(points), str(scratch / "peer.csv")]
 
 
-def measured(rounds: int) -> list[dict]:
+def measured(sizes: list[int], rounds: int, python: str) -> Iterator[dict[str, Any]]:
     """Seconds and MiB for every size, both sides in turn."""
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        for size in SIZES:
+        for size in sizes:
             points = swiss(size)(scratch, scratch)
             runs: dict[str, list[tuple[float, float]]] = {peer: [] for peer, most in MOST.items() if size <= most}
             for _ in range(rounds if size <= LONG else 1):
                 for peer, own in runs.items():
-                    own.append(timed(command(peer, points, scratch)))
+                    own.append(timed(command(peer, points, scratch, python)))
             for peer, own in runs.items():
                 seconds, memory = (statistics.median(run[i] for run in own) for i in (0, 1))
-                rows.append({"peer": peer, "points": size, "seconds": seconds, "memory": memory, "rounds": len(own)})
-                print(f"  {size:>7,} {peer:>12}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
-    return rows
+                print(f"  {size:>9,} {peer:>12}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
+                yield {"peer": peer, "points": size, "seconds": seconds, "memory": memory, "rounds": len(own)}
 
 
-def draw(document: dict, path: Path) -> None:
+def draw(document: dict[str, Any], path: Path) -> None:
     """Two panels with logarithmic scales."""
     import matplotlib
 
@@ -66,25 +67,34 @@ def draw(document: dict, path: Path) -> None:
         panel.grid(alpha=0.3)
         panel.legend()
     figure.suptitle("Exact Isomap of a swiss roll, 10 neighbors, whole process")
-    figure.text(0.5, -0.04, document["machine"], ha="center", fontsize=7)
+    figure.text(0.5, -0.04, f"{document['machine']}; {document['date']}", ha="center", fontsize=7)
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
 
 
-def described() -> str:
-    """The machine, the versions and the date, in a line."""
-    return f"{machine()}, {versions()}, {version_of('scikit-learn', sys.executable)}; {date.today().isoformat()}"
+def described(python: str) -> str:
+    """The machine and the versions, in a line."""
+    return f"{machine()}; {versions()}, {version_of('scikit-learn', python)}"
 
 
 def main() -> None:
     """Measures and draws, or only draws."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--draw", action="store_true")
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="interpreter that has scikit-learn")
     chosen = parser.parse_args()
     results = HERE / "growth.json"
+    document = json.loads(results.read_text())
     if not chosen.draw:
-        results.write_text(json.dumps({"machine": described(), "rows": measured(chosen.rounds)}, indent=1) + "\n")
-    draw(json.loads(results.read_text()), HERE.parent / "docs" / "growth.svg")
+        touch_memory()
+        own = described(chosen.peers)
+        known = {(row["points"], row["peer"]): row for row in document["rows"] if document["machine"] == own}
+        for row in measured(chosen.sizes, chosen.rounds, chosen.peers):
+            known[row["points"], row["peer"]] = row
+            document = {"machine": own, "date": date.today().isoformat(), "rows": [known[key] for key in sorted(known)]}
+            results.write_text(json.dumps(document, indent=1) + "\n")  # at once: a later size may take an hour
+    draw(document, HERE.parent / "docs" / "growth.svg")
 
 
 if __name__ == "__main__":
