@@ -27,8 +27,9 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     "chain unproven": ("chain", {"graph": {"neighbors": {"count": 6}},
                                  "kernel": {"name": "unfolding", "iterations": 3, "accept_uncertified": True}}),
 }
-SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}, "smacof": {"limit": 60},
-         "sammon": {"limit": 60}}  # iterations enough to tell options apart, where slow
+SHORT: dict[str, dict[str, Any]] = {  # iterations enough to tell options apart, where slow
+    "lgssm": {"iterate": {"limit": 12}}, "ppca em": {"iterate": {"limit": 40}}, "smacof": {"iterate": {"limit": 60}},
+    "sammon": {"iterate": {"limit": 60}}, "gplvm bayesian": {"minimize": {"limit": 40}}}
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
 TRAINED = ("autoencoder", "vae", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse",
            "gpdm", "gpdm second order", "mvgplvm")  # for every option
@@ -50,8 +51,7 @@ def context(name: str) -> tuple[str, dict[str, Any]]:
     """The method of a context and its options as in YAML, short ways of writing written out."""
     method, options = CONTEXTS[name]
     options = plain(options)
-    return method, options if name not in SHORT else {
-        **options, "iterate": {**options.get("iterate", {}), **SHORT[name]}}
+    return method, options | {path: options.get(path, {}) | limit for path, limit in SHORT.get(name, {}).items()}
 
 
 def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> list[Any]:
