@@ -153,9 +153,9 @@ class Weights:
              again: bool = False) -> float:
         """Add a block's share of D ∘ D times an (n, b) array `vectors` to `product`, and of its row sums to `sums`.
 
-        A pair of vertices counts for both of them, in the block of the one with the earlier position: only
-        rows from the block's first position on are changed. `product` (m x b) and `sums` (m) are the last m
-        positions. Returns the block's share of the sum of D⁴. The graph must be connected.
+        All of them are by position (`order`). A pair of vertices counts for both of them, in the block of the one with
+        the earlier position: only rows from the block's first position on are changed. `product` (m x b) and `sums` (m)
+        are the last m positions. Returns the block's share of the sum of D⁴. The graph must be connected.
 
         `kept` (see `room`) receives the distances as well; `again` multiplies the distances that a fold of
         the same block has stored there, with the same bits, instead of computing them again.

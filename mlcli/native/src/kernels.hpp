@@ -23,8 +23,8 @@ template <class T> struct Kernels {
                         float *const *out);
     void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         double *const *out);
-    // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (vertices x
-    // columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
+    // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (positions
+    // x columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
     // null; `sums` is scratch.
     double (*fold)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen, const double *q,
                    int columns, const Folds &out, T *kept, double *sums);

@@ -43,7 +43,7 @@ template <class T, int LANES> struct Fold {
     using L = Lanes<double>;
     const Plan &plan;
     int first, count;     // positions of the sources
-    const double *q;      // vertices x columns
+    const double *q;      // positions x columns
     int columns;
     Folds out;            // of the later positions
     T *kept;              // (vertices - first) x LANES, or null
@@ -64,7 +64,7 @@ template <class T, int LANES> struct Fold {
         for (int i = 0; i < count; ++i)
             std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), source(first + i), columns * sizeof(double));
     }
-    const double *source(int p) const { return q + static_cast<std::int64_t>(plan.original[p]) * columns; }
+    const double *source(int p) const { return q + static_cast<std::int64_t>(p) * columns; }
     bool later() const { return position >= first + count; }
 
     void operator()(const Node &node, const T *finished) {
@@ -88,7 +88,7 @@ template <class T, int LANES> struct Fold {
             result[lane] = x * x;
         }
     }
-    // Vertices are far apart in q: their rows are called a batch before they are multiplied.
+    // Positions descend, which no hardware foresees: their rows are called a batch before they are multiplied.
     void fetch(int p) const {
         if (p < first) return;
         for (int c = 0; c < columns; c += 8) {

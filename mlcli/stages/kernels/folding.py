@@ -55,7 +55,10 @@ class KernelRows(Protocol):
         """Return the rows `chosen` in double precision, an (m, n) array."""
 
     def fold(self, number: int, vectors: Array, moments: bool) -> Sequence[BlockSums]:
-        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`."""
+        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`.
+
+        Rows of Q are those of the points by position where there is an `order`, else by number.
+        """
 
     def stop(self) -> None:
         """Let running folds end early, because their results are no longer needed."""
@@ -66,7 +69,7 @@ class Pass:
     """The product K Q, as a source of blocks."""
 
     kernel: KernelRows
-    vectors: Array  # Q, n x b
+    vectors: Array  # Q, n x b, its rows as those of the kernel's blocks
     moments: bool
 
     @property

@@ -179,7 +179,8 @@ class Streamed:
             made = place.left
             if made is None or not made.of(block, collects=first):
                 made = PassPart.before(block, self._moments, collects=first)
-            with closing(results(Pass(kernel, block, made.collects), made.blocks)) as every:
+            placed = block if kernel.order is None else block[kernel.order]
+            with closing(results(Pass(kernel, placed, made.collects), made.blocks)) as every:
                 for folded in every:
                     made = made.add(folded)
                     if made.blocks < kernel.blocks:
