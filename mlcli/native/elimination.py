@@ -162,6 +162,13 @@ class Weights:
         """
         return float(self._native.fold(block, vectors, product, sums, kept, again))
 
+    def fold_columns(self, sources: Indices, factors: Array, product: Array) -> None:
+        """Add D ∘ D from m vertices (columns) times an (m, b) array of factors to `product` (n x b), by position.
+
+        Sources are swept in groups of `lanes`, quickest where these are near one another. The graph must be connected.
+        """
+        self._native.fold_columns(np.ascontiguousarray(sources, dtype=np.int64), np.ascontiguousarray(factors), product)
+
 
 def _lanes(precision: Precision) -> int:
     return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp

@@ -119,6 +119,23 @@ def test_fold(precision: str, level: str) -> None:
         assert fourths == pytest.approx((squared**2).sum(), rel=relative)
 
 
+@pytest.mark.parametrize(("precision", "level"), paired(TOLERANCE, levels()))
+def test_columns_of_any_sources_times_factors(precision: str, level: str) -> None:
+    graph, usual = GRAPHS["lattice"], native.describe()
+    weights, relative = eliminated(graph, orders(graph)["shuffled"], precision), 10 * TOLERANCE[precision]
+    generator = np.random.default_rng(13)
+    for count, columns in ((1, 1), (weights.lanes, 3), (weights.lanes + 5, 9), (0, 2), (3, 0)):
+        chosen, factors = generator.integers(graph.size, size=count), generator.standard_normal((count, columns))
+        squared = expected(graph)[np.ix_(weights.order, chosen)] ** 2
+        product = np.ones((graph.size, columns))
+        try:
+            kernels().choose_level(level)
+            weights.fold_columns(chosen, factors, product)
+        finally:
+            kernels().choose_level(usual)
+        assert np.all(np.abs(product - 1 - squared @ factors) <= relative * (1 + squared @ np.abs(factors)))
+
+
 @pytest.mark.medium
 @both
 def test_a_block_adds_to_its_own_rows_and_later_ones_each_pair_once(precision: str) -> None:

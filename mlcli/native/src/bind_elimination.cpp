@@ -96,6 +96,20 @@ template <class T> struct Sweeper {
         return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), {product.data(), sums.data(), base},
                             kept ? kept->data() : nullptr, again);
     }
+    void fold_columns(Vector<std::int64_t> vertices, Matrix<const double> factors, Matrix<double> product) const {
+        const std::int64_t size = elimination.graph().vertices;
+        require(factors.shape(0) == vertices.size() && factors.shape(1) == product.shape(1),
+                "factors must have a row for every source and a column for each of product");
+        require(static_cast<std::int64_t>(product.shape(0)) == size, "product must have a row for every vertex");
+        for (std::size_t i = 0; i < vertices.size(); ++i)
+            require(vertices(i) >= 0 && vertices(i) < size, "a source is out of range");
+        require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
+        nb::gil_scoped_release release;
+        const auto count = static_cast<std::int64_t>(vertices.size()), columns = static_cast<std::int64_t>(factors.shape(1));
+        for (std::int64_t first = 0; first < count; first += BLOCK<T>)
+            weights.fold_columns(vertices.data() + first, static_cast<int>(std::min<std::int64_t>(BLOCK<T>, count - first)),
+                                 factors.data() + first * columns, static_cast<int>(columns), product.data());
+    }
     nb::object order() const {
         const Ints &original = elimination.symbolic->original;
         const std::vector<std::int64_t> vertices(original.begin(), original.end());
@@ -129,7 +143,8 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("rows", &S::template rows<double>, "vertices"_a.noconvert(), "out"_a.noconvert())
         .def_prop_ro("order", &S::order)
         .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert(),
-             "kept"_a.noconvert().none(), "again"_a);
+             "kept"_a.noconvert().none(), "again"_a)
+        .def("fold_columns", &S::fold_columns, "vertices"_a.noconvert(), "factors"_a.noconvert(), "product"_a.noconvert());
 }
 
 }  // namespace

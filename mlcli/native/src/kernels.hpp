@@ -28,7 +28,11 @@ template <class T> struct Kernels {
     // null; `sums` is scratch.
     double (*fold)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen, const double *q,
                    int columns, const Folds &out, T *kept, double *sums);
-    // The same from the rows that a fold has kept.
+    // Distances squared from BLOCK sources anywhere, the first `count` of which have factors (count x columns), to all
+    // positions, times these, added to `out` (positions x columns); `sums` is scratch.
+    void (*fold_columns)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen,
+                         const double *factors, int count, int columns, double *out, double *sums);
+    // A fold from the rows that another has kept.
     double (*refold)(const Plan &, T *kept, int first, int count, const double *q, int columns, const Folds &out,
                      double *sums);
     std::int64_t (*fold_scratch)(int columns);  // numbers of `sums`
