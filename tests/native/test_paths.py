@@ -117,6 +117,9 @@ def test_fold(precision: str, level: str) -> None:
         assert np.all(np.abs(product - rows @ vectors) <= relative * (rows @ np.abs(vectors)))
         assert np.allclose(sums, rows.sum(axis=1), rtol=relative, atol=0)
         assert fourths == pytest.approx((squared**2).sum(), rel=relative)
+        alone = np.zeros_like(product)
+        assert sum(weights.fold(block, placed, alone, None) for block in range(weights.blocks)) == 0
+        assert np.abs(alone - product).max(initial=0.0) <= relative * np.abs(product).max(initial=0.0)
 
 
 @pytest.mark.parametrize(("precision", "level"), paired(TOLERANCE, levels()))

@@ -133,7 +133,7 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
     void flush() {
         call();
         if constexpr (PAIRS) {
-            sum();
+            if (out.sums) sum();
             int j = 0;
             for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
             for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
@@ -162,7 +162,7 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
                 else store_some(place, L::add(load_some(place, wide), sum[r]), wide);
             }
         }
-        for (int r = 0; PAIRS && r < some; ++r) {
+        for (int r = 0; out.sums && r < some; ++r) {
             L::V sum = L::fill(0);
             for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
             L::store(result, sum);
@@ -171,14 +171,14 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
             out.sums[out.row(position - from - r)] = total;
         }
     }
-    // The sources' own sums; returns the sum of fourth powers.
+    // The sources' own sums; returns the sum of fourth powers, zero without sums of rows.
     double finish() {
         flush();
         double total = 0;
         for (int lane = 0; lane < count; ++lane) {
             const std::int64_t row = out.row(first + lane);
             for (int j = 0; j < columns; ++j) out.product[row * columns + j] += product[j * LANES + lane];
-            out.sums[row] += squares[lane];
+            if (out.sums) out.sums[row] += squares[lane];
             total += fourths[lane];
         }
         return total;

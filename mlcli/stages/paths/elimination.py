@@ -158,15 +158,16 @@ class EliminationRows:
         place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # expensive and cheap blocks alternate
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
         first = self.weights.first(sweeps.start)
-        product, sums = np.zeros((len(vectors) - first, vectors.shape[1])), np.zeros(len(vectors) - first)
+        product = np.zeros((len(vectors) - first, vectors.shape[1]))
+        sums = np.zeros(len(vectors) - first) if moments else None
         fourths = 0.0
         for sweep in sweeps:
             if self.stopped.is_set():
                 raise CancelledError("the pass was stopped")  # rather than a part of its sum
             fourths += self._fold(sweep, vectors, product, sums)
         product *= -0.5
-        sums *= -0.5
-        return (BlockSums(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
+        halved = 0.0 if sums is None else -0.5 * sums
+        return (BlockSums(slice(first, len(vectors)), product, halved, 0.25 * fourths),)
 
     def stop(self) -> None:
         """End running folds after the current sweep, because their results are no longer needed."""
@@ -189,7 +190,7 @@ class EliminationRows:
     def _group(self) -> int:
         return group_of(self.strips)
 
-    def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
+    def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array | None) -> float:
         if not self.keep:
             return self.weights.fold(sweep, vectors, product, sums)
         known = sweep in self.rooms
