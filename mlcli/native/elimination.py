@@ -149,18 +149,26 @@ class Weights:
         """Return an array, not initialized, for the distances of a block that `fold` can store."""
         return np.empty((self.size - self.first(block), self.lanes), dtype=self.precision)
 
-    def fold(self, block: int, vectors: Array, product: Array, sums: Array, kept: AnyArray | None = None,
+    def fold(self, block: int, vectors: Array, product: Array, sums: Array | None, kept: AnyArray | None = None,
              again: bool = False) -> float:
         """Add a block's share of D ∘ D times an (n, b) array `vectors` to `product`, and of its row sums to `sums`.
 
-        A pair of vertices counts for both of them, in the block of the one with the earlier position: only
-        rows from the block's first position on are changed. `product` (m x b) and `sums` (m) are the last m
-        positions. Returns the block's share of the sum of D⁴. The graph must be connected.
+        All of them are by position (`order`). A pair of vertices counts for both of them, in the block of the one with
+        the earlier position: only rows from the block's first position on are changed. `product` (m x b) and `sums` (m)
+        are the last m positions. Returns the block's share of the sum of D⁴, or zero where `sums` is None. The graph
+        must be connected.
 
         `kept` (see `room`) receives the distances as well; `again` multiplies the distances that a fold of
         the same block has stored there, with the same bits, instead of computing them again.
         """
         return float(self._native.fold(block, vectors, product, sums, kept, again))
+
+    def fold_columns(self, sources: Indices, factors: Array, product: Array) -> None:
+        """Add D ∘ D from m vertices (columns) times an (m, b) array of factors to `product` (n x b), by position.
+
+        Sources are swept in groups of `lanes`, quickest where these are near one another. The graph must be connected.
+        """
+        self._native.fold_columns(np.ascontiguousarray(sources, dtype=np.int64), np.ascontiguousarray(factors), product)
 
 
 def _lanes(precision: Precision) -> int:

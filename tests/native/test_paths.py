@@ -110,12 +110,33 @@ def test_fold(precision: str, level: str) -> None:
         product, sums = np.zeros((graph.size, columns)), np.zeros(graph.size)
         try:
             kernels().choose_level(level)
-            fourths = sum(weights.fold(block, vectors, product, sums) for block in range(weights.blocks))
+            placed = vectors[weights.order]
+            fourths = sum(weights.fold(block, placed, product, sums) for block in range(weights.blocks))
         finally:
             kernels().choose_level(usual)
         assert np.all(np.abs(product - rows @ vectors) <= relative * (rows @ np.abs(vectors)))
         assert np.allclose(sums, rows.sum(axis=1), rtol=relative, atol=0)
         assert fourths == pytest.approx((squared**2).sum(), rel=relative)
+        alone = np.zeros_like(product)
+        assert sum(weights.fold(block, placed, alone, None) for block in range(weights.blocks)) == 0
+        assert np.abs(alone - product).max(initial=0.0) <= relative * np.abs(product).max(initial=0.0)
+
+
+@pytest.mark.parametrize(("precision", "level"), paired(TOLERANCE, levels()))
+def test_columns_of_any_sources_times_factors(precision: str, level: str) -> None:
+    graph, usual = GRAPHS["lattice"], native.describe()
+    weights, relative = eliminated(graph, orders(graph)["shuffled"], precision), 10 * TOLERANCE[precision]
+    generator = np.random.default_rng(13)
+    for count, columns in ((1, 1), (weights.lanes, 3), (weights.lanes + 5, 9), (0, 2), (3, 0)):
+        chosen, factors = generator.integers(graph.size, size=count), generator.standard_normal((count, columns))
+        squared = expected(graph)[np.ix_(weights.order, chosen)] ** 2
+        product = np.ones((graph.size, columns))
+        try:
+            kernels().choose_level(level)
+            weights.fold_columns(chosen, factors, product)
+        finally:
+            kernels().choose_level(usual)
+        assert np.all(np.abs(product - 1 - squared @ factors) <= relative * (1 + squared @ np.abs(factors)))
 
 
 @pytest.mark.medium
@@ -131,7 +152,7 @@ def test_a_block_adds_to_its_own_rows_and_later_ones_each_pair_once(precision: s
         vectors = np.zeros((graph.size, 1))
         vectors[own] = 1.0
         product, sums = np.zeros((len(later), 1)), np.zeros(len(later))
-        weights.fold(block, vectors, product, sums)
+        weights.fold(block, vectors[weights.order], product, sums)
         assert np.allclose(product[:, 0], squared[np.ix_(later, own)].sum(axis=1), rtol=1e-5, atol=0)
         assert np.allclose(sums[len(own) :], product[len(own) :, 0], rtol=1e-5, atol=0)
         assert np.allclose(sums[: len(own)], squared[np.ix_(own, later)].sum(axis=1), rtol=1e-5, atol=0)

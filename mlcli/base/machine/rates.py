@@ -39,7 +39,7 @@ class Rates:
     heap: float = 5.5e-9  # Dijkstra: an edge relaxed, or a level of the heap
     cube: float = 5e-11  # Floyd and Warshall: one of n³ relaxations
     relaxation: float = 2.7e-11  # elimination: one relaxation of the sweep
-    entry: float = 4.5e-10  # elimination: half a pair's distance, squared and multiplied into the product
+    entry: float = 3.5e-10  # elimination: half a pair's distance, squared and multiplied into the product
     kept: float = 5e-9  # a byte of a model that is written and checked
     ordered: float = 1.2e-6  # an edge of a graph whose order of elimination is found
     factored: float = 6.5e-8  # an entry of a sparse matrix that is factored and solved with

@@ -11,6 +11,8 @@
 namespace mlcli {
 namespace {
 
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 // The analysis, with the graph that it is of.
 struct Elimination {
     Vector<std::int64_t> starts, indices;
@@ -79,22 +81,35 @@ template <class T> struct Sweeper {
             weights.rows(vertices.data() + first, lanes, rows);
         }
     }
-    double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product,
-                nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> sums, std::optional<Matrix<T>> kept,
-                bool again) const {
+    double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product, std::optional<Numbers> sums,
+                std::optional<Matrix<T>> kept, bool again) const {
         check_block(block);
-        const std::int64_t size = elimination.graph().vertices, base = size - static_cast<std::int64_t>(sums.shape(0));
+        const std::int64_t size = elimination.graph().vertices, base = size - static_cast<std::int64_t>(product.shape(0));
         require(kept || !again, "nothing was kept");
         require(!kept || (static_cast<std::int64_t>(kept->shape(0)) == size - weights.first(block) &&
                           kept->shape(1) == BLOCK<T>),
                 "kept must have a row for every vertex from the block's first on, and a column for every lane");
         require(static_cast<std::int64_t>(q.shape(0)) == size, "q must have a row for every vertex");
-        require(product.shape(0) == sums.shape(0) && product.shape(1) == q.shape(1), "product and sums must fit q");
+        require(product.shape(1) == q.shape(1) && (!sums || product.shape(0) == sums->shape(0)), "product and sums must fit q");
         require(base >= 0 && base <= weights.first(block), "product must have a row for the block's vertices and all later");
         require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
         nb::gil_scoped_release release;
-        return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), {product.data(), sums.data(), base},
+        return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), {product.data(), sums ? sums->data() : nullptr, base},
                             kept ? kept->data() : nullptr, again);
+    }
+    void fold_columns(Vector<std::int64_t> vertices, Matrix<const double> factors, Matrix<double> product) const {
+        const std::int64_t size = elimination.graph().vertices;
+        require(factors.shape(0) == vertices.size() && factors.shape(1) == product.shape(1),
+                "factors must have a row for every source and a column for each of product");
+        require(static_cast<std::int64_t>(product.shape(0)) == size, "product must have a row for every vertex");
+        for (std::size_t i = 0; i < vertices.size(); ++i)
+            require(vertices(i) >= 0 && vertices(i) < size, "a source is out of range");
+        require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
+        nb::gil_scoped_release release;
+        const auto count = static_cast<std::int64_t>(vertices.size()), columns = static_cast<std::int64_t>(factors.shape(1));
+        for (std::int64_t first = 0; first < count; first += BLOCK<T>)
+            weights.fold_columns(vertices.data() + first, static_cast<int>(std::min<std::int64_t>(BLOCK<T>, count - first)),
+                                 factors.data() + first * columns, static_cast<int>(columns), product.data());
     }
     nb::object order() const {
         const Ints &original = elimination.symbolic->original;
@@ -128,8 +143,9 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("rows", &S::template rows<float>, "vertices"_a.noconvert(), "out"_a.noconvert())
         .def("rows", &S::template rows<double>, "vertices"_a.noconvert(), "out"_a.noconvert())
         .def_prop_ro("order", &S::order)
-        .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert(),
-             "kept"_a.noconvert().none(), "again"_a);
+        .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert().none(),
+             "kept"_a.noconvert().none(), "again"_a)
+        .def("fold_columns", &S::fold_columns, "vertices"_a.noconvert(), "factors"_a.noconvert(), "product"_a.noconvert());
 }
 
 }  // namespace

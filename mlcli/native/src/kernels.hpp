@@ -23,12 +23,16 @@ template <class T> struct Kernels {
                         float *const *out);
     void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         double *const *out);
-    // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (vertices x
-    // columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
+    // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (positions
+    // x columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
     // null; `sums` is scratch.
     double (*fold)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen, const double *q,
                    int columns, const Folds &out, T *kept, double *sums);
-    // The same from the rows that a fold has kept.
+    // Distances squared from BLOCK sources anywhere, the first `count` of which have factors (count x columns), to all
+    // positions, times these, added to `out` (positions x columns); `sums` is scratch.
+    void (*fold_columns)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen,
+                         const double *factors, int count, int columns, double *out, double *sums);
+    // A fold from the rows that another has kept.
     double (*refold)(const Plan &, T *kept, int first, int count, const double *q, int columns, const Folds &out,
                      double *sums);
     std::int64_t (*fold_scratch)(int columns);  // numbers of `sums`

@@ -40,6 +40,14 @@ static double fold(const Plan &plan, const T *values, const Sources &sources, st
 }
 
 template <class T>
+static void fold_columns(const Plan &plan, const T *values, const Sources &sources, std::uint32_t *rows, T *stack, T *risen,
+                         const double *factors, int count, int columns, double *out, double *sums) {
+    Fold<T, BLOCK<T>, false> sink(plan, count, factors, columns, {out, nullptr, 0}, sums);
+    sweep(Sweep<T, BLOCK<T>>{plan, values, sources, stack, risen, rows}, 0, sink);
+    sink.flush();
+}
+
+template <class T>
 static double refold(const Plan &plan, T *kept, int first, int count, const double *q, int columns, const Folds &out,
                      double *sums) {
     Fold<T, BLOCK<T>> sink(plan, first, count, q, columns, out, nullptr, sums);
@@ -50,8 +58,8 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 
 template <class T> static const Kernels<T> table = {
     Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
-    distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
-    select_row, select_columns, refine, around<T>,
+    distances<T, double>, fold<T>, fold_columns<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>,
+    floyd_rows<T>, select<T>, select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,

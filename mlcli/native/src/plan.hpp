@@ -30,7 +30,7 @@ struct Plan {
     const std::int32_t *position;  // vertex -> position
 };
 
-// What a block adds to D ∘ D times vectors and to the sums of its rows, by position, from that of `base` on.
+// What a block adds to D ∘ D times vectors and, unless null, to the sums of its rows, by position, from that of `base` on.
 struct Folds {
     double *product, *sums;  // (vertices - base) x columns, vertices - base
     std::int64_t base;

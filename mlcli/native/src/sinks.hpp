@@ -37,13 +37,14 @@ INLINE void multiply(const double *squared, const double *const *q, int rows, in
 }
 
 // The sources of a block and what becomes of their distances squared, the block's and the later positions' only: a pair
-// of positions is found once, and counts for both.
-template <class T, int LANES> struct Fold {
+// of positions is found once, and counts for both. Without PAIRS sources are anywhere, every position counts as later,
+// and nothing is summed for the sources.
+template <class T, int LANES, bool PAIRS = true> struct Fold {
     static constexpr int BATCH = 32, TOGETHER = 8;
     using L = Lanes<double>;
     const Plan &plan;
     int first, count;     // positions of the sources
-    const double *q;      // vertices x columns
+    const double *q;      // positions x columns
     int columns;
     Folds out;            // of the later positions
     T *kept;              // (vertices - first) x LANES, or null
@@ -64,7 +65,17 @@ template <class T, int LANES> struct Fold {
         for (int i = 0; i < count; ++i)
             std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), source(first + i), columns * sizeof(double));
     }
-    const double *source(int p) const { return q + static_cast<std::int64_t>(plan.original[p]) * columns; }
+    // From `count` sources anywhere, with rows of their own (count x columns) instead of those of q.
+    Fold(const Plan &plan, int count, const double *rows, int columns, const Folds &out, double *scratch)
+        : plan(plan), first(0), count(0), q(rows), columns(columns), out(out), kept(nullptr), product(scratch),
+          squares(product + columns * LANES), fourths(squares + LANES), own(fourths + LANES) {
+        static_assert(!PAIRS, "sources anywhere have no pairs");
+        std::memset(scratch, 0, static_cast<std::size_t>(Fold::scratch(columns)) * sizeof(double));
+        for (int i = 0; i < count; ++i)
+            std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), rows + static_cast<std::int64_t>(i) * columns,
+                        columns * sizeof(double));
+    }
+    const double *source(int p) const { return q + static_cast<std::int64_t>(p) * columns; }
     bool later() const { return position >= first + count; }
 
     void operator()(const Node &node, const T *finished) {
@@ -77,7 +88,7 @@ template <class T, int LANES> struct Fold {
     void take(int p, const T *row) {
         if (rows == BATCH || p == first + count - 1) flush();
         if (rows == 0) position = p;
-        factors[rows] = source(p);
+        if constexpr (PAIRS) factors[rows] = source(p);
         square(row, squared + rows * LANES);
         ++rows;
         fetch(p - BATCH);
@@ -88,11 +99,11 @@ template <class T, int LANES> struct Fold {
             result[lane] = x * x;
         }
     }
-    // Vertices are far apart in q: their rows are called a batch before they are multiplied.
+    // Positions descend, which no hardware foresees: their rows are called a batch before they are multiplied.
     void fetch(int p) const {
         if (p < first) return;
         for (int c = 0; c < columns; c += 8) {
-            __builtin_prefetch(source(p) + c);
+            if constexpr (PAIRS) __builtin_prefetch(source(p) + c);
             __builtin_prefetch(out.product + out.row(p) * columns + c, 1);
         }
     }
@@ -110,11 +121,23 @@ template <class T, int LANES> struct Fold {
             L::store(fourths + lane, fourth);
         }
     }
+    // A sweep has used the cache since the batch began: its rows and what they are multiplied with are called at once.
+    void call() const {
+        const auto lines = [](const double *from, std::int64_t numbers) {
+            for (std::int64_t i = 0; i < numbers; i += 8) __builtin_prefetch(from + i);
+        };
+        lines(squared, static_cast<std::int64_t>(rows) * LANES);
+        if constexpr (PAIRS) lines(product, static_cast<std::int64_t>(columns) * LANES);
+        lines(own, static_cast<std::int64_t>(padded(columns)) * LANES);
+    }
     void flush() {
-        sum();
-        int j = 0;
-        for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
-        for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
+        call();
+        if constexpr (PAIRS) {
+            if (out.sums) sum();
+            int j = 0;
+            for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
+            for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
+        }
         for (int r = 0; later() && r < rows; r += TOGETHER) turned(r, rows - r < TOGETHER ? rows - r : TOGETHER);
         rows = 0;
     }
@@ -122,7 +145,7 @@ template <class T, int LANES> struct Fold {
     void turned(int from, int some) const {
         const double *row[TOGETHER];
         for (int r = 0; r < TOGETHER; ++r) row[r] = squared + (from + (r < some ? r : 0)) * LANES;
-        double result[TOGETHER][L::width];
+        double result[L::width];
         for (int c = 0; c < columns; c += L::width) {
             L::V sum[TOGETHER];
             UNROLL for (int r = 0; r < TOGETHER; ++r) sum[r] = L::fill(0);
@@ -131,30 +154,31 @@ template <class T, int LANES> struct Fold {
                 const L::V known = L::load(factor);
                 UNROLL for (int r = 0; r < TOGETHER; ++r) sum[r] = L::fma(L::fill(row[r][lane]), known, sum[r]);
             }
-            UNROLL for (int r = 0; r < TOGETHER; ++r) L::store(result[r], sum[r]);
-            const int wide = columns - c < L::width ? columns - c : L::width;
-            for (int r = 0; r < some; ++r) {
-                double *place = out.product + out.row(position - from - r) * columns + c;
-                for (int k = 0; k < wide; ++k) place[k] += result[r][k];
+            double *place = out.product + out.row(position - from) * columns + c;  // positions descend
+            const int wide = columns - c;
+            UNROLL for (int r = 0; r < TOGETHER; ++r, place -= columns) {
+                if (r >= some) break;
+                if (wide >= L::width) L::store(place, L::add(L::load(place), sum[r]));
+                else store_some(place, L::add(load_some(place, wide), sum[r]), wide);
             }
         }
-        for (int r = 0; r < some; ++r) {
+        for (int r = 0; out.sums && r < some; ++r) {
             L::V sum = L::fill(0);
             for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
-            L::store(result[0], sum);
+            L::store(result, sum);
             double total = out.sums[out.row(position - from - r)];
-            for (int k = 0; k < L::width; ++k) total += result[0][k];
+            for (int k = 0; k < L::width; ++k) total += result[k];
             out.sums[out.row(position - from - r)] = total;
         }
     }
-    // The sources' own sums; returns the sum of fourth powers.
+    // The sources' own sums; returns the sum of fourth powers, zero without sums of rows.
     double finish() {
         flush();
         double total = 0;
         for (int lane = 0; lane < count; ++lane) {
             const std::int64_t row = out.row(first + lane);
             for (int j = 0; j < columns; ++j) out.product[row * columns + j] += product[j * LANES + lane];
-            out.sums[row] += squares[lane];
+            if (out.sums) out.sums[row] += squares[lane];
             total += fourths[lane];
         }
         return total;

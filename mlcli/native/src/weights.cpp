@@ -54,12 +54,12 @@ public:
                 nodes_.push_back(i);
             }
         std::sort(nodes_.begin(), nodes_.end());
-        std::int32_t rows = 0;
         for (const std::int32_t i : nodes_) {
-            rows += plan.node[i].rows;
-            if (packed) place_[i] = rows - 1;
+            rows_ += plan.node[i].rows;
+            if (packed) place_[i] = rows_ - 1;
         }
     }
+    std::int32_t rows() const { return rows_; }
     Sources sources() const {
         return {static_cast<int>(positions_.size()), positions_.data(), static_cast<std::int32_t>(nodes_.size()),
                 nodes_.data(), place_.data()};
@@ -68,6 +68,7 @@ public:
 private:
     const Ints &positions_;
     Ints nodes_, place_;
+    std::int32_t rows_ = 0;  // of all nodes
 };
 
 Ints consecutive(std::int32_t first, int count) {
@@ -126,6 +127,21 @@ double Weights<T>::fold(std::int64_t block, const double *q, int columns, const 
     T *const risen = scratch.get() + static_cast<std::int64_t>(plan.depth) * BLOCK<T>;
     return kernel.fold(plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), risen, q, columns, out, kept,
                        sums.get());
+}
+
+template <class T>
+void Weights<T>::fold_columns(const std::int64_t *vertices, int count, const double *factors, int columns,
+                              double *out) const {
+    const Plan plan = symbolic().plan();
+    Ints positions(BLOCK<T>);  // a lane without a source would hold infinities, which no factor makes zero
+    for (int i = 0; i < BLOCK<T>; ++i) positions[i] = symbolic().position[vertices[std::min(i, count - 1)]];
+    const Reach reach(plan, positions, true);
+    std::vector<std::uint32_t> rows(plan.depth);
+    const typename Pool<T>::Loan scratch(scratch_, scratch_size());
+    const Buffer<T> risen(static_cast<std::int64_t>(reach.rows()) * BLOCK<T>);
+    const Buffer<double> sums(kernels<T>().fold_scratch(columns));
+    kernels<T>().fold_columns(plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), risen.get(), factors,
+                              count, columns, out, sums.get());
 }
 
 template class Weights<float>;

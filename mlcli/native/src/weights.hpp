@@ -18,10 +18,13 @@ public:
     template <class Out> void distances(std::int64_t block, Out *const *out) const;
     // The distances from any vertices, BLOCK at most.
     template <class Out> void rows(const std::int64_t *vertices, int count, Out *const *out) const;
-    // Distances squared times q (vertices x columns), added to `out`; returns the sum of fourth powers. A pair of
-    // vertices counts for both, in the earlier one's block. `kept` ((vertices - first) x BLOCK) may be null; with
-    // `again`, it holds what an earlier fold of the block has kept there, and nothing is swept.
+    // Distances squared times q (positions x columns), added to `out`; returns the sum of fourth powers, zero without sums
+    // of rows. A pair of vertices counts for both, in the earlier one's block. `kept` ((vertices - first) x BLOCK) may be
+    // null; with `again`, it holds what an earlier fold of the block has kept there, and nothing is swept.
     double fold(std::int64_t block, const double *q, int columns, const Folds &out, T *kept, bool again) const;
+    // Distances squared from any vertices, BLOCK at most, to all, times factors (vertices given x columns), added to `out`
+    // (positions x columns).
+    void fold_columns(const std::int64_t *vertices, int count, const double *factors, int columns, double *out) const;
     int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
 
 private:

@@ -15,9 +15,6 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step
 from mlcli.stages.algebra.linalg import ALONE, MANY
 
-PASSES = 4  # a streamed kernel's spectrum takes about this many: 3 of a curved surface, 6 of 70,000 images
-FEWEST, MOST = 3, 6
-SPREAD = FEWEST / PASSES, MOST / PASSES
 WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
 WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
 DIVIDED, TRIDIAGONAL = 4.0, 2.0  # matrices besides the given one: a copy, LAPACK's room of two, and the vectors; or two
@@ -27,7 +24,27 @@ BENT, BENDING = 16, 1.6  # functions of one distance that one in memory is worth
 THIN = 80  # passes that the decomposition of a tall matrix takes besides, with what is made of it
 SPECTRUM = 9.0  # times n³ operations of a whole symmetric eigenproblem
 LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
-CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much more an entry costs beyond
+
+
+@frozen
+class PassCount:
+    """The number of passes that block Krylov takes over a kernel that is not stored."""
+
+    usual: int
+    fewest: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.fewest} to {self.most} passes"
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The fewest and the most, as shares of the usual number."""
+        return self.fewest / self.usual, self.most / self.usual
+
+
+STREAMED = PassCount(4, 3, 6)
+SAMPLED = PassCount(3, 2, 5)  # begun from a sample of its columns: 2 of a curved surface, 4 of images
 
 
 @frozen
@@ -56,7 +73,7 @@ def floyd_cost(size: int, threads: int, native: bool) -> Cost:
 def elimination_cost(size: int, relaxations: float, numeric: float, threads: int) -> Cost:
     """Cost of a pass by elimination: its relaxations and n² entries, after `numeric` relaxations of preparation."""
     rate, entry = rates().relaxation, rates().entry
-    seconds = relaxations * rate + float(size) ** 2 * entry * (BEYOND if size > CACHED else 1.0)
+    seconds = relaxations * rate + float(size) ** 2 * entry
     return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
 
 

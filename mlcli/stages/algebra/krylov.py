@@ -67,7 +67,7 @@ class Checkpoint:
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0, clear: float | None = None,
-           passes: int = PASSES, kept: int | None = None, growth: float = 0.0) -> Ritz:
+           passes: int = PASSES, kept: int | None = None, growth: float = 0.0, later: int | None = None) -> Ritz:
     """Return the `count` algebraically largest eigenpairs, from a start block (n x b).
 
     Stops when every wanted residual is below `tolerance` times the largest absolute eigenvalue, or when residuals stop
@@ -75,20 +75,21 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
     Further pairs that have converged by then are returned as well. With `clear`, only eigenvalues of at least this
     share of the largest are wanted. A checkpoint is offered before each further pass. `kept` is the number of basis
     vectors before a restart, by default those of WIDEST blocks. Where passes cost less than the projected problem of
-    many vectors, that is solved only once the basis has grown by the share `growth`.
+    many vectors, that is solved only once the basis has grown by the share `growth`. With `later`, blocks after the
+    first are the residuals of so many leading Ritz pairs: a good start is worth more columns than what refines it.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             begun = place.left or Checkpoint.before(start, kept)
-        return _search(apply, begun, place, (count, tolerance, noise, clear), passes, growth)
+        return _search(apply, begun, place, (count, tolerance, noise, clear), passes, growth, later)
 
 
 def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
-            demand: tuple[int, float, float, float | None], most_passes: int, growth: float) -> Ritz:
+            demand: tuple[int, float, float, float | None], most_passes: int, growth: float, later: int | None) -> Ritz:
     """Continue a search from a checkpoint."""
     count, tolerance, noise, clear = demand
     with single_threaded_blas():
-        basis, least, idle = _Basis(begun, growth), begun.least, begun.idle
+        basis, least, idle = _Basis(begun, growth, later), begun.least, begun.idle
     for passes in range(begun.passes + 1, most_passes + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
@@ -156,8 +157,8 @@ def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
 class _Basis:
     """Orthonormal vectors with their images, in arrays that are filled block by block."""
 
-    def __init__(self, begun: Checkpoint, growth: float) -> None:
-        self._growth = growth
+    def __init__(self, begun: Checkpoint, growth: float, later: int | None) -> None:
+        self._growth, self._later = growth, later
         self._solved: tuple[Array, Array] | None = None  # of the projected problem
         self._vectors = np.empty((len(begun.block), begun.widest), order="F")
         self._images = np.empty_like(self._vectors)
@@ -201,18 +202,25 @@ class _Basis:
         The function maps a count c to the first c Ritz vectors (n x c).
         """
         values, rotation = self._pairs()
-        vectors, images = self._vectors[:, : self._width], self._images[:, : self._width]
+        vectors = self._vectors[:, : self._width]
         wide = self._block.shape[1]
         show = min(self._width, max(2 * wide, 8) if wide >= count else (1 + further) * (count + SPARE))
-        turned = rotation[:, :show]
 
         def squares(rows: slice) -> Array:
-            errors = images[rows] @ turned - (vectors[rows] @ turned) * values[:show]
+            errors = self._errors(rows, show)
             return np.einsum("ij,ij->j", errors, errors)
 
         scale = float(np.abs(values).max(initial=0.0))
         residuals = np.sqrt(self._sum(squares)) / scale if scale > 0 else np.zeros(show)
         return values, lambda count: vectors @ rotation[:, :count], residuals
+
+    def _errors(self, rows: slice, count: int) -> Array:
+        """Return rows of Kv - λv of the first Ritz pairs (r x count)."""
+        values, rotation = self._pairs()
+        turned = rotation[:, :count]
+        vectors, images = self._vectors[rows, : self._width], self._images[rows, : self._width]
+        errors: Array = images @ turned - (vectors @ turned) * values[:count]
+        return errors
 
     def _pairs(self) -> tuple[Array, Array]:
         """Return the eigenvalues and eigenvectors of the projected problem, descending."""
@@ -222,12 +230,11 @@ class _Basis:
         return self._solved
 
     def grow(self, image: Array, count: int) -> bool:
-        """Make the image (n x b) of the last `extend` orthogonal to the basis: the next block.
+        """Make the image (n x b) of the last `extend`, or residuals, orthogonal to the basis: the next block.
 
         Return False where nothing new is left. A restart keeps `count` Ritz vectors and more.
         """
-        rest = image.copy()
-        self._take(rest, self._corner)
+        rest = self._rest(image)
         self._take(rest, self._shares(rest))
         block, triangle = tall_qr(rest)
         new = np.abs(np.diag(triangle)) > 1e3 * EPS * np.linalg.norm(image, axis=0).max(initial=0.0)
@@ -237,6 +244,20 @@ class _Basis:
         if self._width + self._block.shape[1] > self._vectors.shape[1]:
             self._restart(max(3 * image.shape[1], count + 2 * image.shape[1]))
         return bool(new.any())
+
+    def _rest(self, image: Array) -> Array:
+        if self._later is None:
+            rest = image.copy()
+            self._take(rest, self._corner)
+            return rest
+        count = min(self._later, self._width)
+        rest = np.empty((len(image), count))
+
+        def fill(rows: slice) -> None:
+            rest[rows] = self._errors(rows, count)
+
+        each(fill, self._rows())
+        return rest
 
     def _shares(self, block: Array) -> Array:
         """Return Vᵀ B of the basis V and a block B (n x b)."""

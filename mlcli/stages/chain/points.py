@@ -10,7 +10,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import BENT, FEWEST, LANDMARKS, MOST, PASSES, SPREAD, centering_step
+from mlcli.stages.algebra.costs import BENT, LANDMARKS, STREAMED, centering_step
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.points import metric_of
@@ -94,9 +94,10 @@ class FunctionChain:
                                 square * (1 if chain.kernel.adapts else 2) + 8.0 * min(count**2, BLOCK)), *whole]
         seconds *= HALF * (CACHED if metric.plain and stays_in_cache(chain.kernel.function, shape[1]) else 1.0)
         stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
-        return [*rate, Step("eigensolve", f"block Krylov: {FEWEST} to {MOST} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * seconds, stored,
-                            passes=tiled_passes(chain.data.values, PASSES, seconds * threads), spread=SPREAD)]
+        return [*rate, Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the kernel is "
+                            "computed and centered", STREAMED.usual * seconds, stored,
+                            passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads),
+                            spread=STREAMED.spread)]
 
     def fit(self) -> Fitted:
         """Return the fit by the eigenvectors of H K H, or of K."""

@@ -21,7 +21,7 @@ class FileRows:
     """The rows of -δ²/2 (n x n), computed from the rows of δ in a file."""
 
     lengths: Rows
-    width, landmarks, order, quick_rows = WIDTH, LANDMARKS, None, None
+    width, landmarks, order, quick_rows, sample = WIDTH, LANDMARKS, None, None, None
 
     @property
     def key(self) -> tuple[Rows]:

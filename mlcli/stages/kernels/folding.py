@@ -1,6 +1,6 @@
 """A pass over a kernel that is never stored: the source of its blocks, and the sums that each block adds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from mlcli.base.frozen import frozen
@@ -16,6 +16,14 @@ class BlockSums:
     sums: Array | float = 0.0  # to the sum of each row
     squares: float = 0.0  # to the sum of all squares
     trace: float = 0.0  # to the sum of K[i, i]
+
+
+@frozen
+class ColumnSample:
+    """Columns of a kernel K that stand for all of them: sums over these are, up to a factor, an estimate."""
+
+    points: Indices  # m
+    multiply: Callable[[Array], Array]  # (m, b) factors -> K[:, points] times these, an (n, b) array
 
 
 class KernelRows(Protocol):
@@ -51,11 +59,18 @@ class KernelRows(Protocol):
     def quick_rows(self) -> RowsOf | None:
         """A function that computes rows in the precision of a pass, where that is quicker; else None."""
 
+    @property
+    def sample(self) -> ColumnSample | None:
+        """Some columns, where products with them cost little compared with a pass; else None."""
+
     def rows(self, chosen: Indices) -> Array:
         """Return the rows `chosen` in double precision, an (m, n) array."""
 
     def fold(self, number: int, vectors: Array, moments: bool) -> Sequence[BlockSums]:
-        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`."""
+        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`.
+
+        Rows of Q are those of the points by position where there is an `order`, else by number.
+        """
 
     def stop(self) -> None:
         """Let running folds end early, because their results are no longer needed."""
@@ -66,7 +81,7 @@ class Pass:
     """The product K Q, as a source of blocks."""
 
     kernel: KernelRows
-    vectors: Array  # Q, n x b
+    vectors: Array  # Q, n x b, its rows as those of the kernel's blocks
     moments: bool
 
     @property

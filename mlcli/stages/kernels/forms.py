@@ -30,7 +30,7 @@ class Dense:
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     width, landmarks, residual = WIDTH, MOST, STORED
     quick_rows = None  # the uncentered rows were overwritten
-    apply_rough = None
+    apply_rough = apply_sampled = None
 
     @property
     def size(self) -> int:

@@ -20,7 +20,7 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
-from mlcli.stages.kernels.folding import BlockSums, KernelRows, Pass
+from mlcli.stages.kernels.folding import BlockSums, ColumnSample, KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
@@ -122,6 +122,12 @@ class Streamed:
         return self._centered(self._kernel, block)
 
     @property
+    def apply_sampled(self) -> Callable[[Array], Array] | None:
+        """An estimate of `apply`, up to a factor, from a sample of the columns; None where there is none."""
+        sample = self._kernel.sample
+        return None if sample is None else partial(self._sampled, sample)
+
+    @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
         """`apply` in single precision, or None: for the first passes, never the last."""
         return None if self._rough is None else partial(self._centered, self._rough)
@@ -158,6 +164,13 @@ class Streamed:
         product = self._pass(kernel, block - block.mean(axis=0))
         return product - product.mean(axis=0)
 
+    def _sampled(self, sample: ColumnSample, block: Array) -> Array:
+        factors = block[sample.points]
+        if not self._moved:
+            return sample.multiply(factors)
+        product = sample.multiply(factors - factors.mean(axis=0))
+        return product - product.mean(axis=0)
+
     def _pass(self, kernel: KernelRows, block: Array) -> Array:
         first = self._moments is None and kernel is self._kernel
         made = self._recall_pass(block, first) or self._run_pass(kernel, block, first)
@@ -179,7 +192,8 @@ class Streamed:
             made = place.left
             if made is None or not made.of(block, collects=first):
                 made = PassPart.before(block, self._moments, collects=first)
-            with closing(results(Pass(kernel, block, made.collects), made.blocks)) as every:
+            placed = block if kernel.order is None else block[kernel.order]
+            with closing(results(Pass(kernel, placed, made.collects), made.blocks)) as every:
                 for folded in every:
                     made = made.add(folded)
                     if made.blocks < kernel.blocks:

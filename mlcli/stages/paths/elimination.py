@@ -15,7 +15,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
-from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes
@@ -24,13 +24,15 @@ from mlcli.native import Precision
 from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.ordering import nested_dissection
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.folding import BlockSums
+from mlcli.stages.kernels.folding import BlockSums, ColumnSample
 from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
 GROUP = 8  # sweeps summed together, which makes adding their sums cheap; more only for MOST
 SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
 THICK = 300  # mean size of up-sets from which on a sweep costs far more than its products with a block of vectors
 WIDE, MANY = 40, 500  # vectors and landmarks that save two of six passes there
+SAMPLE = 2048  # columns that improve a start so much that a pass is saved
+SHARE = 4  # points for each column of a sample, at least
 MOST = 256  # blocks at most: each returns rows for half of the points, which another machine has to send
 
 
@@ -115,6 +117,15 @@ class EliminationRows:
         return start_of(self.weights, keep=self.keep)[1]
 
     @property
+    def sample(self) -> ColumnSample | None:
+        """Columns of points spread evenly over the order of elimination, and so over the graph; None with `keep`."""
+        count = min(SAMPLE, self.size // SHARE)
+        if self.keep or count == 0:
+            return None
+        points = self.order[(2 * np.arange(count) + 1) * self.size // (2 * count)]
+        return ColumnSample(points, partial(self._multiply, points))
+
+    @property
     def blocks(self) -> int:
         """Number of blocks of work in a pass."""
         return -(-self.strips // self._group)
@@ -147,25 +158,39 @@ class EliminationRows:
         place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # expensive and cheap blocks alternate
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
         first = self.weights.first(sweeps.start)
-        product, sums = np.zeros((len(vectors) - first, vectors.shape[1])), np.zeros(len(vectors) - first)
+        product = np.zeros((len(vectors) - first, vectors.shape[1]))
+        sums = np.zeros(len(vectors) - first) if moments else None
         fourths = 0.0
         for sweep in sweeps:
             if self.stopped.is_set():
                 raise CancelledError("the pass was stopped")  # rather than a part of its sum
             fourths += self._fold(sweep, vectors, product, sums)
         product *= -0.5
-        sums *= -0.5
-        return (BlockSums(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
+        halved = 0.0 if sums is None else -0.5 * sums
+        return (BlockSums(slice(first, len(vectors)), product, halved, 0.25 * fourths),)
 
     def stop(self) -> None:
         """End running folds after the current sweep, because their results are no longer needed."""
         self.stopped.set()
 
+    def _multiply(self, points: Indices, factors: Array) -> Array:
+        def share(some: slice) -> Array:
+            product = np.zeros((self.size, factors.shape[1]))
+            self.weights.fold_columns(points[some], factors[some], product)
+            return product
+
+        placed = np.zeros((self.size, factors.shape[1]))
+        for some in in_order(share, row_blocks(len(points), self.weights.lanes)):
+            placed += some
+        product = np.empty_like(placed)
+        product[self.order] = -0.5 * placed
+        return product
+
     @property
     def _group(self) -> int:
         return group_of(self.strips)
 
-    def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
+    def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array | None) -> float:
         if not self.keep:
             return self.weights.fold(sweep, vectors, product, sums)
         known = sweep in self.rooms

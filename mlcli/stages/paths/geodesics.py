@@ -40,7 +40,7 @@ class DijkstraRows:
     landmarks = LANDMARKS
     width = WIDTH
     order = None
-    quick_rows = None
+    quick_rows = sample = None
     lasting = True
 
     @property

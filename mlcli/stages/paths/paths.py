@@ -13,7 +13,7 @@ from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
-from mlcli.stages.algebra.costs import FEWEST, MOST, PASSES, SPREAD, gower_steps
+from mlcli.stages.algebra.costs import gower_steps
 from mlcli.stages.algebra.distances import HELD, gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import landmark_step
@@ -104,14 +104,13 @@ class Paths(Options):
                     eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
         width, landmarks = (WIDTH, LANDMARKS) if plan.elimination is None else start_of(
             plan.elimination.native, keep=plan.keep)
-        held = width * (2.0 * (PASSES + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 1)
+        held = width * (2.0 * (plan.krylov.usual + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 1)
         whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
-        passes = f"{FEWEST} to {MOST} passes"
-        return [*steps, Step("eigensolve", f"block Krylov: {passes}, in each of which paths are found and "
+        return [*steps, Step("eigensolve", f"block Krylov: {plan.krylov}, in each of which paths are found and "
                              "the kernel is computed and centered", plan.passes * plan.cost.seconds,
                              plan.memory + 8.0 * graph.size * max(held, whole),
                              None if measured is None else plan.passes * measured, REMEDY,
-                             passes=_passes(graph, plan), spread=(1.0, 1.0) if plan.keep else SPREAD)]
+                             passes=_passes(graph, plan), spread=(1.0, 1.0) if plan.keep else plan.krylov.spread)]
 
     def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, *, bent: bool,
                               ) -> list[Step]:

@@ -11,7 +11,16 @@ from mlcli.errors import ConfigError
 from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available
 from mlcli.stages.algebra import ordering
-from mlcli.stages.algebra.costs import PASSES, WHOLE, Cost, dijkstra_cost, elimination_cost, floyd_cost
+from mlcli.stages.algebra.costs import (
+    SAMPLED,
+    STREAMED,
+    WHOLE,
+    Cost,
+    PassCount,
+    dijkstra_cost,
+    elimination_cost,
+    floyd_cost,
+)
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.elimination import Analysis
@@ -39,9 +48,14 @@ class PathPlan:
     landmarks: int = 0  # number of landmarks, where only paths from these are computed
 
     @property
+    def krylov(self) -> PassCount:
+        """Number of passes of the eigensolver, where distances are not stored."""
+        return STREAMED if self.elimination is None or self.keep else SAMPLED
+
+    @property
     def passes(self) -> int:
         """Number of times that all distances are computed."""
-        return PASSES if self.store == "streamed" and not self.keep else 1
+        return self.krylov.usual if self.store == "streamed" and not self.keep else 1
 
     @property
     def seconds(self) -> float:

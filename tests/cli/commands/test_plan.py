@@ -198,11 +198,11 @@ def test_passes_are_told_as_a_range(mlcli: Caller) -> None:
     np.save("many.npy", np.random.default_rng(0).random((2_500, 2)))
     planned = json.loads(mlcli("plan", "many.npy", "-m", "isomap", "--json").out)
     passes = next(step for step in planned["steps"] if step["stage"] == "eigensolve")
-    assert "3 to 6 passes" in passes["how"]
+    assert "2 to 5 passes" in passes["how"]
     few, many = planned["seconds_between"]
     rest = planned["seconds"] - passes["seconds"]
-    assert few == pytest.approx(rest + 3 / 4 * passes["seconds"])
-    assert many == pytest.approx(rest + 6 / 4 * passes["seconds"])
+    assert few == pytest.approx(rest + 2 / 3 * passes["seconds"])
+    assert many == pytest.approx(rest + 5 / 3 * passes["seconds"])
     assert "by the number of passes" in mlcli("plan", "many.npy", "-m", "isomap").out
     assert json.loads(mlcli("plan", "many.npy", "--json").out)["seconds_between"] is None
 

@@ -66,6 +66,12 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "kept too short": lambda: fold(np.zeros((2, 2)), kept=np.zeros((1, 32))),
         "nothing kept": lambda: fold(np.zeros((2, 2)), again=True),
         "pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold(0, five, five.copy(), np.zeros(5)),
+        "column of no vertex": lambda: weights.fold_columns(np.array([2]), np.ones((1, 2)), two.copy()),
+        "factors too few": lambda: weights.fold_columns(np.array([0, 1]), np.ones((1, 2)), two.copy()),
+        "factors too narrow": lambda: weights.fold_columns(np.array([0]), np.ones((1, 1)), two.copy()),
+        "columns too short": lambda: weights.fold_columns(np.array([0]), np.ones((1, 2)), np.zeros((1, 2))),
+        "columns of pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold_columns(
+            np.array([0]), np.ones((1, 2)), five.copy()),
         "swept source too large": lambda: weights.rows(np.array([2]), np.empty((1, 2))),
         "swept source negative": lambda: weights.rows(np.array([-1]), np.empty((1, 2))),
         "swept rows missing": lambda: weights.rows(np.array([0, 1]), np.empty((1, 2))),

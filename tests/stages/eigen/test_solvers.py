@@ -84,6 +84,23 @@ def test_krylov_agrees_with_lapack_on_hard_spectra(name: str) -> None:
     assert np.allclose(residuals[:3] / values[0], ritz.residuals[:3], atol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["arithmetic", "geometric", "signed", "clustered low"])
+def test_later_blocks_of_residuals_find_the_same(name: str) -> None:
+    values = np.sort(SPECTRA[name](300))[::-1] * np.r_[10.0, 7.0, 5.0, np.ones(297)]
+    matrix, widths = with_spectrum(values), []
+
+    def apply(block: Array) -> Array:
+        widths.append(block.shape[1])
+        product: Array = matrix @ block
+        return product
+
+    ritz = krylov(apply, np.random.default_rng(0).standard_normal((300, 9)), 3, 1e-11, later=5)
+    assert widths[0] == 9 and max(widths[1:]) <= 5
+    assert np.abs(ritz.values[:3] - np.linalg.eigvalsh(matrix)[::-1][:3]).max() <= 10 * 300 * EPS * values[0]
+    residuals = np.linalg.norm(matrix @ ritz.vectors - ritz.vectors * ritz.values, axis=0)
+    assert np.allclose(residuals[:3] / values[0], ritz.residuals[:3], atol=1e-13)
+
+
 def test_a_small_space_is_exhausted_without_harm() -> None:
     matrix = with_spectrum(np.r_[3.0, 2.0, np.zeros(10)])
     ritz = krylov(matrix.__matmul__, np.random.default_rng(0).standard_normal((12, 6)), 4, 1e-12)

@@ -172,7 +172,7 @@ class Identity:
     width = 4
     landmarks = 4
     order = None
-    quick_rows = None
+    quick_rows = sample = None
 
     @property
     def blocks(self) -> int:
