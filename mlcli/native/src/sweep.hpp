@@ -34,7 +34,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
         UNROLL for (int v = R - 1; v > 0; --v)
             UNROLL for (int x = 0; x < v; ++x) {
                 const typename L::V length = L::fill(w[v * static_cast<std::int64_t>(node.width) + node.ups + first + x]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) own[x][n] = L::min(own[x][n], L::add(length, own[v][n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) own[x][n] = shorter<L>(own[x][n], length, own[v][n]);
             }
         UNROLL for (int r = 0; r < R; ++r)
             UNROLL for (int n = 0; n < VECTORS; ++n)
@@ -45,7 +45,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
             UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = L::load(row + n * L::width);
             UNROLL for (int r = 0; r < R; ++r) {
                 const typename L::V length = L::fill(w[r * static_cast<std::int64_t>(node.width) + j]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = L::min(sum[n], L::add(length, own[r][n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = shorter<L>(sum[n], length, own[r][n]);
             }
             UNROLL for (int n = 0; n < VECTORS; ++n) L::store(row + n * L::width, sum[n]);
         }
@@ -108,13 +108,13 @@ INLINE void sink_tile(const Sweep<T, LANES> &s, const Node &node, int first, con
             UNROLL for (int n = 0; n < VECTORS; ++n) far[n] = L::load(row + n * L::width);
             UNROLL for (int r = 0; r < R; ++r) {
                 const typename L::V length = L::fill(w[r * width + j]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = L::min(sum[r][n], L::add(length, far[n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = shorter<L>(sum[r][n], length, far[n]);
             }
         }
         UNROLL for (int r = 1; r < R; ++r)
             UNROLL for (int x = 0; x < r; ++x) {
                 const typename L::V length = L::fill(w[r * width + node.ups + first + x]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = L::min(sum[r][n], L::add(length, sum[x][n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = shorter<L>(sum[r][n], length, sum[x][n]);
             }
         UNROLL for (int r = 0; r < R; ++r)
             UNROLL for (int n = 0; n < VECTORS; ++n) L::store(out + r * LANES + lane + n * L::width, sum[r][n]);
