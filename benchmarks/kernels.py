@@ -65,8 +65,7 @@ def eliminated(elimination: native.Elimination, precision: Precision) -> native.
 
 def all_pairs(graph: Graph, precision: Precision) -> None:
     _, weights = prepare(graph, precision)
-    out = np.empty((graph.size, graph.size), dtype=precision)
-    each(lambda block: weights.distances(block, out), range(weights.blocks))
+    weights.all_pairs(np.empty((graph.size, graph.size), dtype=precision))
 
 
 def fold_share(elimination: native.Elimination, weights: native.Weights, width: int, share: float) -> float:

@@ -83,4 +83,19 @@ static void turn(const Plan &plan, const T *rows, int count, Out *const *out) {
 #endif
 }
 
+// out[lane][i] = rows[i][lane] for the first `lanes`, `stride` numbers from one to the next.
+template <class T, int LANES, class Out>
+static void turn_rows(const T *rows, int count, int lanes, Out *out, std::int64_t stride) {
+    alignas(64) Out tile[LANES * TILE];
+    for (int start = 0; start < count; start += TILE) {
+        const int width = count - start < TILE ? count - start : TILE;
+        const T *taken[TILE];
+        for (int i = 0; i < TILE; ++i) taken[i] = rows + static_cast<std::int64_t>(start + (i < width ? i : 0)) * LANES;
+        for (int i = 0; i < TILE; i += 4)
+            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
+        for (int lane = 0; lane < lanes; ++lane)
+            std::memcpy(out + lane * stride + start, tile + lane * TILE, width * sizeof(Out));
+    }
+}
+
 }  // namespace mlcli::LEVEL
