@@ -77,10 +77,14 @@ template <class T, class Out, int LANES> struct SpanStrip {
     void write_rows() const {
         const std::int64_t after = strip.first + strip.count, low = after > span.begin ? after : span.begin;
         const T *const rows = kept + (low - span.begin) * LANES;
-        for (std::int64_t row = low; row < span.end; ++row)
-            convert(cell(row), rows + (row - low) * LANES, strip.count);
+        Out numbers[LANES];
+        for (std::int64_t row = low; row < span.end; ++row) {
+            convert(numbers, rows + (row - low) * LANES, LANES);
+            stream(cell(row), numbers, strip.count);
+        }
         turn_rows<T, LANES>(rows, static_cast<int>(span.end - low), strip.count, matrix + strip.first * plan.vertices + low,
                             plan.vertices);
+        finish_streams();
     }
     void run() const {
         for (int i = span.last; i >= span.first; --i) {
