@@ -6,7 +6,8 @@
 namespace mlcli {
 namespace {
 
-constexpr std::int64_t PARTS = 64;  // tasks at most, and rows that are saved
+constexpr std::int64_t PARTS = 64;      // chains of the longest cycle at most, and rows that are saved
+constexpr std::int64_t NUMBERS = 1 << 17;  // that a task moves at least, where there are so many
 
 Longs task_starts(std::int64_t most, const std::vector<std::int64_t> &ends) {
     Longs starts{0};
@@ -22,7 +23,8 @@ Longs task_starts(std::int64_t most, const std::vector<std::int64_t> &ends) {
 }  // namespace
 
 Permutation::Permutation(Ints source) : source_(std::move(source)), saved_(0) {
-    const auto size = static_cast<std::int64_t>(source_.size()), most = (size + PARTS - 1) / PARTS;
+    const auto size = static_cast<std::int64_t>(source_.size());
+    const std::int64_t most = std::max((size + PARTS - 1) / PARTS, NUMBERS / std::max<std::int64_t>(size, 1));
     std::vector<bool> known(source_.size(), false);
     for (std::int32_t first = 0; first < size; ++first) {
         if (known[first]) continue;
