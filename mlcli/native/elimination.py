@@ -120,6 +120,19 @@ class Weights:
         """Run one task of a stage; tasks of a stage may run at the same time, after all stages before it."""
         self._native.factor(stage, task)
 
+    def all_pairs(self, out: AnyArray) -> None:
+        """Write the distances between all vertices into `out`, an (n, n) array, on all threads.
+
+        Each pair is found once, in the order of elimination backwards: the distance from a vertex to an earlier one is
+        the least of its lengths to its ancestors plus their distances, which are finished. The matrix is then put in
+        the order of the vertices in place. It is symmetric to the last bit, and infinite between pieces. `out` is a
+        float64 array, or a float32 array for weights in float32.
+        """
+        library = kernels()
+        pairs = {"float32": library.AllPairsSingle, "float64": library.AllPairsDouble}[self.precision](self._native)
+        for _ in in_stages(pairs.stages, lambda stage, task: pairs.run(stage, task, out)):
+            pass
+
     def distances(self, block: int, out: AnyArray) -> None:
         """Write the distances from a block's sources to all vertices, infinite between pieces.
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "weights.hpp"
+#include "allpairs.hpp"
 
 namespace mlcli {
 namespace {
@@ -148,6 +148,24 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("fold_columns", &S::fold_columns, "vertices"_a.noconvert(), "factors"_a.noconvert(), "product"_a.noconvert());
 }
 
+template <class T, class Out>
+void run_pairs(const AllPairs<T> &pairs, std::int64_t stage, std::int64_t task, Matrix<Out> out) {
+    const auto size = static_cast<std::size_t>(pairs.vertices());
+    require(out.shape(0) == size && out.shape(1) == size, "out must have a row and a column for every vertex");
+    nb::gil_scoped_release release;
+    pairs.run(stage, task, out.data());
+}
+
+template <class T> nb::class_<AllPairs<T>> bind_pairs(nb::module_ &m, const char *name) {
+    return nb::class_<AllPairs<T>>(m, name)
+        .def("__init__", [](AllPairs<T> *self, const Sweeper<T> &s) {
+            nb::gil_scoped_release release;
+            new (self) AllPairs<T>(s.elimination.symbolic, s.weights.numbers());
+        }, nb::keep_alive<1, 2>(), "weights"_a)
+        .def_prop_ro("stages", &AllPairs<T>::stages)
+        .def("run", &run_pairs<T, double>, "stage"_a, "task"_a, "out"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_elimination(nb::module_ &m) {
@@ -169,6 +187,8 @@ void bind_elimination(nb::module_ &m) {
         .def("tasks", [](const Elimination &e) { return task_counts(e.stages); });
     bind_sweeper<float>(m, "SweeperSingle");
     bind_sweeper<double>(m, "SweeperDouble");
+    bind_pairs<float>(m, "AllPairsSingle").def("run", &run_pairs<float, float>, "stage"_a, "task"_a, "out"_a.noconvert());
+    bind_pairs<double>(m, "AllPairsDouble");
 }
 
 }  // namespace mlcli

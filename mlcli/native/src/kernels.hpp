@@ -2,6 +2,7 @@
 #pragma once
 #include "curve.hpp"
 #include "plan.hpp"
+#include "span.hpp"
 
 namespace mlcli {
 
@@ -23,6 +24,13 @@ template <class T> struct Kernels {
                         float *const *out);
     void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         double *const *out);
+    // Rows of a span at the columns of a strip, and the strip's rows at the columns of the span, in a matrix (vertices x
+    // vertices) in the order of elimination backwards. `stack` and `standing` hold plan.depth rows and numbers, `kept` a
+    // row for each of the span.
+    void (*pairs32)(const Plan &, const T *values, const Span &, const Strip &, T *stack, T *kept, std::int32_t *standing,
+                    float *matrix);
+    void (*pairs64)(const Plan &, const T *values, const Span &, const Strip &, T *stack, T *kept, std::int32_t *standing,
+                    double *matrix);
     // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (positions
     // x columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
     // null; `sums` is scratch.

@@ -34,7 +34,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
         UNROLL for (int v = R - 1; v > 0; --v)
             UNROLL for (int x = 0; x < v; ++x) {
                 const typename L::V length = L::fill(w[v * static_cast<std::int64_t>(node.width) + node.ups + first + x]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) own[x][n] = L::min(own[x][n], L::add(length, own[v][n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) own[x][n] = shorter<L>(own[x][n], length, own[v][n]);
             }
         UNROLL for (int r = 0; r < R; ++r)
             UNROLL for (int n = 0; n < VECTORS; ++n)
@@ -45,7 +45,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
             UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = L::load(row + n * L::width);
             UNROLL for (int r = 0; r < R; ++r) {
                 const typename L::V length = L::fill(w[r * static_cast<std::int64_t>(node.width) + j]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = L::min(sum[n], L::add(length, own[r][n]));
+                UNROLL for (int n = 0; n < VECTORS; ++n) sum[n] = shorter<L>(sum[n], length, own[r][n]);
             }
             UNROLL for (int n = 0; n < VECTORS; ++n) L::store(row + n * L::width, sum[n]);
         }
@@ -88,43 +88,60 @@ template <class T, int LANES> static void rise(const Sweep<T, LANES> &s) {
     }
 }
 
-// R rows take from the ancestors named by their list, and from one another; `start` holds what rose, or null.
-template <class T, int LANES, int R>
-INLINE void sink_tile(const Sweep<T, LANES> &s, const Node &node, int first, const T *const *start) {
+// N vectors of R rows take from the ancestors named by their list, and from one another; `start` holds what rose, or null.
+template <class T, int LANES, int R, int N>
+INLINE void sink_strip(const Sweep<T, LANES> &s, const Node &node, int first, const T *const *start, int lane) {
     using L = Lanes<T>;
-    constexpr int strip = VECTORS * L::width;
     const std::int64_t width = node.width;
     const T *w = s.values + node.values + first * width;
     const std::uint32_t *list = s.plan.lists + node.list;
-    T *out = s.stack + static_cast<std::int64_t>(node.base + first) * LANES;
-    for (int lane = 0; lane < LANES; lane += strip) {
-        typename L::V sum[R][VECTORS];
-        UNROLL for (int r = 0; r < R; ++r)
-            UNROLL for (int n = 0; n < VECTORS; ++n)
-                sum[r][n] = start ? L::load(start[r] + lane + n * L::width) : L::fill(static_cast<T>(__builtin_inff()));
-        for (int j = 0; j < node.ups + first; ++j) {
-            const T *row = s.stack + static_cast<std::int64_t>(list[j]) * LANES + lane;
-            typename L::V far[VECTORS];
-            UNROLL for (int n = 0; n < VECTORS; ++n) far[n] = L::load(row + n * L::width);
-            UNROLL for (int r = 0; r < R; ++r) {
-                const typename L::V length = L::fill(w[r * width + j]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = L::min(sum[r][n], L::add(length, far[n]));
-            }
+    T *out = s.stack + static_cast<std::int64_t>(node.base + first) * LANES + lane;
+    typename L::V sum[R][N];
+    UNROLL for (int r = 0; r < R; ++r)
+        UNROLL for (int n = 0; n < N; ++n)
+            sum[r][n] = start ? L::load(start[r] + lane + n * L::width) : L::fill(static_cast<T>(__builtin_inff()));
+    const T *near = w, *beyond = w + 4 * width;  // so that eight rows take few registers of addresses
+    for (int j = 0; j < node.ups + first; ++j, ++near, ++beyond) {
+        const T *row = s.stack + static_cast<std::int64_t>(list[j]) * LANES + lane;
+        typename L::V far[N];
+        UNROLL for (int n = 0; n < N; ++n) far[n] = L::load(row + n * L::width);
+        UNROLL for (int r = 0; r < R; ++r) {
+            const typename L::V length = L::fill((r < 4 ? near : beyond)[r % 4 * width]);
+            UNROLL for (int n = 0; n < N; ++n) sum[r][n] = shorter<L>(sum[r][n], length, far[n]);
         }
-        UNROLL for (int r = 1; r < R; ++r)
-            UNROLL for (int x = 0; x < r; ++x) {
-                const typename L::V length = L::fill(w[r * width + node.ups + first + x]);
-                UNROLL for (int n = 0; n < VECTORS; ++n) sum[r][n] = L::min(sum[r][n], L::add(length, sum[x][n]));
-            }
-        UNROLL for (int r = 0; r < R; ++r)
-            UNROLL for (int n = 0; n < VECTORS; ++n) L::store(out + r * LANES + lane + n * L::width, sum[r][n]);
     }
+    UNROLL for (int r = 1; r < R; ++r)
+        UNROLL for (int x = 0; x < r; ++x) {
+            const typename L::V length = L::fill(w[r * width + node.ups + first + x]);
+            UNROLL for (int n = 0; n < N; ++n) sum[r][n] = shorter<L>(sum[r][n], length, sum[x][n]);
+        }
+    UNROLL for (int r = 0; r < R; ++r)
+        UNROLL for (int n = 0; n < N; ++n) L::store(out + r * LANES + n * L::width, sum[r][n]);
+}
+
+template <class T, int LANES, int R>
+INLINE void sink_tile(const Sweep<T, LANES> &s, const Node &node, int first, const T *const *start) {
+    for (int lane = 0; lane < LANES; lane += VECTORS * Lanes<T>::width)
+        sink_strip<T, LANES, R, VECTORS>(s, node, first, start, lane);
+}
+
+// Tiles of eight rows, from `first` on as many as there are, half as wide: what they take of their ancestors stays near.
+template <class T, int LANES> static int sink_wide(const Sweep<T, LANES> &s, const Node &node, int first, int index) {
+    constexpr int N = VECTORS / 2;
+    const int end = first + (node.rows - first) / 8 * 8;
+    for (int lane = 0; lane < LANES; lane += N * Lanes<T>::width)
+        for (int r = first; r < end; r += 8) {
+            const T *rows[8];
+            for (int i = 0; index >= 0 && i < 8; ++i) rows[i] = s.risen_row(index, r + i);
+            sink_strip<T, LANES, 8, N>(s, node, r, index >= 0 ? rows : nullptr, lane);
+        }
+    return end;
 }
 
 template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, int index) {
     const Node &node = s.plan.node[index];
     const bool reached = s.sources.place[index] >= 0;
-    for (int first = 0; first < node.rows; first += 4) {
+    for (int first = sink_wide(s, node, 0, reached ? index : -1); first < node.rows; first += 4) {
         const int count = node.rows - first;
         const T *rows[4];
         for (int r = 0; reached && r < 4 && r < count; ++r) rows[r] = s.risen_row(index, first + r);
@@ -134,12 +151,13 @@ template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, in
 }
 
 // Nodes are taken backwards, which no hardware foresees: the numbers of the next one are called while one is swept.
+constexpr std::int64_t NEAR = 16384;  // bytes of a node's numbers that are called; hardware foresees the others
 template <class T, int LANES> INLINE void fetch_node(const Sweep<T, LANES> &s, int index) {
     const Node &node = s.plan.node[index];
     const char *values = reinterpret_cast<const char *>(s.values + node.values);
     const char *list = reinterpret_cast<const char *>(s.plan.lists + node.list);
     const std::int64_t bytes = static_cast<std::int64_t>(node.rows) * node.width * static_cast<std::int64_t>(sizeof(T));
-    for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(values + byte);
+    for (std::int64_t byte = 0; byte < bytes && byte < NEAR; byte += 64) __builtin_prefetch(values + byte);
     for (std::int64_t byte = 0; byte < node.width * 4; byte += 64) __builtin_prefetch(list + byte);
 }
 

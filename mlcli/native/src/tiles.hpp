@@ -20,7 +20,7 @@ template <class Tile> INLINE void with_rows(int count, const Tile &tile) {
 struct MinPlus {
     template <class T> INLINE T nothing() { return static_cast<T>(__builtin_inff()); }
     template <class L> INLINE typename L::V take(typename L::V c, typename L::V a, typename L::V b) {
-        return L::min(c, L::add(a, b));
+        return shorter<L>(c, a, b);
     }
     template <class T> INLINE T joined(T value, T found) { return found < value ? found : value; }
 };

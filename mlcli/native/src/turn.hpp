@@ -2,6 +2,7 @@
 #pragma once
 #include "lanes.hpp"
 #include "plan.hpp"
+#include "stream.hpp"
 
 namespace mlcli::LEVEL {
 
@@ -43,18 +44,6 @@ template <class T, class Out> INLINE void turn4(const T *const *rows, int lane, 
 }
 #endif
 
-// Numbers that are not read again soon: past the cache where they are aligned, sparing it and a read of their place.
-template <class Out> INLINE void write(Out *out, const Out *from, int count) {
-#if defined(__SSE2__)
-    if (count == TILE && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
-        for (int i = 0; i < static_cast<int>(TILE * sizeof(Out) / 16); ++i)
-            _mm_stream_si128(reinterpret_cast<__m128i *>(out) + i, _mm_load_si128(reinterpret_cast<const __m128i *>(from) + i));
-        return;
-    }
-#endif
-    std::memcpy(out, from, count * sizeof(Out));
-}
-
 // Rows stand in the order of elimination and are taken in that of the vertices: far apart, so they are called early.
 template <class T, int LANES> INLINE void fetch(const Plan &plan, const T *rows, int start) {
     const int end = start + TILE < plan.vertices ? start + TILE : plan.vertices;
@@ -76,11 +65,23 @@ static void turn(const Plan &plan, const T *rows, int count, Out *const *out) {
             taken[i] = rows + static_cast<std::int64_t>(plan.position[start + (i < width ? i : 0)]) * LANES;
         for (int i = 0; i < TILE; i += 4)
             for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
-        for (int lane = 0; lane < count; ++lane) write(out[lane] + start, tile + lane * TILE, width);
+        for (int lane = 0; lane < count; ++lane) stream(out[lane] + start, tile + lane * TILE, width);
     }
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
+    finish_streams();
+}
+
+// out[lane][i] = rows[i][lane] for the first `lanes`, `stride` numbers from one to the next.
+template <class T, int LANES, class Out>
+static void turn_rows(const T *rows, int count, int lanes, Out *out, std::int64_t stride) {
+    alignas(64) Out tile[LANES * TILE];
+    for (int start = 0; start < count; start += TILE) {
+        const int width = count - start < TILE ? count - start : TILE;
+        const T *taken[TILE];
+        for (int i = 0; i < TILE; ++i) taken[i] = rows + static_cast<std::int64_t>(start + (i < width ? i : 0)) * LANES;
+        for (int i = 0; i < TILE; i += 4)
+            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
+        for (int lane = 0; lane < lanes; ++lane) stream(out + lane * stride + start, tile + lane * TILE, width);
+    }
 }
 
 }  // namespace mlcli::LEVEL

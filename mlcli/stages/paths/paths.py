@@ -141,10 +141,12 @@ class Paths(Options):
                 from mlcli.stages.paths.floyd import floyd_warshall
 
                 floyd_warshall(graph, distances)
-            else:
+            elif isinstance(source, EliminationRows) and plan.store == "memory":
+                source.weights.all_pairs(distances)
+            else:  # a file is written row by row
                 each(lambda strip: source.write(strip, distances), range(source.strips), progress=True)
-            if plan.precision == "float32":
-                lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
+                if plan.precision == "float32":
+                    lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
 
 

@@ -10,6 +10,7 @@ import pytest
 from mlcli import native
 from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
+from mlcli.native.library import kernels
 from tests.native.support import GRAPHS, eliminated, levels, needs_native
 from tests.processes import call, python
 
@@ -56,6 +57,10 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "block negative": lambda: weights.distances(-1, np.empty((2, 2))),
         "stage": lambda: weights.factor(99, 0),
         "task": lambda: weights.factor(0, 99),
+        "stage of all pairs": lambda: kernels().AllPairsDouble(weights._native).run(99, 0, two),
+        "task of all pairs": lambda: kernels().AllPairsDouble(weights._native).run(0, 99, two),
+        "all pairs too narrow": lambda: weights.all_pairs(np.empty((2, 1))),
+        "all pairs of the first sources": lambda: weights.all_pairs(np.empty((1, 2))),
         "too few columns": lambda: weights.distances(0, np.empty((2, 1))),
         "too few rows": lambda: weights.distances(0, np.empty((1, 2))),
         "vectors too short": lambda: fold(np.zeros((2, 2)), vectors=np.empty((1, 2))),
@@ -114,10 +119,16 @@ def test_wrong_types() -> None:
             weights.distances(0, out)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             weights.rows(np.array([0, 1]), out)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            weights.all_pairs(out)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        weights.all_pairs(np.empty((2, 2), dtype=np.float32))  # which cannot hold what is added up in double precision
     locked = np.empty((2, 2))
     locked.flags.writeable = False
     with pytest.raises(TypeError):
         weights.distances(0, locked)
+    with pytest.raises(TypeError):
+        weights.all_pairs(locked)
 
 
 @pytest.mark.skipif(os.environ.get("MLCLI_REQUIRE_NATIVE") != "1", reason="MLCLI_REQUIRE_NATIVE is not 1")
