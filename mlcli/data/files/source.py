@@ -17,11 +17,12 @@ from typing import IO, Any, BinaryIO, cast
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import Digest, require_same, state
+from mlcli.data.files.digest import Digest, require_same
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
+from mlcli.process.file_hash import state
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 SPOOLED = 16 << 20  # most bytes of standard input in memory

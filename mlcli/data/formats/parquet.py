@@ -4,6 +4,7 @@ Metadata of column chunks is not read: if it is damaged, Arrow ends the process.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, BinaryIO
@@ -34,7 +35,7 @@ from mlcli.data.formats.row_files import GroupedRows, numbers_of
 from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet
 
-BATCH = 1 << 16  # rows read in one step
+BATCH = 1 << 18  # rows read in one step
 ROOM = 1 << 28  # bytes of texts decoded in one step if each may repeat the one before it
 NUMBER = 8  # bytes of a number at most
 DECODED = 1 << 20  # numbers decoded in one step in blocks: each column of a batch costs a call
@@ -43,6 +44,17 @@ BUFFER = 1 << 16  # bytes of such a buffer
 BATCHES = 3  # batches of a column in memory, at most: those of its row group, and a copy
 PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
 ALLOCATED = 1.35  # bytes taken by an allocator for each requested byte, for varying sizes
+
+
+@contextmanager
+def arrow_file(opened: Opened) -> Iterator[Any]:
+    """Open an input for Arrow, whose threads read a file by themselves where its descriptor has a name."""
+    try:
+        file = None if opened.descriptor < 0 else pyarrow().OSFile(f"/dev/fd/{opened.descriptor}")
+    except OSError:
+        file = None
+    with opened.stream() if file is None else file as stream:
+        yield stream
 
 
 @frozen
@@ -59,7 +71,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
     from pyarrow import parquet
 
     pyarrow()
-    with arrow_reading(opened.path, "Parquet", compute), opened.stream() as stream, opened.stream() as again:
+    with arrow_reading(opened.path, "Parquet", compute), arrow_file(opened) as stream, arrow_file(opened) as again:
         decoded = parquet.ParquetFile(stream, page_checksum_verification=True)
         names, types = decoded.schema_arrow.names, decoded.schema_arrow.types
         texts = [name for name, kind in zip(names, types, strict=True) if is_text(kind)]
