@@ -26,7 +26,7 @@ class FileHash:
     """A hash that a thread computes, unless the file is small; the program does not wait for it at exit."""
 
     def __init__(self, descriptor: int, chunk: int = CHUNK) -> None:
-        self.before, self.same = state(descriptor), True
+        self.before, self.same, self.held = state(descriptor), True, False
         self.error: OSError | None = None
         self._place, self._descriptor = _place(descriptor), os.dup(descriptor)
         self._text, self._stopped = "", Event()
@@ -41,7 +41,13 @@ class FileHash:
         """Wait for the hash and return it, of what was read where there was an error or a change."""
         if self._thread is not None:
             self._thread.join()
+        if self.held:
+            self.same &= self.before == state(self._descriptor)
         return self._text
+
+    def hold(self) -> None:
+        """Compare the state of the file also whenever the hash is asked for: the file itself is still in use."""
+        self.held = True
 
     def stop(self) -> None:
         """Abandon the hash."""
@@ -72,9 +78,10 @@ class FileHash:
             self.same = self.before == state(self._descriptor)
         except OSError as error:
             self.error = error
-        finally:
-            os.close(self._descriptor)
         self._text = hashed.hexdigest()
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
 
 
 _early: list[FileHash] = []  # the one that has begun, until its file is opened

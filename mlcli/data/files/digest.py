@@ -20,6 +20,10 @@ class Digest:
         require_same(self._path, self._hash.same)
         return text
 
+    def hold(self) -> None:
+        """Let `result` compare the state of the file each time: the file itself is still in use."""
+        self._hash.hold()
+
     def stop(self) -> None:
         """Abandon the hash."""
         self._hash.stop()
