@@ -96,13 +96,13 @@ def test_products_with_a_few_vectors_are_those_of_numpy(rows: int, columns: int,
     moved, less = some - shift, generator.standard_normal(count)
     right, left = generator.standard_normal((columns, count)), generator.standard_normal((rows, count))
     lifted, lowered = np.empty((rows, count)), np.ones((count, columns))
-    native.lift_rows(some, shift, right, less, lifted)
-    native.lower_rows(some, shift, left, lowered)
+    native.lift_rows(some, shift, directions=right, less=less, out=lifted)
+    native.lower_rows(some, shift, vectors=left, out=lowered)
     bound = 2 * (rows + columns) * EPS * np.linalg.norm(moved) * (np.linalg.norm(right) + np.linalg.norm(left))
     assert np.abs(lifted - (moved @ right - less)).max() <= bound
     assert np.abs(lowered - (left.T @ moved + 1)).max() <= bound
     alone = np.empty((1, count))
-    native.lift_rows(some[-1:], shift, right, less, alone)
+    native.lift_rows(some[-1:], shift, directions=right, less=less, out=alone)
     assert np.array_equal(alone[0], lifted[-1])
 
 
@@ -111,7 +111,7 @@ def test_products_of_whole_numbers_with_a_few_vectors_are_exact() -> None:
     some = generator.integers(-1000, 1000, (501, 37)).astype(float)
     right, left = generator.integers(-9, 9, (37, 2)).astype(float), generator.integers(-9, 9, (501, 2)).astype(float)
     lifted, lowered = np.empty((501, 2)), np.zeros((2, 37))
-    native.lift_rows(some, np.full(37, 3.0), right, np.array([5.0, 7.0]), lifted)
-    native.lower_rows(some, np.full(37, 3.0), left, lowered)
+    native.lift_rows(some, np.full(37, 3.0), directions=right, less=np.array([5.0, 7.0]), out=lifted)
+    native.lower_rows(some, np.full(37, 3.0), vectors=left, out=lowered)
     assert np.array_equal(lifted, (some - 3) @ right - [5.0, 7.0])
     assert np.array_equal(lowered, left.T @ (some - 3))

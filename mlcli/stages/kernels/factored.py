@@ -163,7 +163,7 @@ class Factored:
 
         def lift(rows: slice) -> None:
             if few:
-                native.lift_rows(self.factor[rows], shift, directions, rest, result[rows])
+                native.lift_rows(self.factor[rows], shift, directions=directions, less=rest, out=result[rows])
                 return
             for chosen, block in self._parts(rows, self._thin):
                 np.subtract(block @ directions, rest, out=result[chosen])
@@ -187,7 +187,7 @@ class Factored:
     def _lower(self, rows: slice, vectors: Array) -> Array:
         """Return the part of a block of rows in Fᵀ times an (n, b) array of vectors, without the small mean (b x d)."""
         out = np.zeros((vectors.shape[1], self.factor.shape[1]))
-        native.lower_rows(self.factor[rows], self._shift, vectors[rows], out)
+        native.lower_rows(self.factor[rows], self._shift, vectors=vectors[rows], out=out)
         return out
 
     def _centered_at_once(self) -> "Factored | None":
