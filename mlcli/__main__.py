@@ -14,6 +14,11 @@ def main() -> None:
     from mlcli.cli.supervisor import supervise
 
     supervise()
+    import sys
+
+    from mlcli.process.file_hash import hash_early
+
+    hash_early(sys.argv[1:])
     from mlcli.cli.program import main as program
 
     program()

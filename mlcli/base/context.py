@@ -40,6 +40,7 @@ class Context:
     threads: int = 1  # that a stage may start
     workers: Workers | None = None  # for blocks, instead of threads
     memo: Memo | None = None
+    maps: bool = False  # whether large inputs may stay in the system's cache: their state is checked at the run's end
     scratch: Scratch | None = None  # where large arrays are made in files
     gate: Callable[[float, float], None] | None = None  # waits until so many bytes are free of a limit
     after_fit: AfterFit | None = None  # what the run takes once its model is fitted

@@ -14,11 +14,11 @@ from mlcli.native.library import absence, available, describe
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
 from mlcli.native.normal import NormalCholesky
 from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces
-from mlcli.native.products import gram, products_of_rows, project
+from mlcli.native.products import gram, lift_rows, lower_rows, products_of_rows, project
 from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
 __all__ = ["STRIP", "Elimination", "KdTree", "NormalCholesky", "Precision", "Smallest", "Weights", "absence",
            "available", "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before",
-           "numbered_lines", "pair_sums", "pieces", "products_of_rows", "project", "refine", "select_neighbors",
-           "squared_at", "strong_pieces", "undercuts"]
+           "lift_rows", "lower_rows", "numbered_lines", "pair_sums", "pieces", "products_of_rows", "project", "refine",
+           "select_neighbors", "squared_at", "strong_pieces", "undercuts"]

@@ -1,4 +1,4 @@
-"""Products of rows: of their columns with each other, with the columns of a matrix, and with other rows."""
+"""Products of rows: of their columns with each other, with a matrix, with a few vectors, and with other rows."""
 
 import numpy as np
 
@@ -24,6 +24,20 @@ def project(rows: Array, shift: Array, right: Array) -> tuple[Array, Array]:
     out, norms = np.empty((len(rows), right.shape[1])), np.empty(len(rows))
     kernels().project(np.ascontiguousarray(rows), np.ascontiguousarray(shift), np.ascontiguousarray(right), out, norms)
     return out, norms
+
+
+def lift_rows(rows: Array, shift: Array, *, directions: Array, less: Array, out: Array) -> None:
+    """Write (x - s)ᵀ R - c into `out` (m x b), of (m, d) rows x less a (d,) shift s, for R (d x b) and c (b).
+
+    Rows in C order. As quick as the rows are read for a few directions; the bits of a row do not depend on the others.
+    """
+    kernels().lift_rows(rows, np.ascontiguousarray(shift), vectors=np.ascontiguousarray(directions.T), less=less,
+                        out=out)
+
+
+def lower_rows(rows: Array, shift: Array, *, vectors: Array, out: Array) -> None:
+    """Add Σ v (x - s)ᵀ to `out` (b x d), of (m, d) rows x in C order less a (d,) shift s, for vectors v (m x b)."""
+    kernels().lower_rows(rows, np.ascontiguousarray(shift), left=np.ascontiguousarray(vectors), out=out)
 
 
 def products_of_rows(rows: AnyArray, others: AnyArray) -> AnyArray:

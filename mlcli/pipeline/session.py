@@ -18,6 +18,7 @@ from mlcli.engine.cache import Folder, StageCache
 from mlcli.engine.resume import Resuming
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
+from mlcli.process.shared_status import STATUS
 from mlcli.publication.output_lock import OutputLock
 from mlcli.publication.publish import writing
 from mlcli.rundir.disk_space import LARGER
@@ -54,13 +55,15 @@ class Session:
         """Lock the output and yield the folder to write into, which becomes the output when the block ends well.
 
         Checkpoints are kept beside the output, and results of stages too unless a `cache` keeps them. The lock is the
-        outermost: it removes them once the run is done. Raises OutputRefused, StorageError and TryAgain.
+        outermost: it removes them once the run is done. Large inputs are mapped where a supervisor reports a file that
+        became shorter: the certificate asks for their hash, and so for their state. Raises OutputRefused, StorageError
+        and TryAgain.
         """
         output, compute = Path(self.config.output or ""), self.config.compute
         with (lock_run(output, force=force) as self.lock, draft(output, force=force) as folder,
               caching(cache, compute.thread_count()) as self.cache,
               resuming(self.lock, compute, results=self.cache is None) as self.checkpoints,
-              scratch_in(folder, output, LARGER), writing(output)):
+              scratch_in(folder, output, LARGER), set_context(maps=STATUS.supervised), writing(output)):
             yield folder
 
     def fitting(self, method: Method, data: Input) -> AbstractContextManager[None]:

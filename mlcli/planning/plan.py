@@ -34,6 +34,7 @@ from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.gathering import WIDE
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
+AS_READ = 2  # the same where the method takes the table as it was read
 # cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.08, "certify": 0.01}
 CHECKED = 0.016  # seconds that the certificate's checks may take (`certify/plan.py`)
@@ -140,7 +141,7 @@ def fit_steps(method: Method, data: Input, compute: Compute, measure: float | No
 
 
 def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
-    """Return the steps before the fit: reading, preparation (a copy of the table at a time), and PCA if chosen."""
+    """Return the steps before the fit: reading, preparation (often a copy of the table), and PCA if chosen."""
     source, first = start.source, start.reduced
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
@@ -148,9 +149,12 @@ def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> 
     seconds = sum(file.bytes * rates_at_hand().parsed / threads if file.format in TEXTS
                   else max(file.bytes, size) * rates_at_hand().loaded for file in files)
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
+    prepared = start.prepared.preparation
+    as_read = table.kind == "features" and prepared.unscaled and not prepared.transform and config.method.unscaled > 0
+    passes = AS_READ if as_read else COPIED
     said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
     return [Step("read", how, seconds, size, passes=first_pass(table, seconds)),
-            Step("prepare", "; ".join([*said, "units of a power of two"]), COPIED * pass_cost(table.values.size), size),
+            Step("prepare", "; ".join([*said, "units of a power of two"]), passes * pass_cost(table.values.size), size),
             *([] if first is None else [reduce_step(first, ahead)])]
 
 

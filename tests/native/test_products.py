@@ -87,3 +87,31 @@ def test_products_of_rows_with_other_rows_are_those_of_numpy(rows: int, columns:
 def test_rows_that_do_not_fit_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="equally many columns"):
         native.products_of_rows(np.zeros((3, 2), np.float32), np.zeros((3, 4), np.float32))
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_products_with_a_few_vectors_are_those_of_numpy(rows: int, columns: int, count: int) -> None:
+    some, shift, generator = points(rows, columns), np.linspace(1.5, 2.5, columns), np.random.default_rng(1)
+    moved, less = some - shift, generator.standard_normal(count)
+    right, left = generator.standard_normal((columns, count)), generator.standard_normal((rows, count))
+    lifted, lowered = np.empty((rows, count)), np.ones((count, columns))
+    native.lift_rows(some, shift, directions=right, less=less, out=lifted)
+    native.lower_rows(some, shift, vectors=left, out=lowered)
+    bound = 2 * (rows + columns) * EPS * np.linalg.norm(moved) * (np.linalg.norm(right) + np.linalg.norm(left))
+    assert np.abs(lifted - (moved @ right - less)).max() <= bound
+    assert np.abs(lowered - (left.T @ moved + 1)).max() <= bound
+    alone = np.empty((1, count))
+    native.lift_rows(some[-1:], shift, directions=right, less=less, out=alone)
+    assert np.array_equal(alone[0], lifted[-1])
+
+
+def test_products_of_whole_numbers_with_a_few_vectors_are_exact() -> None:
+    generator = np.random.default_rng(0)
+    some = generator.integers(-1000, 1000, (501, 37)).astype(float)
+    right, left = generator.integers(-9, 9, (37, 2)).astype(float), generator.integers(-9, 9, (501, 2)).astype(float)
+    lifted, lowered = np.empty((501, 2)), np.zeros((2, 37))
+    native.lift_rows(some, np.full(37, 3.0), directions=right, less=np.array([5.0, 7.0]), out=lifted)
+    native.lower_rows(some, np.full(37, 3.0), vectors=left, out=lowered)
+    assert np.array_equal(lifted, (some - 3) @ right - [5.0, 7.0])
+    assert np.array_equal(lowered, left.T @ (some - 3))

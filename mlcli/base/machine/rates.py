@@ -44,7 +44,7 @@ class Rates:
     ordered: float = 1.2e-6  # an edge of a graph whose order of elimination is found
     factored: float = 6.5e-8  # an entry of a sparse matrix that is factored and solved with
     parsed: float = 1.4e-8  # a byte of text that is read, and its hash
-    loaded: float = 1.9e-9  # a byte of numbers in binary, likewise
+    loaded: float = 1.2e-9  # a byte of numbers in binary, likewise
     written: float = 1e-7  # a number that is written
     trained: float = 2.8e-11  # an operation of a network's training in single precision
 

@@ -86,7 +86,7 @@ def in_file(values: Any) -> bool:
     """Whether an array, or the array that it is a view of, lies in such a file."""
     while isinstance(values, np.ndarray):
         values = values.base
-    return isinstance(values, memoryview) and isinstance(values.obj, mmap.mmap)
+    return isinstance(values, memoryview) and values.obj in _maps
 
 
 def release_pages() -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from mlcli.base.frozen import frozen
-from mlcli.data.files.digest import require_same, state
+from mlcli.data.files.digest import require_same
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.files.source import bounded_reader, open_regular
 from mlcli.errors import StorageError
+from mlcli.process.file_hash import state
 
 R = TypeVar("R")
 _open = threading.local()  # the last few files that a thread opened

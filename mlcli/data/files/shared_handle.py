@@ -1,14 +1,20 @@
 """Several readers of one open file, each with a position of its own."""
 
+import ctypes
 import errno
 import io
+import mmap
 import os
+import sys
 from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
 
 CHUNK = 1 << 20  # bytes read at once
 PART = 16 << 20  # bytes in a part that one thread reads
+POPULATE_READ = 22  # of madvise, in linux/mman.h: reads pages, so that an error of the disk is one of the call
 
 
 class SharedFile(io.RawIOBase):
@@ -56,6 +62,30 @@ class SharedFile(io.RawIOBase):
         if not self.closed:
             os.close(self._descriptor)
         super().close()
+
+
+def map_file(descriptor: int, size: int) -> memoryview | None:
+    """Return the first bytes of a file where the system's cache has them, all of them read by all threads.
+
+    None where the system has no such call. Raises OSError.
+    """
+    if sys.platform != "linux":
+        return None
+    try:
+        pages = memoryview(mmap.mmap(descriptor, size, prot=mmap.PROT_READ))
+    except OSError:  # no addresses are left: an array of them will say so
+        return None
+    start, populate = np.frombuffer(pages, np.uint8).ctypes.data, ctypes.CDLL(None, use_errno=True).madvise
+
+    def read(part: slice) -> int:
+        address, length = ctypes.c_void_p(start + part.start), ctypes.c_size_t(part.stop - part.start)
+        return ctypes.get_errno() if populate(address, length, POPULATE_READ) else 0
+
+    if failed := max(in_order(read, row_blocks(size, PART))):
+        if failed == errno.EINVAL:
+            return None
+        raise OSError(failed, os.strerror(failed))
+    return pages
 
 
 def read_into(stream: BinaryIO, buffer: memoryview) -> int:

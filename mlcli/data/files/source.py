@@ -15,16 +15,19 @@ from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any, BinaryIO, cast
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import Digest, require_same, state
+from mlcli.data.files.digest import Digest, require_same
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
-from mlcli.data.files.shared_handle import CHUNK, SharedFile
+from mlcli.data.files.shared_handle import CHUNK, SharedFile, map_file
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
+from mlcli.process.file_hash import state
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 SPOOLED = 16 << 20  # most bytes of standard input in memory
+MAPPED = 1 << 26  # bytes from which on a file is not copied: zeroed pages for a copy take as long as reading it
 SETTLED = 10.0  # seconds after a change from which a further change shows in the file's times
 
 
@@ -37,6 +40,7 @@ class Opened:
     digest: Callable[[], str]  # waits for the sha256
     content: bytes | None = None  # the bytes of standard input
     descriptor: int = -1
+    hold: Callable[[], None] | None = None  # to be called where the file stays in use; None where it may be written
     surveys: dict[str, Any] = field(default_factory=dict)  # surveys of its text by encoding, each read once
 
     @property
@@ -48,6 +52,18 @@ class Opened:
     def sha256(self) -> str:
         """The sha256 of all bytes; waits until it is computed."""
         return self.digest()
+
+    def mapped(self, size: int) -> memoryview | None:
+        """Return the first bytes where the system's cache has them, without a copy; None where they are to be read.
+
+        Small files are read, and those that nobody compares with their state at the end of the run. Raises OSError.
+        """
+        if self.hold is None or size < MAPPED or not context().maps:
+            return None
+        pages = map_file(self.descriptor, size)
+        if pages is not None:
+            self.hold()
+        return pages
 
     def stream(self) -> BinaryIO:
         """Return a stream of the bytes from the start, independent of every other stream."""
@@ -101,7 +117,7 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     if fresh:
         digest.result()
     try:
-        yield Opened(path, before[0], digest.result, descriptor=descriptor)
+        yield Opened(path, before[0], digest.result, descriptor=descriptor, hold=None if fresh else digest.hold)
     except BaseException as error:
         digest.stop()
         if isinstance(error, MlcliError):

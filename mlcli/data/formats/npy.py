@@ -92,7 +92,7 @@ class NpyRows:
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
     """Open the array of a file."""
     with opened.stream() as stream:
-        yield stored_in(stream, opened.size, opened.path, FEWER)
+        yield stored_in(stream, opened.size, opened.path, FEWER, opened.mapped)
 
 
 def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:

@@ -2,6 +2,7 @@
 
 import ast
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO
 
@@ -15,6 +16,7 @@ from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError, MlcliError, UnsafeFile
 
 MAGIC = b"\x93NUMPY"
+Mapped = Callable[[int], memoryview | None]
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
 LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and code points without one
@@ -35,10 +37,13 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "") -> StoredArray:
-    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header."""
+def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "", mapped: Mapped | None = None) -> StoredArray:
+    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header.
+
+    `mapped` returns the first bytes without a copy, where it can.
+    """
     header = read_header(stream, path)
-    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path),
+    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path, mapped),
                        partial(require_size, header, size, path), fortran=header.fortran, hint=hint)
 
 
@@ -94,8 +99,11 @@ def require_size(header: Header, size: int, path: str) -> None:
                      f"and there are {room:,}", path)
 
 
-def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
+def read_values(stream: BinaryIO, header: Header, path: str, mapped: Mapped | None = None) -> AnyArray:
     """Return the numbers or texts as they are stored; raises DataError."""
+    ready = header.dtype == np.dtype("<f8") and not header.fortran and header.offset % 8 == 0
+    if ready and mapped is not None and (pages := mapped(header.offset + header.size)) is not None:
+        return np.frombuffer(pages, header.dtype, offset=header.offset).reshape(header.shape)
     flat = np.empty(math.prod(header.shape), header.dtype)
     view = memoryview(flat.view(np.uint8).data)
     if read_into(stream, view) < len(view):

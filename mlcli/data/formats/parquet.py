@@ -4,6 +4,7 @@ Metadata of column chunks is not read: if it is damaged, Arrow ends the process.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, BinaryIO
@@ -19,7 +20,6 @@ from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
-    TOGETHER,
     Columnar,
     as_texts,
     chosen_columns,
@@ -34,7 +34,8 @@ from mlcli.data.formats.row_files import GroupedRows, numbers_of
 from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet
 
-BATCH = 1 << 16  # rows read in one step
+BATCH = 1 << 18  # rows read in one step: of most files a row group, as each step costs
+COLUMNS = 12  # columns decoded together: few enough for the memory, enough for the threads
 ROOM = 1 << 28  # bytes of texts decoded in one step if each may repeat the one before it
 NUMBER = 8  # bytes of a number at most
 DECODED = 1 << 20  # numbers decoded in one step in blocks: each column of a batch costs a call
@@ -43,6 +44,17 @@ BUFFER = 1 << 16  # bytes of such a buffer
 BATCHES = 3  # batches of a column in memory, at most: those of its row group, and a copy
 PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
 ALLOCATED = 1.35  # bytes taken by an allocator for each requested byte, for varying sizes
+
+
+@contextmanager
+def arrow_file(opened: Opened) -> Iterator[Any]:
+    """Open an input for Arrow, whose threads read a file by themselves where its descriptor has a name."""
+    try:
+        file = None if opened.descriptor < 0 else pyarrow().OSFile(f"/dev/fd/{opened.descriptor}")
+    except OSError:
+        file = None
+    with opened.stream() if file is None else file as stream:
+        yield stream
 
 
 @frozen
@@ -59,7 +71,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
     from pyarrow import parquet
 
     pyarrow()
-    with arrow_reading(opened.path, "Parquet", compute), opened.stream() as stream, opened.stream() as again:
+    with arrow_reading(opened.path, "Parquet", compute), arrow_file(opened) as stream, arrow_file(opened) as again:
         decoded = parquet.ParquetFile(stream, page_checksum_verification=True)
         names, types = decoded.schema_arrow.names, decoded.schema_arrow.types
         texts = [name for name, kind in zip(names, types, strict=True) if is_text(kind)]
@@ -74,8 +86,8 @@ def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
     """Yield the batches of the row groups in order, some of their columns at a time."""
     start = 0
     for group in range(file.decoded.metadata.num_row_groups):
-        for first in range(0, len(names), TOGETHER):
-            for row, batch in numbered_batches(start, _of_group(file, group, names[first:first + TOGETHER])):
+        for first in range(0, len(names), COLUMNS):
+            for row, batch in numbered_batches(start, _of_group(file, group, names[first:first + COLUMNS])):
                 batch.validate(full=True)  # Arrow does not check indices into a damaged dictionary
                 yield row, batch
         start += file.decoded.metadata.row_group(group).num_rows
@@ -245,7 +257,7 @@ def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
     """Return the bytes that reading needs besides the table: those that decode a few of its columns."""
     with opened.stream() as stream:
         rows, stored = largest_group(parquet_file(stream).metadata)
-    return ALLOCATED * min(shape[-1], TOGETHER) * column_bytes(min(BATCH, rows), rows, stored)
+    return ALLOCATED * min(shape[-1], COLUMNS) * column_bytes(min(BATCH, rows), rows, stored)
 
 
 READER = Reader(sheet=read_parquet, blocks=blocks_of, parts=of_parts, beside=bytes_beside)

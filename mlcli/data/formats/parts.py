@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from mlcli.base.rows.blocks import in_order
-from mlcli.data.files.digest import require_same, state
+from mlcli.data.files.digest import require_same
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.remote import is_remote, parts_under, state_of
 from mlcli.data.files.source import open_regular, remote_hash
@@ -17,6 +17,7 @@ from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.wording import place
 from mlcli.data.table.table import Source
 from mlcli.errors import DataError
+from mlcli.process.file_hash import state
 
 PARTS = sorted((format for format in FORMATS.values() if format.parts), key=lambda format: format.text)
 

@@ -1,4 +1,4 @@
-// Python bindings of products of rows: of their columns with each other, with a matrix, and with other rows.
+// Python bindings of products of rows: of their columns with each other, with a matrix, a few vectors, and other rows.
 #include "bindings.hpp"
 
 #include <memory>
@@ -45,6 +45,25 @@ void project(Matrix<const double> rows, Vector<double> shift, Matrix<const doubl
                               right.data(), others, out.data(), norms.data(), scratch.first);
 }
 
+void lift_rows(Matrix<const double> rows, Vector<double> shift, Matrix<const double> vectors, Vector<double> less,
+               Matrix<double> out) {
+    require(shift.size() == rows.shape(1) && vectors.shape(1) == rows.shape(1), "shift and vectors must have an entry for every column");
+    require(less.size() == vectors.shape(0) && out.shape(0) == rows.shape(0) && out.shape(1) == vectors.shape(0),
+            "less must have an entry for every vector, and out one for every row and vector");
+    nb::gil_scoped_release release;
+    kernels<double>().lift_rows(rows.data(), static_cast<std::int64_t>(rows.shape(0)), static_cast<std::int64_t>(rows.shape(1)),
+                                shift.data(), vectors.data(), static_cast<std::int64_t>(vectors.shape(0)), less.data(), out.data());
+}
+
+void lower_rows(Matrix<const double> rows, Vector<double> shift, Matrix<const double> left, Matrix<double> out) {
+    require(shift.size() == rows.shape(1) && out.shape(1) == rows.shape(1), "shift and out must have an entry for every column");
+    require(left.shape(0) == rows.shape(0) && left.shape(1) == out.shape(0),
+            "left must have an entry for every row and vector");
+    nb::gil_scoped_release release;
+    kernels<double>().lower_rows(rows.data(), static_cast<std::int64_t>(rows.shape(0)), static_cast<std::int64_t>(rows.shape(1)),
+                                 shift.data(), left.data(), static_cast<std::int64_t>(left.shape(1)), out.data());
+}
+
 void products_of_rows(Matrix<const float> rows, Matrix<const float> right, Matrix<float> out) {
     const auto others = static_cast<std::int64_t>(right.shape(0));
     require(rows.shape(1) == right.shape(1), "both sides must have equally many columns");
@@ -61,6 +80,10 @@ void bind_products(nb::module_ &m) {
     m.def("gram", &gram, "rows"_a.noconvert(), "shift"_a.noconvert(), "out"_a.noconvert(), "sums"_a.noconvert());
     m.def("project", &project, "rows"_a.noconvert(), "shift"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert(),
           "norms"_a.noconvert());
+    m.def("lift_rows", &lift_rows, "rows"_a.noconvert(), "shift"_a.noconvert(), "vectors"_a.noconvert(),
+          "less"_a.noconvert(), "out"_a.noconvert());
+    m.def("lower_rows", &lower_rows, "rows"_a.noconvert(), "shift"_a.noconvert(), "left"_a.noconvert(),
+          "out"_a.noconvert());
     m.def("products_of_rows", &products_of_rows, "rows"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
 }
 

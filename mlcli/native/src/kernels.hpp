@@ -132,6 +132,12 @@ template <class T> struct Kernels {
                             double *out, double *images);
     void (*lower_sparse)(const std::int64_t *starts, const std::int32_t *columns, const double *values,
                          std::int64_t rows, const double *left, std::int64_t stride, double *out);
+    // Products of rows less a shift with a few vectors (others x columns) less numbers (count x others), and of their
+    // transpose with `left` (count x others), which are added to `out` (others x columns).
+    void (*lift_rows)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                      const double *vectors, std::int64_t others, const double *less, double *out);
+    void (*lower_rows)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                       const double *left, std::int64_t others, double *out);
 };
 
 struct Level {

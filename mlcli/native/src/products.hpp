@@ -12,28 +12,27 @@ constexpr int PANEL = PANEL_OF<double>;
 constexpr std::int64_t PACKED = 128;  // rows whose columns are packed together: a panel stays in the first cache
 constexpr int HEIGHT = VECTORS == 4 ? 8 : 4;  // rows of a tile, by the number of registers
 
-// A tile (HEIGHT x 3 vectors) of sums over `depth` of left[k][i] right[k][j]; `step` are the numbers from one k to the
-// next on the left, `apart` from one row i to the next.
-template <class T>
+// A tile (HEIGHT x `wide` vectors) of sums over `depth` of left[k][i] right[k][j]; `step` are the numbers from one k to
+// the next on the left, `apart` from one row i to the next.
+template <int wide = 3, class T>
 INLINE void tile(const T *left, std::int64_t step, std::int64_t apart, const T *right, std::int64_t depth, T *out,
                  std::int64_t stride) {
     using L = Lanes<T>;
-    typename L::V sums[HEIGHT][3];
+    typename L::V sums[HEIGHT][wide], some[wide];
     for (int i = 0; i < HEIGHT; ++i)
-        for (int v = 0; v < 3; ++v) sums[i][v] = L::load(out + i * stride + v * L::width);
+        for (int v = 0; v < wide; ++v) sums[i][v] = L::load(out + i * stride + v * L::width);
     for (std::int64_t k = 0; k < depth; ++k, left += step, right += PANEL_OF<T>) {
-        const typename L::V first = L::load(right), second = L::load(right + L::width);
-        const typename L::V third = L::load(right + 2 * L::width);
+#pragma GCC unroll 3
+        for (int v = 0; v < wide; ++v) some[v] = L::load(right + v * L::width);
 #pragma GCC unroll 8
         for (int i = 0; i < HEIGHT; ++i) {
             const typename L::V one = L::fill(left[i * apart]);
-            sums[i][0] = L::fma(one, first, sums[i][0]);
-            sums[i][1] = L::fma(one, second, sums[i][1]);
-            sums[i][2] = L::fma(one, third, sums[i][2]);
+#pragma GCC unroll 3
+            for (int v = 0; v < wide; ++v) sums[i][v] = L::fma(one, some[v], sums[i][v]);
         }
     }
     for (int i = 0; i < HEIGHT; ++i)
-        for (int v = 0; v < 3; ++v) L::store(out + i * stride + v * L::width, sums[i][v]);
+        for (int v = 0; v < wide; ++v) L::store(out + i * stride + v * L::width, sums[i][v]);
 }
 
 INLINE std::int64_t smaller(std::int64_t one, std::int64_t other) { return one < other ? one : other; }
@@ -141,12 +140,16 @@ static void project(const double *rows, std::int64_t count, std::int64_t columns
         clear(products, tall * width);
         for (std::int64_t start = 0; start < columns; start += PACKED)
             for (std::int64_t panel = 0; panel < width; panel += PANEL)
-                for (std::int64_t part = 0; part < PANEL; part += WIDE)
-                    if (panel + part < others)
-                        for (std::int64_t i = 0; i < tall; i += HEIGHT)
-                            tile(moved + i * columns + start, 1, columns,
-                                 packed + panel * columns + start * PANEL + part, smaller(PACKED, columns - start),
-                                 products + i * width + panel + part, width);
+                for (std::int64_t part = 0; part < PANEL; part += WIDE) {
+                    const double *from = packed + panel * columns + start * PANEL + part;
+                    const std::int64_t depth = smaller(PACKED, columns - start), left = others - panel - part;
+                    for (std::int64_t i = 0; left > 0 && i < tall; i += HEIGHT) {
+                        const double *own = moved + i * columns + start;
+                        double *to = products + i * width + panel + part;
+                        if (left <= Lanes<double>::width) tile<1>(own, 1, columns, from, depth, to, width);
+                        else tile(own, 1, columns, from, depth, to, width);
+                    }
+                }
         for (std::int64_t i = 0; i < some; ++i)
             for (std::int64_t j = 0; j < others; ++j) out[(first + i) * others + j] = products[i * width + j];
     }

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import running
@@ -23,6 +24,7 @@ from mlcli.stages.kernels.sides import solve_factor
 
 PART = 1 << 19  # numbers of a factor multiplied by themselves at once
 THIN = 1 << 17  # numbers multiplied by a few vectors at once: what fits in the cache of a core
+FEW = 8  # vectors that the native kernels multiply by at once, without BLAS
 PARTS = 8  # in a block of work; blocks are summed separately, then added
 SAMPLE = 4096  # rows whose mean approximates the mean of all
 TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
@@ -157,8 +159,12 @@ class Factored:
     def lift(self, directions: Array) -> Array:
         """Return F times a (d, b) array of directions, an (n, b) array."""
         result, rest = np.empty((len(self.factor), directions.shape[1])), self._rest @ directions
+        few, shift = self._native(directions), self._shift
 
         def lift(rows: slice) -> None:
+            if few:
+                native.lift_rows(self.factor[rows], shift, directions=directions, less=rest, out=result[rows])
+                return
             for chosen, block in self._parts(rows, self._thin):
                 np.subtract(block @ directions, rest, out=result[chosen])
 
@@ -167,8 +173,22 @@ class Factored:
 
     def lower(self, vectors: Array) -> Array:
         """Return Fᵀ times an (n, b) array of vectors, a (d, b) array."""
-        products = self._total(lambda rows, block: block.T @ vectors[rows], self._thin)
+        if self._native(vectors):
+            parts = in_order(lambda rows: self._lower(rows, vectors), self._blocks)
+            products = functools.reduce(operator.iadd, parts).T
+        else:
+            products = self._total(lambda rows, block: block.T @ vectors[rows], self._thin)
         return products - np.outer(self._rest, vectors.sum(axis=0))
+
+    def _native(self, few: Array) -> bool:
+        """Whether the native kernels multiply by the columns of an array: they are as quick as F is read, for a few."""
+        return native.available() and few.shape[1] <= FEW and self.factor.flags.c_contiguous
+
+    def _lower(self, rows: slice, vectors: Array) -> Array:
+        """Return the part of a block of rows in Fᵀ times an (n, b) array of vectors, without the small mean (b x d)."""
+        out = np.zeros((vectors.shape[1], self.factor.shape[1]))
+        native.lower_rows(self.factor[rows], self._shift, vectors=vectors[rows], out=out)
+        return out
 
     def _centered_at_once(self) -> "Factored | None":
         """Compute means and FᵀF in one pass, from a shift near the means; None where the means left over are not

@@ -111,7 +111,7 @@ def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step
     smaller = "use method.route=auto, which takes the smaller side, or " if side > min(rows, columns) else ""
     remedy = f"{smaller}leave rows or columns out"
     products = Step("covariance" if by_columns else "kernel", f"{route}: the side of the {name} ({side})",
-                    2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy)
+                    rows * columns * side / product_rate(threads), held, remedy=remedy)  # symmetric: half of them
     return [products] if by_columns else [centering_step(rows * columns, held, remedy), products]
 
 

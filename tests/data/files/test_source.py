@@ -13,7 +13,7 @@ import pytest
 
 from mlcli.base.stages.stage import Watcher, listening
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import COURTESY, Digest, lower_priority
+from mlcli.data.files.digest import Digest
 from mlcli.data.files.source import SETTLED
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
@@ -25,6 +25,7 @@ from mlcli.errors import (
     StorageError,
     UsageError,
 )
+from mlcli.process.file_hash import COURTESY, lower_priority
 from tests.data.helpers import feed, refused, written
 
 

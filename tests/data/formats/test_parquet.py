@@ -99,3 +99,16 @@ def test_a_row_group_of_one_batch_takes_itself_and_a_copy(stored: float, most: f
     """With its page, and where numbers are stored in a dictionary with that and places in it."""
     assert column_bytes(10_000, 7500, stored) == most * 8 * 7500
     assert column_bytes(1 << 10, 1 << 20, 0.0) == 8 * (3 * (1 << 10) + 20_000)
+
+
+def test_arrow_reads_through_a_stream_where_descriptors_have_no_names(tmp_path: Path,
+                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    path = saved(tmp_path, 500)
+    wanted = read(Input(path=path, id_column="name", label_columns=("kind",)))
+    monkeypatch.setattr(pa, "OSFile", missing)
+    found = read(Input(path=path, id_column="name", label_columns=("kind",)))
+    assert np.array_equal(found.values, wanted.values)
+    assert (found.ids, found.labels) == (wanted.ids, wanted.labels)

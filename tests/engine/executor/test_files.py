@@ -18,7 +18,6 @@ from mlcli.base.rows.source import Rows, Sample
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.config.build import build
 from mlcli.config.layers import from_assignments
-from mlcli.data.files.digest import state
 from mlcli.data.files.file_id import FileId, plain_stream
 from mlcli.engine.cluster.serialize import Packing
 from mlcli.engine.cluster.worker import reading_here
@@ -27,6 +26,7 @@ from mlcli.errors import InputMissing, MlcliError, StorageError
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.run import compute
 from mlcli.pipeline.session import Session
+from mlcli.process.file_hash import state
 from mlcli.stages.algebra.gathering import Gathering
 
 GENERATOR = np.random.default_rng(3)

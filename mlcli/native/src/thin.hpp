@@ -1,0 +1,81 @@
+// Products of rows with a few vectors, and of their transpose: as quick as the rows are read.
+#pragma once
+#include <cstdint>
+
+#include "lanes.hpp"
+
+namespace mlcli::LEVEL {
+
+constexpr int GROUPED = 4;  // vectors that a row is multiplied with at once: their sums stay in registers
+constexpr int ADDED = 4;  // rows that are added at once: each sum is loaded and stored once for all of them
+
+// (x - s)ᵀ R - c of rows x (count x columns) less a shift s, for `wide` of the vectors R (each of `columns` numbers),
+// in `out` (count x stride). A row has the same bits whatever the other rows.
+template <int wide>
+INLINE void lift_some(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                      const double *vectors, const double *less, std::int64_t stride, double *out) {
+    using L = Lanes<double>;
+    constexpr int STEP = 2 * L::width;
+    for (std::int64_t i = 0; i < count; ++i, rows += columns, out += stride) {
+        typename L::V sums[wide][2];
+        for (int v = 0; v < wide; ++v) sums[v][0] = sums[v][1] = L::fill(0.0);
+        std::int64_t j = 0;
+        for (; j + STEP <= columns; j += STEP)
+            for (int half = 0; half < 2; ++half) {
+                const std::int64_t at = j + half * L::width;
+                const typename L::V moved = L::subtract(L::load(rows + at), L::load(shift + at));
+                for (int v = 0; v < wide; ++v)
+                    sums[v][half] = L::fma(moved, L::load(vectors + v * columns + at), sums[v][half]);
+            }
+        for (int v = 0; v < wide; ++v) {
+            double sum = sum_of<double>(L::add(sums[v][0], sums[v][1]));
+            for (std::int64_t k = j; k < columns; ++k) sum += (rows[k] - shift[k]) * vectors[v * columns + k];
+            out[v] = sum - less[v];
+        }
+    }
+}
+
+static void lift_rows(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                      const double *vectors, std::int64_t others, const double *less, double *out) {
+    for (std::int64_t first = 0; first < others; first += GROUPED) {
+        const double *some = vectors + first * columns;
+        switch (others - first) {
+            case 1: lift_some<1>(rows, count, columns, shift, some, less + first, others, out + first); break;
+            case 2: lift_some<2>(rows, count, columns, shift, some, less + first, others, out + first); break;
+            case 3: lift_some<3>(rows, count, columns, shift, some, less + first, others, out + first); break;
+            default: lift_some<GROUPED>(rows, count, columns, shift, some, less + first, others, out + first);
+        }
+    }
+}
+
+// Σ (x - s) vᵢ over `tall` rows x, for each of some vectors v (one number for every row, `others` apart), added to
+// `out` (others x columns).
+template <int tall>
+INLINE void lower_some(const double *rows, std::int64_t columns, const double *shift, const double *left,
+                       std::int64_t others, double *out) {
+    using L = Lanes<double>;
+    std::int64_t j = 0;
+    for (; j + L::width <= columns; j += L::width) {
+        typename L::V moved[tall];
+        for (int i = 0; i < tall; ++i) moved[i] = L::subtract(L::load(rows + i * columns + j), L::load(shift + j));
+        for (std::int64_t v = 0; v < others; ++v) {
+            typename L::V sum = L::load(out + v * columns + j);
+            for (int i = 0; i < tall; ++i) sum = L::fma(L::fill(left[i * others + v]), moved[i], sum);
+            L::store(out + v * columns + j, sum);
+        }
+    }
+    for (; j < columns; ++j)
+        for (std::int64_t v = 0; v < others; ++v)
+            for (int i = 0; i < tall; ++i)
+                out[v * columns + j] += left[i * others + v] * (rows[i * columns + j] - shift[j]);
+}
+
+static void lower_rows(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                       const double *left, std::int64_t others, double *out) {
+    std::int64_t i = 0;
+    for (; i + ADDED <= count; i += ADDED)
+        lower_some<ADDED>(rows + i * columns, columns, shift, left + i * others, others, out);
+    for (; i < count; ++i) lower_some<1>(rows + i * columns, columns, shift, left + i * others, others, out);
+}
+
+}  // namespace mlcli::LEVEL
