@@ -70,6 +70,8 @@ class Order:
         """Return the order by squared distances, a (b, n) array, from the anchors `rows`, up to at least `widest`."""
         size = squared.shape[1]
         bits = size.bit_length()
+        if native.available():
+            return cls(*native.order_points(squared, rows, widest, bits), bits)
         keys = np.empty(squared.shape, dtype=np.int64)
         for columns in row_blocks(size, BLOCK):
             np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
@@ -90,6 +92,8 @@ class Order:
 
         Beyond the sorted points they are lower bounds, but for the first `exact` points of each row.
         """
+        if native.available():
+            return native.ranks_of_points(self.keys, self.ordered, self.bounds, named, exact=exact, bits=self.bits)
         wanted = np.take_along_axis(self.keys, named, axis=1)
         ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
         far = wanted[:, :exact] >= self.bounds[:, None]

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -87,7 +88,9 @@ class Inverse:
 
     def apply(self, block: Array) -> Array:
         """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
-        return self.off_null(self.factors.solve(self.off_null(block)))
+        factors = self.factors
+        with single_threaded_blas():  # threads of products so thin would wait, awake, where other blocks run
+            return self.off_null(factors.solve(self.off_null(block)))
 
     def off_null(self, block: Array) -> Array:
         """Return an (n, b) array of vectors less their components along the null vector."""
