@@ -31,17 +31,18 @@ def keys_before(keys: Indices, wanted: Indices, bits: int) -> Indices:
 
 
 def order_points(squared: Array, anchors: Indices, count: int, bits: int) -> tuple[Indices, Indices, Indices]:
-    """Return keys of all points (b x n) by squared distances (b x n) from `anchors` (b), and the nearest (b x m) sorted.
+    """Return keys of all points (b x n) by squared distances (b x n) from `anchors` (b), and the nearest (b x m).
 
-    They are the `count` smallest keys with all at the distance of the last; all keys below the limits (b, returned as
-    well) are among them, and short rows end with the largest number. A key is a distance whose last `bits` are replaced
-    by the point's number, that of the anchor the largest; keys of successive steps are moved to the first of these.
+    Those are the `count` smallest keys, sorted, with all at the distance of the last; all keys below the limits (b,
+    returned as well) are among them, and short rows end with the largest number. A key is a distance whose last `bits`
+    are replaced by the point's number, that of the anchor the largest; keys of successive steps are moved to the first
+    of these.
     Raises ValueError for anchors out of range, and where there are no more than `count` points.
     """
     keys, nearest = np.empty((2, *squared.shape), dtype=np.int64)
     limits = np.empty((len(squared), 1), dtype=np.int64)
-    most = kernels().order_points(np.ascontiguousarray(squared), np.ascontiguousarray(anchors), count, bits, keys, nearest,
-                                  limits)
+    squared, anchors = np.ascontiguousarray(squared), np.ascontiguousarray(anchors)
+    most = kernels().order_points(squared, anchors, count, bits, keys, nearest, limits)
     return keys, nearest[:, :most].copy(), limits[:, 0]
 
 

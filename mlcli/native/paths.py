@@ -1,4 +1,4 @@
-"""Undirected graphs, their connected pieces, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
+"""Undirected graphs, their pieces, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
 
 import numpy as np
 
@@ -16,8 +16,8 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, *, mutu
     ValueError for vertices out of range.
     """
     starts, indices, least = np.empty(size + 1, np.int64), np.empty(2 * len(left), np.int64), np.empty(2 * len(left))
-    count = kernels().undirected(_vector(left, np.int64), _vector(right, np.int64), _vector(lengths, np.float64), mutual,
-                                 starts, indices, least)
+    pairs = _vector(left, np.int64), _vector(right, np.int64), _vector(lengths, np.float64)
+    count = kernels().undirected(*pairs, mutual, starts, indices, least)
     return starts, indices[:count].copy(), least[:count].copy()
 
 

@@ -88,15 +88,14 @@ class Inverse:
 
     def apply(self, block: Array) -> Array:
         """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
-        factors = self.factors
-        with single_threaded_blas():  # threads of products so thin would wait, awake, where other blocks run
-            return self.off_null(factors.solve(self.off_null(block)))
+        return self.off_null(self.factors.solve(self.off_null(block)))
 
     def off_null(self, block: Array) -> Array:
         """Return an (n, b) array of vectors less their components along the null vector."""
         if self.null is None:
             return block - block.mean(axis=0)
-        return block - np.outer(self.null, self.null @ block)
+        with single_threaded_blas():  # threads of a product so thin would then wait, awake, where blocks run
+            return block - np.outer(self.null, self.null @ block)
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """Compute the smallest eigenvalues of M but that of the null vector, as the largest of M⁺."""
