@@ -46,7 +46,7 @@ def order_points(squared: Array, anchors: Indices, count: int, bits: int) -> tup
     return keys, nearest[:, :most].copy(), limits[:, 0]
 
 
-def ranks_of_points(keys: Indices, nearest: Indices, limits: Indices, points: Indices, *, exact: int, bits: int,
+def ranks_of_points(keys: Indices, nearest: Indices, limits: Indices, *, points: Indices, exact: int, bits: int,
                     ) -> Indices:
     """Return the ranks (b x m) from 1 of points (b x m) among those of each anchor, from what `order_points` returns.
 

@@ -51,9 +51,9 @@ def test_points_are_in_the_order_of_distance_and_number(size: int, most: int) ->
     assert np.array_equal(nearest[:, :count] & (1 << bits) - 1, right[:, :count])
     assert ((keys < limits[:, None]).sum(axis=1) == (nearest < np.iinfo(np.int64).max).sum(axis=1)).all()
     places = generator.permutation(size - 1)[:20]
-    ranks = native.ranks_of_points(keys, nearest, limits, right[:, places], exact=len(places), bits=bits)
+    ranks = native.ranks_of_points(keys, nearest, limits, points=right[:, places], exact=len(places), bits=bits)
     assert np.array_equal(ranks, np.tile(places + 1, (3, 1)))
-    bounds = native.ranks_of_points(keys, nearest, limits, right[:, places], exact=0, bits=bits)
+    bounds = native.ranks_of_points(keys, nearest, limits, points=right[:, places], exact=0, bits=bits)
     assert ((bounds == ranks) | ((count < bounds) & (bounds < ranks))).all()
 
 
@@ -63,7 +63,7 @@ def test_anchors_and_points_out_of_range_are_refused() -> None:
         with pytest.raises(ValueError, match=r"anchors are points|more points than are wanted"):
             native.order_points(squared, anchors + anchor, count, 3)
     with pytest.raises(ValueError, match="out of range"):
-        native.ranks_of_points(*native.order_points(squared, anchors, 2, 3), np.full((1, 1), 4), exact=1, bits=3)
+        native.ranks_of_points(*native.order_points(squared, anchors, 2, 3), points=np.full((1, 1), 4), exact=1, bits=3)
 
 
 def test_pairs_that_do_not_fit_each_other_are_refused() -> None:
