@@ -28,3 +28,31 @@ def keys_before(keys: Indices, wanted: Indices, bits: int) -> Indices:
     out = np.empty(wanted.shape, dtype=np.int64)
     kernels().keys_before(keys, np.ascontiguousarray(wanted), bits, out)
     return out
+
+
+def order_points(squared: Array, anchors: Indices, count: int, bits: int) -> tuple[Indices, Indices, Indices]:
+    """Return keys of all points (b x n) by squared distances (b x n) from `anchors` (b), and the nearest (b x m).
+
+    Those are the `count` smallest keys, sorted, with all at the distance of the last; all keys below the limits (b,
+    returned as well) are among them, and short rows end with the largest number. A key is a distance whose last `bits`
+    are replaced by the point's number, that of the anchor the largest; keys of successive steps are moved to the first
+    of these.
+    Raises ValueError for anchors out of range, and where there are no more than `count` points.
+    """
+    keys, nearest = np.empty((2, *squared.shape), dtype=np.int64)
+    limits = np.empty((len(squared), 1), dtype=np.int64)
+    squared, anchors = np.ascontiguousarray(squared), np.ascontiguousarray(anchors)
+    most = kernels().order_points(squared, anchors, count, bits, keys, nearest, limits)
+    return keys, nearest[:, :most].copy(), limits[:, 0]
+
+
+def ranks_of_points(keys: Indices, nearest: Indices, limits: Indices, *, points: Indices, exact: int, bits: int,
+                    ) -> Indices:
+    """Return the ranks (b x m) from 1 of points (b x m) among those of each anchor, from what `order_points` returns.
+
+    Beyond the nearest they are lower bounds, but for the first `exact` points of each row. Raises ValueError for points
+    out of range.
+    """
+    out = np.empty(points.shape, dtype=np.int64)
+    kernels().ranks_of_points(keys, nearest, limits[:, None], np.ascontiguousarray(points), exact, bits, out)
+    return out

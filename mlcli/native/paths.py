@@ -1,4 +1,4 @@
-"""Connected pieces of a graph, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
+"""Undirected graphs, their pieces, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
 
 import numpy as np
 
@@ -6,6 +6,19 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 
 STRIP = 64  # rows of a strip in Floyd-Warshall
+
+
+def undirected(size: int, left: Indices, right: Indices, lengths: Array, *, mutual: bool,
+               ) -> tuple[Indices, Indices, Array]:
+    """Return compressed rows of a graph of `size` vertices: starts (n + 1), indices and lengths (e each).
+
+    Pairs (k each) are joined if listed once or, where `mutual`, twice or more, at the least of their lengths. Raises
+    ValueError for vertices out of range.
+    """
+    starts, indices, least = np.empty(size + 1, np.int64), np.empty(2 * len(left), np.int64), np.empty(2 * len(left))
+    pairs = _vector(left, np.int64), _vector(right, np.int64), _vector(lengths, np.float64)
+    count = kernels().undirected(*pairs, mutual, starts, indices, least)
+    return starts, indices[:count].copy(), least[:count].copy()
 
 
 def pieces(starts: Indices, indices: Indices, lengths: Array) -> Indices:

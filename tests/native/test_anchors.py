@@ -39,6 +39,33 @@ def test_keys_before_others_are_counted_by_step_and_point(size: int) -> None:
             assert count == np.count_nonzero((apart < -1) | ((np.abs(apart) <= 1) & earlier))
 
 
+@pytest.mark.parametrize(("size", "most"), [(2, 5), (90, 3), (700, 10**6), (5000, 40), (5000, 10**6)])
+def test_points_are_in_the_order_of_distance_and_number(size: int, most: int) -> None:
+    """Half of the distances are a unit in the last place too small, which is no difference; the anchor is the last."""
+    generator, count = np.random.default_rng(size + most), min(size - 1, 64)
+    whole, anchors = generator.integers(1, most, (3, size)), generator.integers(0, size, 3)
+    squared = np.where(generator.random(whole.shape) < 0.5, np.nextafter(whole, 0.0), whole)
+    whole[np.arange(3), anchors] = most
+    right, bits = np.argsort(whole, axis=1, kind="stable"), size.bit_length()
+    keys, nearest, limits = native.order_points(squared, anchors, count, bits)
+    assert np.array_equal(nearest[:, :count] & (1 << bits) - 1, right[:, :count])
+    assert ((keys < limits[:, None]).sum(axis=1) == (nearest < np.iinfo(np.int64).max).sum(axis=1)).all()
+    places = generator.permutation(size - 1)[:20]
+    ranks = native.ranks_of_points(keys, nearest, limits, points=right[:, places], exact=len(places), bits=bits)
+    assert np.array_equal(ranks, np.tile(places + 1, (3, 1)))
+    bounds = native.ranks_of_points(keys, nearest, limits, points=right[:, places], exact=0, bits=bits)
+    assert ((bounds == ranks) | ((count < bounds) & (bounds < ranks))).all()
+
+
+def test_anchors_and_points_out_of_range_are_refused() -> None:
+    squared, anchors = np.ones((1, 4)), np.zeros(1, np.int64)
+    for count, anchor in ((4, 0), (0, 0), (2, 4), (2, -1)):
+        with pytest.raises(ValueError, match=r"anchors are points|more points than are wanted"):
+            native.order_points(squared, anchors + anchor, count, 3)
+    with pytest.raises(ValueError, match="out of range"):
+        native.ranks_of_points(*native.order_points(squared, anchors, 2, 3), points=np.full((1, 1), 4), exact=1, bits=3)
+
+
 def test_pairs_that_do_not_fit_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="the same pairs"):
         native.pair_sums(np.zeros((2, 3)), np.zeros((2, 4)), 1.0)

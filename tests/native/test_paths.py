@@ -272,3 +272,24 @@ def test_strong_pieces_of_a_long_path_take_no_deep_stack() -> None:
     assert around.max() == 0
     along = native.strong_pieces(np.minimum(np.arange(size + 1), size - 1), np.arange(1, size))
     assert np.array_equal(along, np.arange(size)[::-1])
+
+
+@needs_native
+@pytest.mark.parametrize("mutual", [False, True])
+@pytest.mark.parametrize(("size", "count"), [(1, 0), (4, 9), (40, 300), (300, 900)])
+def test_an_edge_has_the_least_length_of_the_pairs_that_list_it(size: int, count: int, mutual: bool) -> None:
+    generator = np.random.default_rng(count)
+    left, right, lengths = *generator.integers(0, size, (2, count)), generator.random(count)
+    left, right, lengths = left[left != right], right[left != right], lengths[left != right]
+    known: dict[tuple[int, int], list[float]] = {}
+    for i, j, length in zip(left.tolist(), right.tolist(), lengths.tolist(), strict=True):
+        known.setdefault((min(i, j), max(i, j)), []).append(length)
+    wanted = np.zeros((size, size))
+    for (i, j), several in known.items():
+        wanted[i, j] = wanted[j, i] = min(several) if len(several) > mutual else 0.0
+    starts, indices, found = native.undirected(size, left, right, lengths, mutual=mutual)
+    graph = sparse.csr_array((found, indices, starts), (size, size))
+    assert graph.has_canonical_format
+    assert np.array_equal(graph.toarray(), wanted)
+    with pytest.raises(ValueError, match="out of range"):
+        native.undirected(size, np.array([size]), np.array([0]), np.ones(1), mutual=mutual)

@@ -72,9 +72,9 @@ class Ranks:
     def of(cls, values: AnyArray) -> "Ranks":
         """Return the ranks of numbers, a (b, m) array."""
         bins, most = (_distinct(values), values.size) if values.size <= FEW else (_bins(values), BINS)
-        counts = np.zeros(most, dtype=np.int64)
+        counts, whole = np.zeros(most, dtype=np.int64), not np.isnan(values).any()
         for part in row_blocks(len(bins), BLOCK, bins.shape[1]):
-            counts += np.bincount(bins[part][~np.isnan(values[part])], minlength=most)
+            counts += np.bincount(bins[part].ravel() if whole else bins[part][~np.isnan(values[part])], minlength=most)
         counts = np.trim_zeros(counts, "b")
         ends = np.cumsum(counts)
         return cls(bins, np.append(ends - (counts + ends[-1]) / 2, 0.0))

@@ -1,4 +1,4 @@
-// Python bindings of the pieces of a graph, of Dijkstra's algorithm and of blocked Floyd-Warshall.
+// Python bindings of undirected graphs and their pieces, of Dijkstra's algorithm and of blocked Floyd-Warshall.
 #include "bindings.hpp"
 
 #include "dijkstra.hpp"
@@ -51,6 +51,64 @@ void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<do
         }
         ++count;
     }
+}
+
+using Numbers = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The order of pairs by a vertex of each, those of one vertex in the order in which they are given.
+void sort_by(const std::vector<std::int64_t> &vertex, std::int64_t size, const std::vector<std::int64_t> &given,
+             std::vector<std::int64_t> &order) {
+    std::vector<std::int64_t> next(static_cast<std::size_t>(size) + 1);
+    for (const std::int64_t v : vertex) ++next[v + 1];
+    for (std::int64_t v = 0; v < size; ++v) next[v + 1] += next[v];
+    for (const std::int64_t pair : given) order[next[vertex[pair]]++] = pair;
+}
+
+// The edges of an undirected graph, in both rows, from pairs that list each other: once or, for a `mutual` one, twice or
+// more. An edge has the least of the lengths of its pairs. Returns the number of entries.
+std::int64_t undirected(Vector<std::int64_t> left, Vector<std::int64_t> right, Vector<double> lengths, bool mutual,
+                        Numbers starts, Numbers indices,
+                        nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+    const std::size_t pairs = left.size();
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(size >= 0 && right.size() == pairs && lengths.size() == pairs, "a pair has two vertices and a length");
+    require(indices.size() == 2 * pairs && out.size() == 2 * pairs, "every pair must have room for two entries");
+    for (std::size_t k = 0; k < pairs; ++k)
+        require(left(k) >= 0 && left(k) < size && right(k) >= 0 && right(k) < size, "a vertex is out of range");
+    nb::gil_scoped_release release;
+    std::vector<std::int64_t> low(pairs), high(pairs), order(pairs), given(pairs);
+    for (std::size_t k = 0; k < pairs; ++k) {
+        low[k] = std::min(left(k), right(k));
+        high[k] = std::max(left(k), right(k));
+        given[k] = static_cast<std::int64_t>(k);
+    }
+    sort_by(high, size, given, order);
+    sort_by(low, size, order, given);
+    std::fill_n(starts.data(), size + 1, std::int64_t{0});
+    std::vector<double> shortest(pairs);
+    std::size_t edges = 0;  // the first pair of each takes its place in `order`
+    for (std::size_t k = 0, next; k < pairs; k = next) {
+        const std::int64_t first = given[k];
+        double least = lengths(first);
+        for (next = k + 1; next < pairs && low[given[next]] == low[first] && high[given[next]] == high[first]; ++next) {
+            const double length = lengths(given[next]);
+            if (length < least || length != length) least = length;
+        }
+        if (mutual && next == k + 1) continue;
+        ++starts(low[first] + 1);
+        ++starts(high[first] + 1);
+        order[edges] = first;
+        shortest[edges++] = least;
+    }
+    for (std::int64_t v = 0; v < size; ++v) starts(v + 1) += starts(v);
+    std::vector<std::int64_t> next(starts.data(), starts.data() + size);
+    auto enter = [&](std::int64_t row, std::int64_t column, double length) {
+        indices(next[row]) = column;
+        out(next[row]++) = length;
+    };
+    for (std::size_t e = 0; e < edges; ++e) enter(high[order[e]], low[order[e]], shortest[e]);
+    for (std::size_t e = 0; e < edges; ++e) enter(low[order[e]], high[order[e]], shortest[e]);
+    return static_cast<std::int64_t>(2 * edges);
 }
 
 // The number of the strongly connected piece of each vertex of a directed graph, by Tarjan's search in depth (1972). A
@@ -129,6 +187,8 @@ void bind_paths(nb::module_ &m) {
     m.attr("STRIP") = STRIP;
     m.def("pieces", &pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("undirected", &undirected, "left"_a.noconvert(), "right"_a.noconvert(), "lengths"_a.noconvert(), "mutual"_a,
+          "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     bind<float>(m);
     bind<double>(m);

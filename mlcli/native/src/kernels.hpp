@@ -125,6 +125,9 @@ template <class T> struct Kernels {
     void (*pair_sums)(const double *kept, const double *embedded, std::int64_t size, double scale, double *out);
     void (*keys_before)(const std::int64_t *keys, std::int64_t size, const std::int64_t *wanted, std::int64_t count,
                         int bits, std::int64_t *out);
+    // Keys of all points from an anchor, and the smallest of them in order.
+    std::int64_t (*order_points)(const double *squared, std::int64_t size, std::int64_t own, std::int64_t count, int bits,
+                                 std::int64_t *keys, std::int64_t *nearest, std::int64_t *limit);
     // Products of sparse rows with vectors (columns x stride) less numbers, and, unless `images` is null, of the entries
     // with these; products of their transpose with vectors (rows x stride). Both are added to; stride is of whole bands.
     void (*multiply_sparse)(const std::int64_t *starts, const std::int32_t *columns, const double *values,

@@ -56,6 +56,7 @@ template <> struct Lanes<double> {
     INLINE V min(V a, V b) { return _mm512_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
     INLINE V less(V c, V a, V b) { return _mm512_fnmadd_pd(a, b, c); }
+    INLINE V root(V a) { return _mm512_sqrt_pd(a); }
 };
 #elif defined(__AVX2__)
 constexpr int VECTORS = 2;
@@ -84,6 +85,7 @@ template <> struct Lanes<double> {
     INLINE V min(V a, V b) { return _mm256_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
     INLINE V less(V c, V a, V b) { return _mm256_fnmadd_pd(a, b, c); }
+    INLINE V root(V a) { return _mm256_sqrt_pd(a); }
 };
 #elif defined(__SSE2__)
 constexpr int VECTORS = 2;
@@ -112,6 +114,7 @@ template <> struct Lanes<double> {
     INLINE V min(V a, V b) { return _mm_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
     INLINE V less(V c, V a, V b) { return _mm_sub_pd(c, _mm_mul_pd(a, b)); }
+    INLINE V root(V a) { return _mm_sqrt_pd(a); }
 };
 #elif defined(__aarch64__)
 constexpr int VECTORS = 4;
@@ -140,6 +143,7 @@ template <> struct Lanes<double> {
     INLINE V min(V a, V b) { return vminq_f64(a, b); }
     INLINE V fma(V a, V b, V c) { return vfmaq_f64(c, a, b); }
     INLINE V less(V c, V a, V b) { return vfmsq_f64(c, a, b); }
+    INLINE V root(V a) { return vsqrtq_f64(a); }
 };
 #else
 constexpr int VECTORS = 4;
@@ -155,6 +159,7 @@ template <class T> struct Lanes {
     INLINE V min(V a, V b) { return a < b ? a : b; }
     INLINE V fma(V a, V b, V c) { return a * b + c; }
     INLINE V less(V c, V a, V b) { return c - a * b; }
+    INLINE V root(V a) { return __builtin_sqrt(a); }
 };
 #endif
 

@@ -66,7 +66,7 @@ template <class T> static const Kernels<T> table = {
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,
     density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
-    pair_sums, keys_before, multiply_sparse, lower_sparse, lift_rows, lower_rows};
+    pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cached_property
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
@@ -79,6 +80,13 @@ class Picture:
     width: float
     height: float
     levels: AnyArray  # (rows, columns, 2 or 4) array, from 0 to 255
+
+    @cached_property
+    def png(self) -> bytes:
+        """The image as the content of a file, made once for every drawing of it."""
+        from mlcli.report.drawing.png import png
+
+        return png(self.levels)
 
 
 @frozen

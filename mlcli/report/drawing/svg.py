@@ -130,12 +130,10 @@ def _text(mark: Text) -> str:
 
 def _picture(mark: Picture) -> str:
     """Return the image with its PNG inside."""
-    from mlcli.report.drawing.png import png
-
     sharp = ' image-rendering="pixelated"' if mark.kind == "pixels" else ""
     return (f'<image class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}" width="{mark.width:.1f}" '
             f'height="{mark.height:.1f}" preserveAspectRatio="none"{sharp} '
-            f'href="data:image/png;base64,{b64encode(png(mark.levels)).decode()}"/>')
+            f'href="data:image/png;base64,{b64encode(mark.png).decode()}"/>')
 
 
 WRITERS: dict[type[Mark], Callable[[Any], str]] = {

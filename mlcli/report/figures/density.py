@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array
 from mlcli.report.drawing.axes import Panel, to_pixels
@@ -19,8 +20,16 @@ SHADES = 16  # levels of opacity: fewer make a smaller file, more cannot be dist
 def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     """Return points, an (m, 2) array, over a panel as two images, for light and for dark ground.
 
-    Each cell has the color of most points there, and an opacity by the logarithm of their number.
+    Each cell has the color of most points there, and an opacity by the logarithm of their number. The page and the file
+    of a figure share them.
     """
+    if not isinstance(values, np.ndarray):
+        return _clouds(values, colors, panel)
+    inputs = values, colors.of, *colors.kinds, type(colors).__name__, repr(panel)
+    return memoize("clouds", inputs, lambda: _clouds(values, colors, panel))
+
+
+def _clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     left, right, top, bottom = panel.edges
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
     reach = 2 if len(values) <= SPARSE else 1

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 
@@ -31,7 +32,8 @@ class CompressedRows:
     @property
     def squares(self) -> float:
         """The sum of the squares of all entries."""
-        return float(self.values @ self.values)
+        with single_threaded_blas():  # several threads round it otherwise, and wait for more, awake
+            return float(self.values @ self.values)
 
     @property
     def bound(self) -> float:

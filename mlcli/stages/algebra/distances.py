@@ -131,7 +131,8 @@ def by_differences(left: Array, right: Array) -> Array:
 
     The result is symmetric in its arguments to the last bit.
     """
-    squared, columns = np.zeros((len(left), len(right))), np.ascontiguousarray(right.T)
+    columns = np.ascontiguousarray(right.T)
+    squared = np.empty((len(left), len(right))) if len(columns) else np.zeros((len(left), len(right)))
     width = min(max(len(right), 1), CACHED)
     height = CACHED // width
     work = np.empty((height, width))
@@ -139,10 +140,12 @@ def by_differences(left: Array, right: Array) -> Array:
         for across in range(0, len(right), width):
             sums = squared[down : down + height, across : across + width]
             gaps = work[: sums.shape[0], : sums.shape[1]]
-            for own, other in zip(left[down : down + height].T, columns[:, across : across + width], strict=True):
+            for number, (own, other) in enumerate(zip(left[down : down + height].T, columns[:, across : across + width],
+                                                      strict=True)):
                 np.subtract(own[:, None], other, out=gaps)
-                np.multiply(gaps, gaps, out=gaps)
-                np.add(sums, gaps, out=sums)
+                np.multiply(gaps, gaps, out=gaps if number else sums)
+                if number:
+                    np.add(sums, gaps, out=sums)
     return squared
 
 

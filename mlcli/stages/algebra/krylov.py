@@ -25,6 +25,7 @@ PASSES = 500  # the edge of noise, which nothing separates, takes 50 to 200; bey
 IDLE = 2  # consecutive passes that gain less than half of the rest: nothing more can be gained
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 CACHED = 2**16  # numbers of the basis that stay in a core's cache from one product to the next
+GROUP, GROUPS = 4, 32  # products that one thread makes at a time, and most such groups: a product takes 50 microseconds
 
 Apply = Callable[[Array], Array]
 Pairs = tuple[Array, Callable[[int], Array], Array]  # Ritz values, a function for vectors, and residuals
@@ -104,9 +105,9 @@ def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
             least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
         reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
         if worst <= reached:
-            if image.shape[1] < count:
-                with single_threaded_blas():
-                    values, vectors, residuals = basis.ritz(count, further=True)
+            with single_threaded_blas():
+                values, vectors, residuals = basis.ritz(count, further=True)
+            reached = max(reached, float(residuals[:most].max(initial=0.0)))  # of wider products, rounded otherwise
             good = int(np.argmin(np.append(residuals <= reached, False)))
             with single_threaded_blas():
                 return Ritz(values=values[:good], vectors=vectors(good), residuals=residuals[:good], passes=passes,
@@ -204,22 +205,28 @@ class _Basis:
         values, rotation = self._pairs()
         vectors = self._vectors[:, : self._width]
         wide = self._block.shape[1]
-        show = min(self._width, max(2 * wide, 8) if wide >= count else (1 + further) * (count + SPARE))
+        most = (max(2 * wide, 8) if wide >= count else 2 * (count + SPARE)) if further else count
+        show = min(self._width, most)
+        errors = self._errors(show)
 
         def squares(rows: slice) -> Array:
-            errors = self._errors(rows, show)
-            return np.einsum("ij,ij->j", errors, errors)
+            return np.stack([np.einsum("ij,ij->j", some, some) for some in errors(rows)])
 
         scale = float(np.abs(values).max(initial=0.0))
         residuals = np.sqrt(self._sum(squares)) / scale if scale > 0 else np.zeros(show)
         return values, lambda count: vectors @ rotation[:, :count], residuals
 
-    def _errors(self, rows: slice, count: int) -> Array:
-        """Return rows of Kv - λv of the first Ritz pairs (r x count)."""
+    def _errors(self, count: int) -> Callable[[slice], Array]:
+        """Return the function of a group of rows that gives Kv - λv of the first Ritz pairs (blocks x r x count)."""
         values, rotation = self._pairs()
-        turned = rotation[:, :count]
-        vectors, images = self._vectors[rows, : self._width], self._images[rows, : self._width]
-        errors: Array = images @ turned - (vectors @ turned) * values[:count]
+        turned, step = rotation[:, :count], self._step
+        vectors, images = self._vectors[:, : self._width], self._images[:, : self._width]
+
+        def errors(rows: slice) -> Array:
+            difference: Array = _stack(images[rows], step) @ turned
+            difference -= (_stack(vectors[rows], step) @ turned) * values[:count]
+            return difference
+
         return errors
 
     def _pairs(self) -> tuple[Array, Array]:
@@ -246,36 +253,49 @@ class _Basis:
         return bool(new.any())
 
     def _rest(self, image: Array) -> Array:
+        """Return the part of an image (n x b) outside the basis, or the residuals that come in its place."""
         if self._later is None:
             rest = image.copy()
             self._take(rest, self._corner)
             return rest
         count = min(self._later, self._width)
-        rest = np.empty((len(image), count))
+        rest, errors = np.empty((len(image), count)), self._errors(count)
 
         def fill(rows: slice) -> None:
-            rest[rows] = self._errors(rows, count)
+            rest[rows] = errors(rows).reshape(-1, count)
 
-        each(fill, self._rows())
+        each(fill, self._groups())
         return rest
 
     def _shares(self, block: Array) -> Array:
         """Return Vᵀ B of the basis V and a block B (n x b)."""
-        return self._sum(lambda rows: self._vectors[rows, : self._width].T @ block[rows])
+        step, vectors = self._step, self._vectors[:, : self._width]
+        return self._sum(lambda rows: _stack(vectors[rows], step).transpose(0, 2, 1) @ _stack(block[rows], step))
 
     def _take(self, block: Array, shares: Array) -> None:
         """Subtract V C from a block (n x b) in place, for the basis V and its shares C."""
+        step, vectors = self._step, self._vectors[:, : self._width]
+
         def take(rows: slice) -> None:
-            block[rows] -= self._vectors[rows, : self._width] @ shares
+            block[rows] -= (_stack(vectors[rows], step) @ shares).reshape(-1, block.shape[1])
 
-        each(take, self._rows())
+        each(take, self._groups())
 
-    def _sum(self, part: Callable[[slice], Array]) -> Array:
-        """Return the sum of an array over blocks of rows, in their order."""
-        return sum(in_order(part, self._rows()), start=np.zeros(()))
+    def _sum(self, parts: Callable[[slice], Array]) -> Array:
+        """Return the sum of an array over blocks of rows, in their order; `parts` returns those of a group's blocks."""
+        return sum((part for group in in_order(parts, self._groups()) for part in group), start=np.zeros(()))
 
-    def _rows(self) -> list[slice]:
-        return row_blocks(len(self._vectors), CACHED, self._width)
+    @property
+    def _step(self) -> int:
+        """The number of rows of a block, whose part of the basis stays in the cache."""
+        return max(1, CACHED // self._width)
+
+    def _groups(self) -> list[slice]:
+        """Return rows in groups of whole blocks, the work of a thread at a time; the last may be a part of a block."""
+        blocks, rest = divmod(len(self._vectors), self._step)
+        whole = blocks * self._step
+        groups = row_blocks(whole, self._step * max(GROUP, -(-blocks // GROUPS)))
+        return [*groups, slice(whole, whole + rest)] if rest else groups
 
     def _restart(self, keep: int) -> None:
         """Reduce the basis to the `keep` best Ritz vectors and their images, without a pass."""
@@ -285,3 +305,8 @@ class _Basis:
         self._vectors[:, :keep] = self._vectors[:, : self._width] @ turned
         self._images[:, :keep] = self._images[:, : self._width] @ turned
         self._small, self._width, self._solved = np.diag(values[:keep]), keep, None
+
+
+def _stack(rows: Array, step: int) -> Array:
+    """Return a group of rows (m x w) as its blocks (m / step x step x w), or as the one block that it is a part of."""
+    return rows.reshape(-1, min(step, len(rows)), rows.shape[1])

@@ -90,6 +90,8 @@ def by_size(labels: Indices) -> Indices:
 def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: Literal["union", "mutual"]) -> Graph:
     """Return a graph from directed pairs ((k,) arrays): joined if either lists the other (union), or if both (mutual).
     """
+    if native.available():
+        return Graph(*native.undirected(size, left, right, lengths, mutual=rule == "mutual"))
     pairs = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
     order = np.argsort(pairs, kind="stable")
     pairs, lengths = pairs[order], lengths[order]

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -93,7 +94,8 @@ class Inverse:
         """Return an (n, b) array of vectors less their components along the null vector."""
         if self.null is None:
             return block - block.mean(axis=0)
-        return block - np.outer(self.null, self.null @ block)
+        with single_threaded_blas():  # threads of a product so thin would then wait, awake, where blocks run
+            return block - np.outer(self.null, self.null @ block)
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """Compute the smallest eigenvalues of M but that of the null vector, as the largest of M⁺."""

@@ -85,7 +85,8 @@ class Euclidean:
         """
         points = self.points
         if points.shape[1] <= FEW_COLUMNS:
-            return lambda part: by_differences(points[anchors[part]], points)
+            others = np.asfortranarray(points)  # once for all rows
+            return lambda part: by_differences(points[anchors[part]], others)
         if points.flags.writeable:
             rows = self._all_at_once(anchors)
         else:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
@@ -49,7 +50,8 @@ class LaplacianChain:
         chain, normalized = self.chain, self.chain.kernel.normalized
         graph, data, kept = joined_graph(chain)
         edges = weighted(graph, chain.kernel.weights, data.unit, normalized)
-        size = float(np.linalg.norm(edges.scale))
+        with single_threaded_blas():  # as several threads round the sum otherwise
+            size = float(np.linalg.norm(edges.scale))
         kernel = Inverse(edges.root(), edges.scale / size if normalized else None,
                          where="method.weights", hint="choose a smaller rate, or more neighbors")
         spectrum = solve_spectrum(chain, kernel, graph.size - 1)
