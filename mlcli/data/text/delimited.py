@@ -34,7 +34,7 @@ SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
 CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
-REPORT = 4096  # cells read by record between two reports of progress: reports would take a quarter of the reading
+REPORT = 4096  # cells that are read by record between two reports of progress
 
 
 def separator_of(usual: str, input: Input) -> str:
