@@ -26,7 +26,7 @@ class SharedStatus:
     def sit(self, seat: int) -> None:
         """Assign a seat to this process; the facts posted there stay until its first post."""
         self._begin = seat * (START + 2 * SIDE)
-        self._facts: dict[str, str] = {}  # as JSON: of many facts few are posted at a time
+        self._facts: dict[str, Any] = {}
         self._alone = threading.Lock()
 
     def seat(self, number: int) -> "SharedStatus":
@@ -38,8 +38,8 @@ class SharedStatus:
         import json
 
         with self._alone:
-            self._facts.update((json.dumps(name), json.dumps(value)) for name, value in facts.items())
-            text = f"{{{', '.join(f'{name}: {value}' for name, value in self._facts.items())}}}".encode()
+            self._facts.update(facts)
+            text = json.dumps(self._facts).encode()
             if len(text) <= SIDE - SIZE:
                 posts = (self._memory[self._begin] + 1) % 256
                 start = self._side(posts)

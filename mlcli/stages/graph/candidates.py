@@ -20,8 +20,7 @@ SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers in a block of approximate distances: 16 MiB for each thread
 FEW = 8  # rows for which computing all exact distances is faster than building a finder
 FINER = 2**20  # numbers in a block of approximate distances in double precision
-LEAST = 8  # blocks, where there are so many rows
-SHARED = 64  # rows of such a block at least: fewer take less time than a call
+LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and lower bounds (m) of the squared distances to all other points.
 Finder = Callable[[slice], tuple[Indices, Array]]
@@ -29,7 +28,7 @@ Finder = Callable[[slice], tuple[Indices, Array]]
 
 def blocks(rows: int, width: int) -> list[slice]:
     """Return blocks of about BLOCK numbers each, and enough of them to share."""
-    return row_blocks(rows, min(BLOCK, max(-(-rows // LEAST), SHARED) * width), width)
+    return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
 
 def refine(new: Array, points: Array, candidates: Indices, count: int,

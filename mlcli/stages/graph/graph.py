@@ -91,7 +91,7 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
     """Return a graph from directed pairs ((k,) arrays): joined if either lists the other (union), or if both (mutual).
     """
     pairs = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
-    order = np.argsort(pairs)  # in no order of equal pairs, of which the least length is taken
+    order = np.argsort(pairs, kind="stable")
     pairs, lengths = pairs[order], lengths[order]
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     lengths = np.minimum.reduceat(lengths, first) if len(first) else lengths
@@ -100,7 +100,7 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
         first, lengths = first[both], lengths[both]
     low, high = np.divmod(pairs[first], size)
     rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
-    order = np.argsort(rows * size + columns)
+    order = np.argsort(rows * size + columns, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
     return Graph(starts, columns[order], np.concatenate([lengths, lengths])[order])
 
