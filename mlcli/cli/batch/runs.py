@@ -35,6 +35,7 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form
     documents: dict[int, Document] = {}
     codes: list[int] = []
     parameters, name = _parameters(runs), NAME
+    paged = batch.shard is None and batch.time_budget is None
     if batch.shard is not None:
         runs, name = batch.shard.of(runs), batch.shard.named(NAME)
     tables = {output_of(run).parent: RunsTable(output_of(run).parent / name, parameters) for run in runs if run.values}
@@ -45,6 +46,8 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form
                 if presentation.json or batch.time_budget:  # else nobody reads them, and thousands take memory
                     documents[place] = document
                 codes.append(code)
+                if not code and len(codes) == 1 < len(runs) and tables and paged:
+                    import mlcli.runs.collect  # noqa: F401 - for the page, while processes carry out the other runs
                 if batch.skip_existing and not code and not document.get("skipped"):
                     STATUS.post(done=True)  # the same command goes on after it
                 if LEFT_OUT not in document and runs[place].values:
@@ -53,7 +56,7 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form
                     codes.append(attempt(partial(tables[output.parent].add, place, row), form))
     finally:
         codes += [attempt(table.write, form) for table in tables.values()]
-    if batch.shard is None and batch.time_budget is None:
+    if paged:
         codes += [attempt(partial(write_page, folder, table, presentation), form) for folder, table in tables.items()]
     return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 

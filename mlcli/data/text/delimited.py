@@ -34,6 +34,7 @@ SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
 CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
+REPORT = 4096  # cells that are read by record between two reports of progress
 
 
 def separator_of(usual: str, input: Input) -> str:
@@ -142,7 +143,7 @@ def _filled_by_records(text: Text, layout: Layout) -> Rows:
     choice, point, columns = layout.choice, text.input.point, layout.choice.values
     missing = {*MISSING, *text.input.missing_markers}
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
-    filled, gaps = Rows(np.empty((room, len(columns)))), 0
+    filled, gaps, report = Rows(np.empty((room, len(columns)))), 0, max(1, REPORT // layout.width)
     for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
         require_width(text, layout, line, filled.rows + 1, len(cells))
         if filled.rows == room:
@@ -163,7 +164,8 @@ def _filled_by_records(text: Text, layout: Layout) -> Rows:
         for column in choice.texts:
             filled.labels.setdefault(choice.names[column], []).append(cells[column])
         filled.rows += 1
-        advance(filled.rows, text.survey.lines)
+        if filled.rows % report == 0:
+            advance(filled.rows, text.survey.lines)
     filled.doubtful |= doubtful(filled.values[:filled.rows], gaps, text.survey.tiny)
     return filled
 

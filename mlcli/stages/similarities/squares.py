@@ -7,6 +7,7 @@ from mlcli.base.types import Array
 
 NARROW = 32  # columns up to which distances are summed one column at a time
 CACHED = 2**16  # numbers of the points processed at once
+INNER = 2**14  # numbers of the distances summed at once: they and the gaps stay in a core's cache
 NEAR = 1e-3  # a share at which most digits remain
 
 
@@ -17,10 +18,12 @@ def squared(left: Array, right: Array, near: float = NEAR) -> Array:
     """
     if right.shape[1] <= NARROW:
         total = np.zeros((len(left), len(right)))
-        for here, there in zip(left.T, right.T, strict=True):
-            gap = here[:, None] - there[None, :]
-            gap *= gap
-            total += gap
+        for rows in row_blocks(len(left), INNER, len(right)):
+            gap = np.empty((rows.stop - rows.start, len(right)))
+            for here, there in zip(left[rows].T, right.T, strict=True):
+                np.subtract(here[:, None], there[None, :], out=gap)
+                gap *= gap
+                total[rows] += gap
         return total
     total, center = np.empty((len(left), len(right))), right.mean(axis=0)
     mine = left - center
