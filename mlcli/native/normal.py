@@ -1,7 +1,10 @@
 """The Cholesky factorization of M = RᵀR + shift for a sparse R, from the pattern to the factor, as blocks of work."""
 
+from functools import partial
+
 import numpy as np
 
+from mlcli.base.rows.blocks import each
 from mlcli.base.types import Array, Indices
 from mlcli.native.library import kernels
 
@@ -44,8 +47,12 @@ class NormalCholesky:
         return bool(self._native.factor(stage, task))
 
     def solve(self, sides: Array) -> Array:
-        """Return x with M x = b for an (n, b) array of right sides, after all tasks."""
+        """Return x with M x = b for an (n, b) array of right sides, after all tasks, by all threads."""
         sides = np.ascontiguousarray(sides, dtype=np.float64)
         result = np.empty_like(sides)
-        self._native.solve(sides, result)
+        solution = kernels().NormalSolution
+        for first in range(0, sides.shape[1], solution.columns):
+            some = solution(self._native, sides, result, first)
+            for step, tasks in enumerate(some.steps):
+                each(partial(some.run, step), range(tasks))
         return result

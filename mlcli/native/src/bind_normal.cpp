@@ -58,13 +58,33 @@ struct NormalCholesky {
         nb::gil_scoped_release release;
         return factors->factor(chosen);
     }
-    void solve(Matrix<const double> sides, Matrix<double> out) const {
-        require(symbolic && !normal, "steps must come before solutions");
-        const std::size_t size = symbolic->plan().vertices;
+};
+
+// Solutions for some columns of an array, step by step. Tasks of a step may run at the same time.
+struct NormalSolution {
+    Matrix<const double> sides;
+    Matrix<double> out;
+    Solution solution;
+
+    NormalSolution(const NormalCholesky &f, Matrix<const double> given, Matrix<double> result, std::int64_t first)
+        : sides(std::move(given)), out(std::move(result)), solution(checked(f, sides, out, first)) {}
+    static Solution checked(const NormalCholesky &f, const Matrix<const double> &sides, const Matrix<double> &out,
+                            std::int64_t first) {
+        require(f.symbolic && !f.normal, "steps must come before solutions");
+        const std::size_t size = f.symbolic->plan().vertices;
         require(sides.shape(0) == size && out.shape(0) == size && sides.shape(1) == out.shape(1),
                 "sides and out must have a row for every vertex, and be equally wide");
+        const auto columns = static_cast<std::int64_t>(sides.shape(1));
+        require(first >= 0 && first < columns, "there is no such column");
+        return Solution(*f.factors, sides.data(), static_cast<int>(columns), static_cast<int>(first), out.data());
+    }
+    std::vector<std::int64_t> steps() const { return {solution.subtrees(), 1, solution.subtrees()}; }
+    void run(std::int64_t step, std::int64_t task) {
+        require(step >= 0 && step < 3 && task >= 0 && task < steps()[step], "no such task");
         nb::gil_scoped_release release;
-        factors->solve(sides.data(), static_cast<int>(sides.shape(1)), out.data());
+        if (step == 0) solution.up(task);
+        if (step == 1) solution.top();
+        if (step == 2) solution.down(task);
     }
 };
 
@@ -81,8 +101,13 @@ void bind_normal(nb::module_ &m) {
         .def("steps", [](const NormalCholesky &) { return NormalCholesky::steps(); })
         .def("prepare", &NormalCholesky::prepare, "step"_a, "task"_a)
         .def("tasks", [](const NormalCholesky &f) { return task_counts(f.stages); })
-        .def("factor", &NormalCholesky::factor, "stage"_a, "task"_a)
-        .def("solve", &NormalCholesky::solve, "sides"_a.noconvert(), "out"_a.noconvert());
+        .def("factor", &NormalCholesky::factor, "stage"_a, "task"_a);
+    nb::class_<NormalSolution>(m, "NormalSolution")
+        .def(nb::init<const NormalCholesky &, Matrix<const double>, Matrix<double>, std::int64_t>(), "factors"_a,
+             "sides"_a.noconvert(), "out"_a.noconvert(), "first"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro_static("columns", [](nb::handle) { return SIDES; })
+        .def_prop_ro("steps", &NormalSolution::steps)
+        .def("run", &NormalSolution::run, "step"_a, "task"_a);
 }
 
 }  // namespace mlcli

@@ -17,8 +17,10 @@ template <class T> struct Kernels {
     using Eliminate = void (*)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
     Eliminate eliminate;  // shortest ways
     Eliminate factor;     // the Cholesky factor of a matrix
-    // Solutions in the place of right sides (vertices x SIDES, in the order of elimination); `stack` holds depth x SIDES zeros.
-    void (*solve)(const Plan &, const double *values, double *sides, double *stack);
+    // Right sides (vertices x SIDES, in the order of elimination) up the tree by nodes [first, last], then down. The stack
+    // (depth x SIDES) holds what is to be added to ancestors, at first zeros, on the way down the solutions of these.
+    using Solve = void (*)(const Plan &, const double *values, double *sides, double *stack, int first, int last);
+    Solve solve_up, solve_down;
     // Rows of distances from some sources, whose place is their position; `kept` holds vertices x BLOCK numbers.
     void (*distances32)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         float *const *out);

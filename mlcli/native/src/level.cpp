@@ -59,8 +59,8 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 }
 
 template <class T> static const Kernels<T> table = {
-    Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
-    distances<T, double>, pairs<T, float>, pairs<T, double>, fold<T>, fold_columns<T>, refold<T>,
+    Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve_up, solve_down,
+    distances<T, float>, distances<T, double>, pairs<T, float>, pairs<T, double>, fold<T>, fold_columns<T>, refold<T>,
     Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>, select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,

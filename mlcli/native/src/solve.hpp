@@ -70,18 +70,23 @@ template <int R> INLINE void backward_tile(const Solve &s, const Node &node, int
         }
 }
 
-// The solutions of LLᵀ x = b in the place of the right sides; the stack must be zero.
-static void solve(const Plan &plan, const double *values, double *sides, double *stack) {
+// Nodes [first, last] up the tree, deepest first.
+static void solve_up(const Plan &plan, const double *values, double *sides, double *stack, int first, int last) {
     const Solve s{plan, values, sides, stack};
-    for (int i = 0; i < plan.nodes; ++i) {
+    for (int i = first; i <= last; ++i) {
         const Node &node = plan.node[i];
-        for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4)
-            with_rows(node.rows - first, [&](auto rows) { forward_tile<rows.value>(s, node, first); });
+        for (int row = (node.rows - 1) / 4 * 4; row >= 0; row -= 4)
+            with_rows(node.rows - row, [&](auto rows) { forward_tile<rows.value>(s, node, row); });
     }
-    for (int i = plan.nodes - 1; i >= 0; --i) {
+}
+
+// Nodes [first, last] down the tree, from the solutions of their ancestors in the stack.
+static void solve_down(const Plan &plan, const double *values, double *sides, double *stack, int first, int last) {
+    const Solve s{plan, values, sides, stack};
+    for (int i = last; i >= first; --i) {
         const Node &node = plan.node[i];
-        for (int first = 0; first < node.rows; first += 4)
-            with_rows(node.rows - first, [&](auto rows) { backward_tile<rows.value>(s, node, first); });
+        for (int row = 0; row < node.rows; row += 4)
+            with_rows(node.rows - row, [&](auto rows) { backward_tile<rows.value>(s, node, row); });
     }
 }
 

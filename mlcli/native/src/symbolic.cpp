@@ -19,14 +19,15 @@ template <class Links, class Index> void Symbolic::analyze(const Links &links, c
 template <class Links, class Index> Groups Symbolic::grouped(const Links &links, const Index *order) {
     position.resize(vertices_);
     for (std::int32_t i = 0; i < vertices_; ++i) position[order[i]] = i;
-    Ints parent = elimination_tree(adjacency(links, position, Side::earlier));
-    const Ints post = postorder(parent);
-    Ints moved(vertices_, -1);
-    for (std::int32_t v = 0; v < vertices_; ++v)
+    const Adjacency earlier = adjacency(links, position, Side::earlier);
+    const Ints parent = elimination_tree(earlier), sizes = up_counts(earlier, parent), post = postorder(parent);
+    Ints moved(vertices_, -1), counts(vertices_);
+    for (std::int32_t v = 0; v < vertices_; ++v) {
         if (parent[v] != -1) moved[post[v]] = post[parent[v]];
+        counts[post[v]] = sizes[v];
+        fill_ += sizes[v];
+    }
     for (std::int32_t &place : position) place = post[place];
-    const Ints counts = up_counts(adjacency(links, position, Side::earlier), moved);
-    for (const std::int32_t count : counts) fill_ += count;
     Groups groups = merged_groups(moved, counts);
     for (std::int32_t &place : position) place = groups.position[place];
     original.resize(vertices_);

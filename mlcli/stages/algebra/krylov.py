@@ -180,7 +180,11 @@ class _Basis:
     def extend(self, image: Array) -> None:
         """Add the newest block with its image (n x b)."""
         old, new = self._width, self._width + image.shape[1]
-        self._vectors[:, old:new], self._images[:, old:new] = self._block, image
+
+        def place(rows: slice) -> None:
+            self._vectors[rows, old:new], self._images[rows, old:new] = self._block[rows], image[rows]
+
+        each(place, row_blocks(len(image), CACHED, image.shape[1]))
         self._width = new
         self._corner = corner = self._shares(image)
         small = np.zeros((new, new))

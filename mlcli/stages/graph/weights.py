@@ -161,9 +161,12 @@ def residual_matrix(weights: Array, lists: Lists) -> "CompressedRows":
     from mlcli.stages.algebra.compressed_rows import CompressedRows
 
     size = len(lists.starts) - 1
-    return CompressedRows(lists.starts + np.arange(size + 1),
-                          np.insert(lists.indices, lists.starts[:-1], np.arange(size)),
-                          np.insert(-weights, lists.starts[:-1], 1.0), size)
+    starts = lists.starts + np.arange(size + 1)
+    places = np.arange(1, len(weights) + 1) + lists.rows
+    indices, values = np.empty(len(weights) + size, dtype=np.int64), np.ones(len(weights) + size)
+    indices[starts[:-1]], indices[places] = np.arange(size), lists.indices
+    values[places] = -weights
+    return CompressedRows(starts, indices, values, size)
 
 
 def closed_groups(lists: Lists) -> Indices:
@@ -172,9 +175,9 @@ def closed_groups(lists: Lists) -> Indices:
     I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
     """
     labels = _strong_pieces(lists)
-    leaving = labels[lists.rows] != labels[lists.indices]
+    own = np.repeat(labels, lists.counts)
     closed = np.ones(labels.max(initial=-1) + 1, dtype=bool)
-    closed[labels[lists.rows[leaving]]] = False
+    closed[own[own != labels[lists.indices]]] = False
     return np.where(closed[labels], labels, -1)
 
 

@@ -162,7 +162,7 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
     vectors, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
 
     def rest(block: Array) -> Array:
-        return block - vectors @ (vectors.T @ block)
+        return block - vectors @ (vectors.T @ block) if vectors.shape[1] else block
 
     while vectors.shape[1] < count:
         left = count - vectors.shape[1]
