@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t PARTS = 64;      // chains of the longest cycle at most, and rows that are saved
 constexpr std::int64_t NUMBERS = 1 << 17;  // that a task moves at least, where there are so many
 
-Longs task_starts(std::int64_t most, const std::vector<std::int64_t> &ends) {
+Longs task_starts(std::int64_t most, const Longs &ends) {
     Longs starts{0};
     std::int64_t done = 0;
     for (std::size_t i = 0; i < ends.size(); ++i)
