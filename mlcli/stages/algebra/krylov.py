@@ -18,13 +18,12 @@ from mlcli.base.stages.checkpoints import Place, loop
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
-from mlcli.stages.algebra.linalg import EPS, require_finite
+from mlcli.stages.algebra.linalg import CACHED, EPS, require_finite, tall_qr
 
 SPARE = 4  # columns of a block beyond the axes wanted
 PASSES = 500  # the edge of noise, which nothing separates, takes 50 to 200; beyond that the whole spectrum is quicker
 IDLE = 2  # consecutive passes that gain less than half of the rest: nothing more can be gained
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
-CACHED = 2**16  # numbers of the basis that stay in a core's cache from one product to the next
 GROUP, GROUPS = 4, 32  # products that one thread makes at a time, and most such groups: a product takes 50 microseconds
 
 Apply = Callable[[Array], Array]
@@ -125,27 +124,6 @@ def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
     raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {most_passes} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
-
-
-def tall_qr(block: Array) -> tuple[Array, Array]:
-    """Return Q (n x b) and the triangle R (b x b) of a block (n x b), by those of rows that fit in a core's cache.
-
-    Source: Demmel, Grigori, Hoemmen and Langou, 2012.
-    """
-    rows = row_blocks(len(block), CACHED, block.shape[1])
-    if len(rows) == 1 or len(block) < block.shape[1]:
-        orthonormal, triangle = np.linalg.qr(block)
-        return orthonormal, triangle
-    parts = list(in_order(lambda some: np.linalg.qr(block[some]), rows))
-    rotations, triangle = np.linalg.qr(np.vstack([part for _, part in parts]))
-    orthonormal, width = np.empty(block.shape), block.shape[1]  # of rows, as kernels take it, however the block lies
-
-    def turn(number: int) -> None:
-        own = rotations[number * width : number * width + len(parts[number][1])]
-        np.matmul(parts[number][0], own, out=orthonormal[rows[number]])
-
-    each(turn, range(len(rows)))
-    return orthonormal, triangle
 
 
 def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
@@ -281,7 +259,7 @@ class _Basis:
         step, vectors = self._step, self._vectors[:, : self._width]
 
         def take(rows: slice) -> None:
-            block[rows] -= (_stack(vectors[rows], step) @ shares).reshape(-1, block.shape[1])
+            block[rows] -= (_stack(vectors[rows], step) @ shares).reshape(block[rows].shape)
 
         each(take, self._groups())
 
@@ -313,4 +291,5 @@ class _Basis:
 
 def _stack(rows: Array, step: int) -> Array:
     """Return a group of rows (m x w) as its blocks (m / step x step x w), or as the one block that it is a part of."""
-    return rows.reshape(-1, min(step, len(rows)), rows.shape[1])
+    step = min(step, len(rows))
+    return rows.reshape(len(rows) // step, step, rows.shape[1])  # not -1: a block may have no columns

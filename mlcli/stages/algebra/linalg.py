@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
@@ -15,6 +16,7 @@ EPS = float(np.finfo(np.float64).eps)
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
 # Threads wait for each other in a busy loop: where cores are busy, a small matrix takes them 20 to 200 times as long.
 ALONE = 2048  # rows up to which the many small steps of eigenvalues, singular values and QR gain little from threads
+CACHED = 2**16  # numbers of a tall array that stay in a core's cache from one product to the next
 FEW = 512  # rows up to which a triangular factorization takes a few milliseconds
 
 
@@ -251,3 +253,24 @@ def root_positive(matrix: Array) -> Array:
     """Return the symmetric root (k x k) of a positive semidefinite matrix (k x k)."""
     values, vectors = symmetric_eigen(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def tall_qr(block: Array) -> tuple[Array, Array]:
+    """Return Q (n x b) and the triangle R (b x b) of a block (n x b), by those of rows that fit in a core's cache.
+
+    Source: Demmel, Grigori, Hoemmen and Langou, 2012.
+    """
+    rows = row_blocks(len(block), CACHED, block.shape[1])
+    if len(rows) == 1 or len(block) < block.shape[1]:
+        orthonormal, triangle = np.linalg.qr(block)
+        return orthonormal, triangle
+    parts = list(in_order(lambda some: np.linalg.qr(block[some]), rows))
+    rotations, triangle = np.linalg.qr(np.vstack([part for _, part in parts]))
+    orthonormal, width = np.empty(block.shape), block.shape[1]  # of rows, as kernels take it, however the block lies
+
+    def turn(number: int) -> None:
+        own = rotations[number * width : number * width + len(parts[number][1])]
+        np.matmul(parts[number][0], own, out=orthonormal[rows[number]])
+
+    each(turn, range(len(rows)))
+    return orthonormal, triangle

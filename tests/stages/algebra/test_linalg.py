@@ -1,10 +1,10 @@
-"""Orthonormal bases of tall blocks."""
+"""QR of tall blocks."""
 
 import numpy as np
 import pytest
 
 from mlcli.base.machine.threads import limit_threads
-from mlcli.stages.algebra.krylov import tall_qr
+from mlcli.stages.algebra.linalg import tall_qr
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
