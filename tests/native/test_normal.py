@@ -123,14 +123,19 @@ def test_hubs_paths_and_many_pieces_take_no_longer(graph: Graph) -> None:
     assert time.process_time() - started < 10
 
 
-def test_the_bits_do_not_depend_on_the_threads() -> None:
-    root = root_of(lattice(60, 61))
-    sides = np.random.default_rng(0).standard_normal((root.shape[1], 3))
+@pytest.mark.parametrize("graph", [lattice(100, 101), random_graph(3000, 5000, seed=3)], ids=["square", "random"])
+def test_subtrees_solve_the_system_with_the_same_bits_on_any_number_of_threads(graph: Graph) -> None:
+    root = root_of(graph)
+    sides = np.random.default_rng(0).standard_normal((root.shape[1], 11))
     solutions = []
     for threads in (1, 3):
         with limit_threads(threads):
-            solutions.append(factored(root, 0.1).solve(sides))
+            factors = factored(root, 0.1)
+            solutions.append(factors.solve(sides))
+    subtrees, *_ = kernels().NormalSolution(factors._native, sides, np.empty_like(sides), 8).steps
+    assert subtrees > 1
     np.testing.assert_array_equal(*solutions)
+    np.testing.assert_allclose(root.T @ (root @ solutions[0]) + 0.1 * solutions[0], sides, atol=1e-11)
 
 
 @pytest.mark.parametrize("shift", [-1.0, 0.0, -1e-30])
@@ -170,3 +175,11 @@ def test_steps_and_tasks_out_of_turn_raise() -> None:
             factors.factor(stage, task)
     with pytest.raises(ValueError, match="row for every"):
         factors.solve(np.ones((3, 1)))
+    sides = np.ones((2, 3))
+    for first in (-1, 3):
+        with pytest.raises(ValueError, match="no such column"):
+            kernels().NormalSolution(factors._native, sides, np.empty_like(sides), first)
+    solution = kernels().NormalSolution(factors._native, sides, np.empty_like(sides), 0)
+    for step, task in ((-1, 0), (3, 0), (1, 1), (0, 99)):
+        with pytest.raises(ValueError, match="no such task"):
+            solution.run(step, task)

@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
-
-#include "pages.hpp"
 
 namespace mlcli {
 
@@ -14,12 +13,12 @@ namespace mlcli {
 template <class T> class Buffer {
 public:
     explicit Buffer(std::int64_t size)
-        : numbers_(static_cast<T *>(take_pages(static_cast<std::size_t>(size) * sizeof(T)))) {}
+        : numbers_(static_cast<T *>(::operator new[](static_cast<std::size_t>(size) * sizeof(T), std::align_val_t(64)))) {}
     T *get() const { return numbers_.get(); }
 
 private:
     struct Free {
-        void operator()(T *p) const { give_pages(p); }
+        void operator()(T *p) const { ::operator delete[](p, std::align_val_t(64)); }
     };
     std::unique_ptr<T[], Free> numbers_;
 };

@@ -66,7 +66,8 @@ std::vector<Run> subtrees_of(const std::vector<Run> &runs) {
 Solution::Solution(const Cholesky &factors, const double *sides, int columns, int first, double *out)
     : factors_(factors), plan_(factors.plan()), sides_(sides), out_(out), columns_(columns), first_(first),
       count_(std::min(SIDES, columns - first)), subtrees_(subtrees_of(factors.runs())),
-      moved_(static_cast<std::int64_t>(plan_.vertices) * SIDES), stacks_((subtrees() + 1) * stack_size()) {}
+      moved_(factors.sides_, static_cast<std::int64_t>(plan_.vertices) * SIDES),
+      stacks_(factors.stacks_, (subtrees() + 1) * stack_size()) {}
 
 template <class Visit> void Solution::each(const Run &run, Visit &&visit) const {
     const Node &lowest = plan_.node[run.first];

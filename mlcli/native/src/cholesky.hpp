@@ -24,15 +24,17 @@ public:
     bool factor(const Task &task) const;  // false where the matrix turns out not to be positive definite
 
 private:
+    friend class Solution;
     Numbers<double> numbers_;
     std::vector<Run> runs_;
+    mutable Pool<double> sides_, stacks_;  // of solutions
 };
 
 // Solutions for at most SIDES right sides: up all subtrees, at the same time, then the nodes above them, then down the
 // subtrees. A subtree has a stack of its own. What it gives its ancestors is added in the order of subtrees.
 class Solution {
 public:
-    // Of `columns` right sides (vertices x columns), those from the first on; `out` is as large, and another array.
+    // Of `columns` right sides (vertices x columns), those from the first on; `out` is as large.
     Solution(const Cholesky &factors, const double *sides, int columns, int first, double *out);
     std::int64_t subtrees() const { return static_cast<std::int64_t>(subtrees_.size()); }
     void up(std::int64_t subtree);
@@ -46,7 +48,7 @@ private:
     double *out_;
     int columns_, first_, count_;
     std::vector<Run> subtrees_;
-    Buffer<double> moved_, stacks_;  // of each subtree, and of the top
+    Pool<double>::Loan moved_, stacks_;  // of each subtree, and of the top
 
     std::int64_t stack_size() const { return static_cast<std::int64_t>(plan_.depth) * SIDES; }
     double *stack(std::int64_t subtree) const { return stacks_.get() + subtree * stack_size(); }

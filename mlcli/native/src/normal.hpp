@@ -23,7 +23,7 @@ private:
     struct Rows {
         Longs starts{0};
         Ints indices;
-        std::vector<double, Pages<double>> values;
+        std::vector<double> values;
     };
     std::int32_t columns_;
     Ints names_;

@@ -25,7 +25,7 @@ public:
     void rename(const Ints &names);  // vertices, once nothing else is asked of the graph
 
     std::vector<Node> nodes;
-    std::vector<std::uint32_t, Pages<std::uint32_t>> lists;
+    std::vector<std::uint32_t> lists;
     std::vector<Contribution> contributions;
     Longs contribution_starts;
     Ints node_of, original, position;

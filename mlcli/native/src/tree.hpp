@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "pages.hpp"
-
 namespace mlcli {
 
-using Ints = std::vector<std::int32_t, Pages<std::int32_t>>;
-using Longs = std::vector<std::int64_t, Pages<std::int64_t>>;
+using Ints = std::vector<std::int32_t>;
+using Longs = std::vector<std::int64_t>;
 
 struct Graph {
     std::int32_t vertices;
