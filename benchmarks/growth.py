@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs import HERE, swiss
-from side_by_side import machine, timed, touch_memory, version_of, versions
+from side_by_side import ROOM, Row, machine, timed, version_of, versions
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
 MOST = {"mlcli": 1_000_000, "scikit-learn": 20_000}
@@ -34,8 +34,8 @@ def command(peer: str, points: Path, scratch: Path, python: str) -> list[str]:
     return [python, str(HERE / "peers.py"), "isomap", str(points), str(scratch / "peer.csv")]
 
 
-def measured(sizes: list[int], rounds: int, python: str) -> Iterator[dict[str, Any]]:
-    """Seconds and MiB for every size, both sides in turn."""
+def measured(sizes: list[int], rounds: int, python: str, before: dict[tuple[int, str], float]) -> Iterator[Row]:
+    """Seconds and MiB for every size, both sides in turn; `before` has the memory that sizes and peers took."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         for size in sizes:
@@ -43,7 +43,7 @@ def measured(sizes: list[int], rounds: int, python: str) -> Iterator[dict[str, A
             runs: dict[str, list[tuple[float, float]]] = {peer: [] for peer, most in MOST.items() if size <= most}
             for _ in range(rounds if size <= LONG else 1):
                 for peer, own in runs.items():
-                    own.append(timed(command(peer, points, scratch, python)))
+                    own.append(timed(command(peer, points, scratch, python), before.get((size, peer), 0) + ROOM))
             for peer, own in runs.items():
                 seconds, memory = (statistics.median(run[i] for run in own) for i in (0, 1))
                 print(f"  {size:>9,} {peer:>12}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
@@ -87,10 +87,11 @@ def main() -> None:
     results = HERE / "growth.json"
     document = json.loads(results.read_text())
     if not chosen.draw:
-        touch_memory()
         own = described(chosen.peers)
-        known = {(row["points"], row["peer"]): row for row in document["rows"] if document["machine"] == own}
-        for row in measured(chosen.sizes, chosen.rounds, chosen.peers):
+        known = {(row["points"], row["peer"]): row for row in document["rows"]}
+        before = {key: row["memory"] for key, row in known.items()}
+        known = known if document["machine"] == own else {}
+        for row in measured(chosen.sizes, chosen.rounds, chosen.peers, before):
             known[row["points"], row["peer"]] = row
             document = {"machine": own, "date": date.today().isoformat(), "rows": [known[key] for key in sorted(known)]}
             results.write_text(json.dumps(document, indent=1) + "\n")  # at once: a later size may take an hour

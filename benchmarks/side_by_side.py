@@ -7,8 +7,8 @@
 
 Needs scikit-learn (pandas, tapkee, openTSNE, umap-learn, scikit-bio for some jobs, R with vegan for another) beside
 mlcli, or in an interpreter of their own (`--peers PYTHON`); MNIST is read from `--data`, a folder that holds
-mnist/X.npy. Each result carries the machine, the versions and the date it was measured with. Most of the
-memory is written to once before anything is timed: a virtual machine gives pages slowly the first time.
+mnist/X.npy. Each result carries the machine, the versions and the date it was measured with. As much
+memory as a process takes is written to before it is timed: a virtual machine gives pages slowly.
 """
 
 import argparse
@@ -36,7 +36,8 @@ from jobs import HERE, JOBS, Geodesics, Job
 MARKS = "<!-- timings -->", "<!-- /timings -->"
 QUOTED = HERE.parent / "docs" / "scale.md"
 RESULTS = HERE / "results.json"
-WARM = 1  # rounds before those that count: files, libraries and memory are then as near to one side as to the other
+WARM = 1  # rounds before those that count: files and libraries are then as near to one side as to the other
+ROOM = 256  # MiB that are made ready beside what a process took before
 BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 UNKNOWN = "machine not recorded"
 SIDES = "", "peer_"  # the fields of a row: `seconds` is mlcli's, `peer_seconds` the peer's
@@ -44,8 +45,9 @@ SIDES = "", "peer_"  # the fields of a row: `seconds` is mlcli's, `peer_seconds`
 Row = dict[str, Any]
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak memory (MiB) of a whole process, by the operating system's account."""
+def timed(command: list[str], memory: float = 0.0) -> tuple[float, float]:
+    """Seconds and peak memory (MiB) of a whole process, by the operating system's account; `memory` MiB are ready."""
+    touch(memory)
     started = time.perf_counter()
     process = subprocess.Popen(command, env={**os.environ, **BLAS}, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -55,21 +57,21 @@ def timed(command: list[str]) -> tuple[float, float]:
     return seconds, usage.ru_maxrss / 1024
 
 
+def touch(memory: float) -> None:
+    """Write to so many MiB of free memory, no more than most of what there is.
+
+    A host may take free pages from a virtual machine within seconds, and give them back at 2 s a GiB: a process would
+    pay for that by chance.
+    """
+    most = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 0.8
+    run_in_process(partial(np.ones, int(min(memory * 2**20, most)), np.uint8))
+
+
 def run_in_process(work: Callable[[], object]) -> None:
     """Do work in a process of its own: the peak of this one would count as that of every process that it starts."""
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
     process.join()
-
-
-def touch_memory() -> None:
-    """Write to most of the free memory once.
-
-    A virtual machine gives a page slowly the first time (2 s a GiB were seen) and quickly ever after: otherwise
-    whoever comes first would pay for the host.
-    """
-    pages = int(os.sysconf("SC_AVPHYS_PAGES") * 0.8)
-    run_in_process(lambda: np.ones(pages * os.sysconf("SC_PAGE_SIZE"), np.uint8))
 
 
 def make(job: Job | Geodesics, scratch: Path, data: Path) -> Path:
@@ -86,8 +88,10 @@ def make(job: Job | Geodesics, scratch: Path, data: Path) -> Path:
 def measure(job: Job, data: Path, rounds: int, scratch: Path, python: str) -> Row:
     """Both sides in turn: medians, and the least and the most seconds."""
     runs: list[list[tuple[float, float]]] = []
+    run = [(0.0, 0.0)] * 2
     for number in range(-WARM if rounds > 1 else 0, rounds):
-        run = [timed(command) for command in job.commands(data, scratch / f"run{number}", python)]
+        commands = job.commands(data, scratch / f"run{number}", python)
+        run = [timed(command, memory + ROOM) for command, (_, memory) in zip(commands, run, strict=False)]
         if number < 0:
             continue
         runs.append(run)
@@ -200,8 +204,6 @@ def main() -> None:
         parser.error(f"no such job: {', '.join(sorted(unknown))}; there are: {', '.join(job.name for job in JOBS)}")
     known = {row["job"]: row for row in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
     wanted = [job for job in JOBS if (job.name in chosen.jobs if chosen.jobs else not job.named)]
-    if not chosen.table:
-        touch_memory()
     with tempfile.TemporaryDirectory() as folder:
         for job in () if chosen.table else wanted:
             try:
