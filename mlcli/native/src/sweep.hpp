@@ -100,13 +100,13 @@ INLINE void sink_strip(const Sweep<T, LANES> &s, const Node &node, int first, co
     UNROLL for (int r = 0; r < R; ++r)
         UNROLL for (int n = 0; n < N; ++n)
             sum[r][n] = start ? L::load(start[r] + lane + n * L::width) : L::fill(static_cast<T>(__builtin_inff()));
-    const T *near = w, *beyond = w + 4 * width;  // so that eight rows take few registers of addresses
-    for (int j = 0; j < node.ups + first; ++j, ++near, ++beyond) {
+    for (int j = 0; j < node.ups + first; ++j) {
+        const T *const lengths[2] = {w + j, w + j + (R > 4 ? 4 * width : 0)};  // eight rows take two registers of addresses
         const T *row = s.stack + static_cast<std::int64_t>(list[j]) * LANES + lane;
         typename L::V far[N];
         UNROLL for (int n = 0; n < N; ++n) far[n] = L::load(row + n * L::width);
         UNROLL for (int r = 0; r < R; ++r) {
-            const typename L::V length = L::fill((r < 4 ? near : beyond)[r % 4 * width]);
+            const typename L::V length = L::fill(lengths[r / 4][r % 4 * width]);
             UNROLL for (int n = 0; n < N; ++n) sum[r][n] = shorter<L>(sum[r][n], length, far[n]);
         }
     }
