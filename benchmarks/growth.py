@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs import HERE, swiss
-from side_by_side import ROOM, Row, machine, timed, version_of, versions
+from side_by_side import Row, machine, timed, version_of, versions
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
 MOST = {"mlcli": 1_000_000, "scikit-learn": 20_000}
@@ -43,7 +43,7 @@ def measured(sizes: list[int], rounds: int, python: str, before: dict[tuple[int,
             runs: dict[str, list[tuple[float, float]]] = {peer: [] for peer, most in MOST.items() if size <= most}
             for _ in range(rounds if size <= LONG else 1):
                 for peer, own in runs.items():
-                    own.append(timed(command(peer, points, scratch, python), before.get((size, peer), 0) + ROOM))
+                    own.append(timed(command(peer, points, scratch, python), before.get((size, peer), 0)))
             for peer, own in runs.items():
                 seconds, memory = (statistics.median(run[i] for run in own) for i in (0, 1))
                 print(f"  {size:>9,} {peer:>12}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
