@@ -71,6 +71,14 @@ def test_a_run_imports_the_parts_of_the_program_that_it_needs(tmp_path: Path) ->
     assert not others & set(loaded) and "numpy.ma" not in loaded  # which quantiles and sets of NumPy import
 
 
+@pytest.mark.medium
+def test_an_image_of_many_points_needs_no_masked_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "data.npy", np.random.default_rng(0).random((6000, 3)))
+    code = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print(*sys.modules)"
+    loaded = python(code, "embed", tmp_path / "data.npy", "-q", "-m", "isomap", "-o", tmp_path / "run").split()
+    assert "mlcli.report.figures.density" in loaded and "numpy.ma" not in loaded
+
+
 def test_version_is_one_line(mlcli: Caller) -> None:
     assert mlcli("--version").out == "mlcli 0.1.0\n"
 

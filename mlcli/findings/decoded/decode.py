@@ -9,11 +9,11 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.quantiles import quantiles
 from mlcli.base.values.scaling import Unit
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
-from mlcli.findings.frame.quantiles import quantiles
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
 from mlcli.report.figures.scatter import panel_of, sample_rows

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.quantiles import quantiles
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
-from mlcli.findings.frame.quantiles import quantiles
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen, symmetric_eigenvalues
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile

@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.quantiles import quantiles
 from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Mark, Picture
 from mlcli.report.drawing.palette import BY_GROUND, INKS
@@ -104,7 +105,7 @@ def inks_of(kinds: AnyArray, colors: Coloring, ground: int) -> AnyArray:
 def opacity(counts: AnyArray) -> AnyArray:
     """Return the opacity of each cell: zero without points, else by the logarithm of their number."""
     there = counts[counts > 0]
-    most = max(float(np.quantile(there, TOP)), 2.0)
+    most = max(float(quantiles(there, [TOP])[0]), 2.0)
     shares = np.log(np.clip(counts, 1, most)) / np.log(most)
     return np.where(counts > 0, quantize(LEAST + (1 - LEAST) * shares), np.uint8(0))
 

@@ -11,7 +11,10 @@ from mlcli.base.types import Array
 
 
 def quantiles(values: Array, shares: Sequence[float]) -> Array:
-    """Return quantiles of each column of values (m x q), an (s, q) array; NaN for a column that holds one."""
+    """Return quantiles of numbers (m), or of each column of values (m x q), an (s,) or (s, q) array.
+
+    NaN for a column that holds one.
+    """
     last = len(values) - 1
     places = [share * last for share in shares]
     near = {int(place): min(int(place) + 1, last) for place in places}

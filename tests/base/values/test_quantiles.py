@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.findings.frame.quantiles import quantiles
+from mlcli.base.values.quantiles import quantiles
 
 
 @pytest.mark.parametrize("count", [1, 2, 20, 37, 100, 1000])
@@ -12,3 +12,8 @@ def test_quantiles_are_those_of_numpy(count: int) -> None:
     values[count // 2, 2] = np.nan
     shares = [0.02, 0.3, 0.5, 0.95, 0.98, 1.0]
     assert np.array_equal(quantiles(values, shares), np.quantile(values, shares, axis=0), equal_nan=True)
+
+
+def test_quantiles_of_one_column_of_whole_numbers_are_those_of_numpy() -> None:
+    counts = np.random.default_rng(0).integers(0, 50, 1001)
+    assert np.array_equal(quantiles(counts, [0.37, 0.98]), np.quantile(counts, [0.37, 0.98]))
