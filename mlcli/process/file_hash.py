@@ -25,13 +25,13 @@ HASHED_EARLY = "embed"  # the command whose file is read as a whole
 class FileHash:
     """A hash that a thread computes, unless the file is small; the program does not wait for it at exit."""
 
-    def __init__(self, descriptor: int, chunk: int = CHUNK) -> None:
+    def __init__(self, descriptor: int, *, early: bool = False) -> None:
         self.before, self.same, self.held = state(descriptor), True, False
         self.error: OSError | None = None
         self._place, self._descriptor = _place(descriptor), os.dup(descriptor)
         self._text, self._stopped = "", Event()
         small = self.before[0] <= SMALL
-        self._thread = None if small else Thread(target=self._work_aside, args=(chunk,), daemon=True)
+        self._thread = None if small else Thread(target=self._work_early if early else self._work_aside, daemon=True)
         if self._thread is None:
             self._work(SMALL)
         else:
@@ -57,16 +57,19 @@ class FileHash:
         """Whether it is the hash of this open file, which has not changed since."""
         return self._place == _place(descriptor) and self.before == state(descriptor)
 
-    def _work_aside(self, chunk: int) -> None:
+    def _work_aside(self) -> None:
+        lower_priority()
+        self._work(CHUNK)
+
+    def _work_early(self) -> None:
+        """Hash the file while modules are imported, which hold the interpreter."""
         lower_priority()
         before = sys.getswitchinterval()
-        if chunk > CHUNK:  # while modules are imported
-            sys.setswitchinterval(SWITCH)
+        sys.setswitchinterval(SWITCH)
         try:
-            self._work(chunk)
+            self._work(LONG)
         finally:
-            if chunk > CHUNK:
-                sys.setswitchinterval(before)
+            sys.setswitchinterval(before)
 
     def _work(self, size: int) -> None:
         """Hash the file, read by `size` bytes at a time."""
@@ -97,7 +100,7 @@ def hash_early(arguments: list[str]) -> None:
             found = os.stat(path)  # noqa: PTH116 (no import)
             if stat.S_ISREG(found.st_mode) and found.st_size >= LARGE:
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-                _early.append(FileHash(descriptor, LONG))
+                _early.append(FileHash(descriptor, early=True))
                 os.close(descriptor)
                 return
 

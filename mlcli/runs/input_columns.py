@@ -169,4 +169,3 @@ def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:
 def texts_of(numbers: AnyArray) -> tuple[str, ...]:
     """Return numbers (n) as texts that lead back to them, empty where there is none."""
     return tuple("" if value != value else repr(value) for value in numbers.tolist())
-

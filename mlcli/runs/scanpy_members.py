@@ -183,4 +183,3 @@ def basis_of(key: str | None) -> str:
     """Return the representation that a key names: a member of obsm, or X for all matrices of genes."""
     first, name = split_key(key)
     return name if first == "obsm" else MAIN
-

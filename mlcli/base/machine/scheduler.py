@@ -52,8 +52,6 @@ def threads(environment: Mapping[str, str]) -> list[Threads]:
 
 def memory(environment: Mapping[str, str]) -> list[Memory]:
     """The bytes that Slurm grants a task on this node; 0 MiB is all of the node, and says nothing."""
-    if not any(f"SLURM_MEM_PER_{unit}" in environment for unit in ("NODE", "CPU", "GPU")):
-        return []  # at once: a run asks often
     counts, tasks, shared = slurm_task(environment)
     cores = min((limit.count for limit in counts), default=1)
     gpus = max(number(environment.get("SLURM_GPUS_ON_NODE", "")), 1)

@@ -34,7 +34,6 @@ def split_key(key: str | None) -> tuple[str, str]:
     return first, rest
 
 
-
 @frozen
 class Frame:
     """A table of texts and numbers that describe rows or columns (obs, var)."""

@@ -63,8 +63,8 @@ void ranks_of_points(Matrix<const std::int64_t> keys, Matrix<const std::int64_t>
                      Matrix<const std::int64_t> limits, Matrix<const std::int64_t> points, std::int64_t exact, int bits,
                      Matrix<std::int64_t> out) {
     const std::size_t rows = keys.shape(0), size = keys.shape(1), most = nearest.shape(1), count = points.shape(1);
-    require(nearest.shape(0) == rows && limits.shape(0) == rows && limits.shape(1) == 1 && points.shape(0) == rows && out.shape(0) == rows
-                && out.shape(1) == count,
+    require(nearest.shape(0) == rows && limits.shape(0) == rows && limits.shape(1) == 1 && points.shape(0) == rows
+                && out.shape(0) == rows && out.shape(1) == count,
             "nearest, limits, points and out must have a row for every anchor");
     require(bits >= 0 && bits < 62, "bits are those of a point's number");
     for (std::size_t k = 0; k < rows * count; ++k)

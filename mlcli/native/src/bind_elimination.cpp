@@ -11,8 +11,6 @@
 namespace mlcli {
 namespace {
 
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // The analysis, with the graph that it is of.
 struct Elimination {
     Vector<std::int64_t> starts, indices;
@@ -81,7 +79,7 @@ template <class T> struct Sweeper {
             weights.rows(vertices.data() + first, lanes, rows);
         }
     }
-    double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product, std::optional<Numbers> sums,
+    double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product, std::optional<Target<double>> sums,
                 std::optional<Matrix<T>> kept, bool again) const {
         check_block(block);
         const std::int64_t size = elimination.graph().vertices, base = size - static_cast<std::int64_t>(product.shape(0));
@@ -90,12 +88,13 @@ template <class T> struct Sweeper {
                           kept->shape(1) == BLOCK<T>),
                 "kept must have a row for every vertex from the block's first on, and a column for every lane");
         require(static_cast<std::int64_t>(q.shape(0)) == size, "q must have a row for every vertex");
-        require(product.shape(1) == q.shape(1) && (!sums || product.shape(0) == sums->shape(0)), "product and sums must fit q");
+        require(product.shape(1) == q.shape(1) && (!sums || product.shape(0) == sums->shape(0)),
+                "product and sums must fit q");
         require(base >= 0 && base <= weights.first(block), "product must have a row for the block's vertices and all later");
         require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
         nb::gil_scoped_release release;
-        return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), {product.data(), sums ? sums->data() : nullptr, base},
-                            kept ? kept->data() : nullptr, again);
+        const Folds out{product.data(), sums ? sums->data() : nullptr, base};
+        return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), out, kept ? kept->data() : nullptr, again);
     }
     void fold_columns(Vector<std::int64_t> vertices, Matrix<const double> factors, Matrix<double> product) const {
         const std::int64_t size = elimination.graph().vertices;

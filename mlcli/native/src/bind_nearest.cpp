@@ -78,7 +78,7 @@ void build_tree(KdTree *self, Matrix<const double> points) {
 }
 
 void query_tree(const KdTree &tree, Matrix<const double> rows, Matrix<std::int64_t> indices,
-                nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> last) {
+                Target<double> last) {
     const std::size_t count = rows.shape(0), kept = indices.shape(1);
     require(static_cast<int>(rows.shape(1)) == tree.columns(), "rows and points must have equally many columns");
     require(indices.shape(0) == count && last.shape(0) == count, "indices and last must have a row for every row");

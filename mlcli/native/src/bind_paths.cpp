@@ -28,7 +28,7 @@ void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Ve
 
 // The number of the piece that each vertex lies in, pieces numbered in the order of their first vertex.
 void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
-            nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+            Target<std::int64_t> out) {
     check_graph(starts, indices, lengths);
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(static_cast<std::int64_t>(out.shape(0)) == size, "out must have an entry for every vertex");
@@ -53,8 +53,6 @@ void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<do
     }
 }
 
-using Numbers = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // The order of pairs by a vertex of each, those of one vertex in the order in which they are given.
 void sort_by(const std::vector<std::int64_t> &vertex, std::int64_t size, const std::vector<std::int64_t> &given,
              std::vector<std::int64_t> &order) {
@@ -67,8 +65,8 @@ void sort_by(const std::vector<std::int64_t> &vertex, std::int64_t size, const s
 // The edges of an undirected graph, in both rows, from pairs that list each other: once or, for a `mutual` one, twice or
 // more. An edge has the least of the lengths of its pairs. Returns the number of entries.
 std::int64_t undirected(Vector<std::int64_t> left, Vector<std::int64_t> right, Vector<double> lengths, bool mutual,
-                        Numbers starts, Numbers indices,
-                        nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+                        Target<std::int64_t> starts, Target<std::int64_t> indices,
+                        Target<double> out) {
     const std::size_t pairs = left.size();
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(size >= 0 && right.size() == pairs && lengths.size() == pairs, "a pair has two vertices and a length");
@@ -114,7 +112,7 @@ std::int64_t undirected(Vector<std::int64_t> left, Vector<std::int64_t> right, V
 // The number of the strongly connected piece of each vertex of a directed graph, by Tarjan's search in depth (1972). A
 // piece has a higher number than those that its vertices lead into.
 void strong_pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices,
-                   nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+                   Target<std::int64_t> out) {
     check_links(starts, indices);
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(static_cast<std::int64_t>(out.shape(0)) == size, "out must have an entry for every vertex");

@@ -8,8 +8,6 @@
 namespace mlcli {
 namespace {
 
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Scratch aligned to the widest vectors.
 template <class T> struct Scratch {
     explicit Scratch(std::int64_t size) : numbers(new T[static_cast<std::size_t>(size) + 64 / sizeof(T)]) {
@@ -20,7 +18,7 @@ template <class T> struct Scratch {
     T *first;
 };
 
-void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<double> shift, Matrix<double> out, Numbers sums) {
+void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<double> shift, Matrix<double> out, Target<double> sums) {
     const auto columns = static_cast<std::int64_t>(rows.shape(1));
     require(static_cast<std::int64_t>(shift.size()) == columns && static_cast<std::int64_t>(sums.size()) == columns,
             "shift and sums must have a number for every column");
@@ -33,7 +31,7 @@ void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<d
 }
 
 void project(Matrix<const double> rows, Vector<double> shift, Matrix<const double> right, Matrix<double> out,
-             Numbers norms) {
+             Target<double> norms) {
     const auto columns = static_cast<std::int64_t>(rows.shape(1)), others = static_cast<std::int64_t>(right.shape(1));
     require(static_cast<std::int64_t>(shift.size()) == columns && static_cast<std::int64_t>(right.shape(0)) == columns,
             "shift and right must have an entry for every column");

@@ -10,7 +10,6 @@
 namespace mlcli {
 namespace {
 
-template <class T> using Numbers = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::int64_t length(std::size_t size) { return static_cast<std::int64_t>(size); }
 
@@ -28,7 +27,7 @@ void check_counts(const Vector<double> &counts, std::size_t points) {
 const double *known(const Vector<double> &counts) { return counts.size() == 0 ? nullptr : counts.data(); }
 
 void distances_of_pairs(Matrix<const double> points, Vector<std::uint64_t> pairs, std::int64_t low, std::int64_t high,
-                        Numbers<double> distances) {
+                        Target<double> distances) {
     require(0 <= low && low <= high && high <= length(pairs.size()), "pairs are out of range");
     require(distances.size() == pairs.size(), "there must be a distance for every pair");
     nb::gil_scoped_release release;
@@ -36,9 +35,9 @@ void distances_of_pairs(Matrix<const double> points, Vector<std::uint64_t> pairs
     rank_distances(points.data(), length(points.shape(1)), pairs.data() + low, high - low, distances.data() + low);
 }
 
-std::pair<double, double> disparities_of_pairs(Numbers<double> distances, Numbers<std::uint64_t> pairs,
+std::pair<double, double> disparities_of_pairs(Target<double> distances, Target<std::uint64_t> pairs,
                                                Vector<std::int64_t> starts, bool secondary, Vector<double> counts,
-                                               Numbers<double> disparities, Numbers<double> scratch) {
+                                               Target<double> disparities, Target<double> scratch) {
     const std::int64_t size = length(distances.size()), groups = length(starts.size()) - 1;
     require(length(pairs.size()) == size && length(disparities.size()) == size,
             "distances, pairs and disparities must be of one length");

@@ -11,20 +11,18 @@
 namespace mlcli {
 namespace {
 
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 constexpr std::size_t LANES = 8;  // of the widest instruction set: sources have as many numbers behind them, less one
 constexpr std::size_t REACH = 8;  // nodes along an axis that a point reaches
 
 void check_rows(std::int64_t first, std::int64_t last, std::size_t size, const Matrix<double> &forces,
-                const Numbers &sums) {
+                const Target<double> &sums) {
     require(first >= 0 && first <= last && static_cast<std::size_t>(last) <= size, "rows are out of range");
     require(forces.shape(0) == static_cast<std::size_t>(last - first) && sums.shape(0) == forces.shape(0),
             "forces and sums must have a row for every row");
 }
 
 void repel_rows(Matrix<const double> points, Matrix<const double> sources, double dof, std::int64_t first,
-                std::int64_t last, bool alone, Matrix<double> forces, Numbers totals) {
+                std::int64_t last, bool alone, Matrix<double> forces, Target<double> totals) {
     const std::size_t axes = points.shape(1);
     check_rows(first, last, points.shape(0), forces, totals);
     require(dof > 0, "the degrees of freedom must be positive");
@@ -53,7 +51,7 @@ void build_octree(Octree *self, Matrix<const double> points) {
 }
 
 void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, double theta, double dof,
-                  Matrix<double> forces, Numbers totals) {
+                  Matrix<double> forces, Target<double> totals) {
     const auto axes = static_cast<std::size_t>(tree.axes()), size = static_cast<std::size_t>(tree.size());
     require(first >= 0 && first <= last && static_cast<std::size_t>(last) <= tree.groups().size(),
             "groups are out of range");
@@ -84,7 +82,7 @@ void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, dou
 
 void attract_rows(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<double> values,
                   Matrix<const double> points, double dof, std::int64_t first, std::int64_t last, Matrix<double> forces,
-                  Numbers energies) {
+                  Target<double> energies) {
     const std::size_t size = points.shape(0);
     check_rows(first, last, size, forces, energies);
     require(dof > 0, "the degrees of freedom must be positive");
@@ -126,7 +124,7 @@ void spread_points(Matrix<const double> points, Vector<std::int64_t> chosen, Vec
 }
 
 void collect_points(Matrix<const double> points, Vector<std::int64_t> chosen, Vector<double> low, double scale,
-                    Matrix<const double> grid, double factor, Matrix<double> slopes, Numbers values) {
+                    Matrix<const double> grid, double factor, Matrix<double> slopes, Target<double> values) {
     check_grid(points, chosen, low, grid.shape(0), grid.shape(1));
     require(slopes.shape(0) == points.shape(0) && slopes.shape(1) == points.shape(1) && values.size() == points.shape(0),
             "slopes and values must have a row for every point");

@@ -7,7 +7,7 @@ namespace mlcli {
 namespace {
 
 void undercuts(Matrix<const double> lengths, std::int64_t first, Matrix<const bool> wanted, double slack,
-               nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts, Matrix<double> least) {
+               Target<std::int64_t> counts, Matrix<double> least) {
     const std::size_t size = lengths.shape(0), rows = wanted.shape(0);
     require(lengths.shape(1) == size && wanted.shape(1) == size && least.shape(1) == size,
             "lengths must be square, and wanted and least as wide");

@@ -14,6 +14,7 @@ using namespace nb::literals;
 namespace mlcli {
 
 template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Target = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // a vector to be written
 template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 inline void require(bool holds, const char *message) {

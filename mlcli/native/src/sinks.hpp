@@ -61,19 +61,20 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
     Fold(const Plan &plan, int first, int count, const double *q, int columns, const Folds &out, T *kept, double *scratch)
         : plan(plan), first(first), count(count), q(q), columns(columns), out(out), kept(kept), product(scratch),
           squares(product + columns * LANES), fourths(squares + LANES), own(fourths + LANES) {
-        std::memset(scratch, 0, static_cast<std::size_t>(Fold::scratch(columns)) * sizeof(double));
-        for (int i = 0; i < count; ++i)
-            std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), source(first + i), columns * sizeof(double));
+        begin(source(first), count);
     }
     // From `count` sources anywhere, with rows of their own (count x columns) instead of those of q.
     Fold(const Plan &plan, int count, const double *rows, int columns, const Folds &out, double *scratch)
         : plan(plan), first(0), count(0), q(rows), columns(columns), out(out), kept(nullptr), product(scratch),
           squares(product + columns * LANES), fourths(squares + LANES), own(fourths + LANES) {
         static_assert(!PAIRS, "sources anywhere have no pairs");
-        std::memset(scratch, 0, static_cast<std::size_t>(Fold::scratch(columns)) * sizeof(double));
-        for (int i = 0; i < count; ++i)
-            std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), rows + static_cast<std::int64_t>(i) * columns,
-                        columns * sizeof(double));
+        begin(rows, count);
+    }
+    // All sums at zero, and the rows of some sources.
+    void begin(const double *from, int some) {
+        std::memset(product, 0, static_cast<std::size_t>(scratch(columns)) * sizeof(double));
+        for (std::int64_t i = 0; i < some; ++i)
+            std::memcpy(own + i * padded(columns), from + i * columns, columns * sizeof(double));
     }
     const double *source(int p) const { return q + static_cast<std::int64_t>(p) * columns; }
     bool later() const { return position >= first + count; }

@@ -53,35 +53,36 @@ template <class T, int LANES> INLINE void fetch(const Plan &plan, const T *rows,
                                + byte);
 }
 
+// out(lane)[i] = row(i)[lane] for the first `lanes`, a tile at a time; `before` is called with the first i after each tile.
+template <class T, int LANES, class Out, class Row, class Place, class Before>
+INLINE void turn_tiles(int count, int lanes, const Row &row, const Place &out, const Before &before) {
+    alignas(64) Out tile[LANES * TILE];
+    for (int start = 0; start < count; start += TILE) {
+        const int width = count - start < TILE ? count - start : TILE;
+        before(start + TILE);
+        const T *taken[TILE];
+        for (int i = 0; i < TILE; ++i) taken[i] = row(start + (i < width ? i : 0));
+        for (int i = 0; i < TILE; i += 4)
+            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
+        for (int lane = 0; lane < lanes; ++lane) stream(out(lane) + start, tile + lane * TILE, width);
+    }
+}
+
 // out[lane][vertex] = rows[position of vertex][lane] for the first `count` lanes.
 template <class T, int LANES, class Out>
 static void turn(const Plan &plan, const T *rows, int count, Out *const *out) {
-    alignas(64) Out tile[LANES * TILE];
-    for (int start = 0; start < plan.vertices; start += TILE) {
-        const int width = plan.vertices - start < TILE ? plan.vertices - start : TILE;
-        fetch<T, LANES>(plan, rows, start + TILE);
-        const T *taken[TILE];
-        for (int i = 0; i < TILE; ++i)
-            taken[i] = rows + static_cast<std::int64_t>(plan.position[start + (i < width ? i : 0)]) * LANES;
-        for (int i = 0; i < TILE; i += 4)
-            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
-        for (int lane = 0; lane < count; ++lane) stream(out[lane] + start, tile + lane * TILE, width);
-    }
+    turn_tiles<T, LANES, Out>(
+        plan.vertices, count, [&](int v) { return rows + static_cast<std::int64_t>(plan.position[v]) * LANES; },
+        [&](int lane) { return out[lane]; }, [&](int next) { fetch<T, LANES>(plan, rows, next); });
     finish_streams();
 }
 
 // out[lane][i] = rows[i][lane] for the first `lanes`, `stride` numbers from one to the next.
 template <class T, int LANES, class Out>
 static void turn_rows(const T *rows, int count, int lanes, Out *out, std::int64_t stride) {
-    alignas(64) Out tile[LANES * TILE];
-    for (int start = 0; start < count; start += TILE) {
-        const int width = count - start < TILE ? count - start : TILE;
-        const T *taken[TILE];
-        for (int i = 0; i < TILE; ++i) taken[i] = rows + static_cast<std::int64_t>(start + (i < width ? i : 0)) * LANES;
-        for (int i = 0; i < TILE; i += 4)
-            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
-        for (int lane = 0; lane < lanes; ++lane) stream(out + lane * stride + start, tile + lane * TILE, width);
-    }
+    turn_tiles<T, LANES, Out>(
+        count, lanes, [&](int i) { return rows + static_cast<std::int64_t>(i) * LANES; },
+        [&](int lane) { return out + lane * stride; }, [](int) {});
 }
 
 }  // namespace mlcli::LEVEL

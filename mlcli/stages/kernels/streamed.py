@@ -17,10 +17,11 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import Centering, uncentered
+from mlcli.stages.algebra.krylov import Apply
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
-from mlcli.stages.kernels.folding import BlockSums, ColumnSample, KernelRows, Pass
+from mlcli.stages.kernels.folding import BlockSums, KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
@@ -119,18 +120,18 @@ class Streamed:
 
     def apply(self, block: Array) -> Array:
         """Return the centered kernel times an (n, b) array of vectors, an (n, b) array: one pass over all rows."""
-        return self._centered(self._kernel, block)
+        return self._centered(partial(self._pass, self._kernel), block)
 
     @property
     def apply_sampled(self) -> Callable[[Array], Array] | None:
         """An estimate of `apply`, up to a factor, from a sample of the columns; None where there is none."""
         sample = self._kernel.sample
-        return None if sample is None else partial(self._sampled, sample)
+        return None if sample is None else lambda block: self._centered(sample.multiply, block[sample.points])
 
     @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
         """`apply` in single precision, or None: for the first passes, never the last."""
-        return None if self._rough is None else partial(self._centered, self._rough)
+        return None if self._rough is None else partial(self._centered, partial(self._pass, self._rough))
 
     def rows(self, chosen: Indices) -> Array:
         """Return the rows `chosen` of K, not centered, an (m, n) array."""
@@ -158,17 +159,11 @@ class Streamed:
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
         """Return None: the solver reports residuals from its passes. Takes (k,) `values` and (n, k) `vectors`."""
 
-    def _centered(self, kernel: KernelRows, block: Array) -> Array:
+    def _centered(self, multiply: Apply, block: Array) -> Array:
+        """Return a product with a block (m x b), centered on both sides where the kernel is (n x b)."""
         if not self._moved:
-            return self._pass(kernel, block)
-        product = self._pass(kernel, block - block.mean(axis=0))
-        return product - product.mean(axis=0)
-
-    def _sampled(self, sample: ColumnSample, block: Array) -> Array:
-        factors = block[sample.points]
-        if not self._moved:
-            return sample.multiply(factors)
-        product = sample.multiply(factors - factors.mean(axis=0))
+            return multiply(block)
+        product = multiply(block - block.mean(axis=0))
         return product - product.mean(axis=0)
 
     def _pass(self, kernel: KernelRows, block: Array) -> Array:
