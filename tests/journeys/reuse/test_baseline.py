@@ -22,7 +22,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The working directory of the former runs, `runs`, with `data` and `configs` beside it."""
     folder = tmp_path_factory.mktemp("baseline")
     with tarfile.open(ARCHIVE) as file:
-        file.extractall(folder, filter="data")
+        file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and before have none
+        file.extractall(folder)
     return folder / "place"
 
 

@@ -256,8 +256,10 @@ def altered_digit(whole: Any, *arguments: Any) -> str:
     return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
 
 
-def shifted_rows(whole: Any, *given: Any) -> Any:
-    return [replace(found, product=np.roll(found.product, 1, axis=0)) for found in whole(*given)]
+def shifted_rows(whole: Any, kernel: Any, number: int, vectors: Array, moments: bool) -> Any:
+    """Columns are shifted as rows are: with an operator that is not symmetric a search may not end, by its rounding."""
+    shifted = whole(kernel, number, np.roll(vectors, -1, axis=0), moments)
+    return [replace(found, product=np.roll(found.product, 1, axis=0)) for found in shifted]
 
 
 def wrong_landmarks(model: Model) -> Model:
