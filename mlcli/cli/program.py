@@ -1,12 +1,10 @@
 """The program: its commands by name, each imported only when it is called, and how it starts and ends."""
 
 import atexit
-import gc
 import importlib
 import os
 import signal
 import sys
-import types
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, NoReturn
@@ -18,6 +16,7 @@ import mlcli
 from mlcli.base.machine import blas, limits
 from mlcli.cli.line import completion
 from mlcli.cli.line.parsing import Command, Given
+from mlcli.cli.module_stubs import install_stubs
 from mlcli.cli.screen import streams
 from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
 from mlcli.process import signals
@@ -48,7 +47,6 @@ COMMANDS = {
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + signal.SIGPIPE
-OBJECTS = 200_000  # made before garbage is collected; start-up makes half as many, and they all stay
 
 
 class LazyGroup(Given, TyperGroup):
@@ -133,9 +131,8 @@ def dispatch(arguments: list[str]) -> None:
 
 def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
-    gc.set_threshold(OBJECTS)
     blas.export(sys.argv[1:])  # before NumPy loads
-    spare_metadata()
+    install_stubs()
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])
@@ -148,21 +145,6 @@ def main() -> None:
         code = stopped(stop, form)
     STATUS.post(code=code)  # which holds whatever becomes of the process while it ends
     leave(code)
-
-
-def spare_metadata() -> None:
-    """Put empty modules in the place of two that only read the metadata of packages, which takes as long as a fit.
-
-    Pydantic looks for no plugins, unless the user has a wish; nobody asks pymetis for its version.
-    """
-    texts = dict.fromkeys(("VERSION_TEXT", "VERSION_STATUS", "version"), "")
-    places: dict[str, dict[str, Any]] = {"pymetis.version": {**texts, "VERSION": (), "version_tuple": ()}}
-    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
-        places["pydantic.plugin._loader"] = {"get_plugins": tuple}
-    for name, content in places.items():
-        module = types.ModuleType(name)
-        vars(module).update(content)
-        sys.modules.setdefault(name, module)
 
 
 def leave(code: int) -> NoReturn:

@@ -11,7 +11,7 @@ from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
-MOST = 385  # modules of mlcli that an Isomap run imports, of more than 700
+MOST = 386  # modules of mlcli that an Isomap run imports, of more than 700
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
 
 
@@ -44,7 +44,7 @@ def test_a_command_imports_what_it_needs_only() -> None:
 def test_a_small_table_is_read_without_arrow_and_no_metadata_of_packages(tmp_path: Path) -> None:
     """Arrow, and the packages' metadata with all of `email`, take as long to load as such a table to embed."""
     np.savetxt(tmp_path / "data.csv", np.random.default_rng(0).random((60, 3)), delimiter=",")
-    code = ("import sys; from mlcli.cli.program import run, spare_metadata; spare_metadata(); run(sys.argv[1:]); "
+    code = ("import sys; from mlcli.cli.program import run, install_stubs; install_stubs(); run(sys.argv[1:]); "
             "print([m for m in ('pyarrow', 'scipy', 'rich', 'email', 'importlib.metadata') if m in sys.modules])")
     found = python(code, "embed", tmp_path / "data.csv", "-q", "-m", "isomap", "-o", tmp_path / "run").splitlines()[-1]
     assert found == "[]" and (tmp_path / "run" / "run.json").is_file()

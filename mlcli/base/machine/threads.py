@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 DUPLICATES = "KMP_DUPLICATE_LIB_OK"  # of OpenMP, which threadpoolctl sets when it is imported
-WITHOUT = {"mlcli", *sys.stdlib_module_names}  # packages whose modules load no linear algebra of their own
+WITHOUT = {"mlcli", "threadpoolctl", *sys.stdlib_module_names}  # packages that load no linear algebra of their own
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 
 
