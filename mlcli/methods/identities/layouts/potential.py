@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Features
-from mlcli.methods.identities.layouts.stress import axes_check, layout_checks
+from mlcli.methods.identities.layouts.stress import axes_check, layout_checks, roots_of_pairs, unit_weights
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.walks.decay import distance_rows
@@ -41,7 +41,7 @@ def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[
     noise = NOISE * float(np.linalg.norm(potentials, axis=1).max())
     lengths = condensed_distances(potentials, exact)
     lengths[lengths <= noise] = 0.0
-    return [*checks, *layout_checks(layout, lengths, model, weights=np.ones_like(lengths), squared=False,
+    return [*checks, *layout_checks(layout, lengths, model, weights=unit_weights(lengths), squared=False,
                                     tolerance=method.iterate.tolerance, noise=noise)]
 
 
@@ -160,4 +160,4 @@ def condensed_distances(points: Array, exact: bool) -> Array:
 
     if exact:
         return np.asarray(pdist(points))
-    return np.asarray(np.sqrt(squared_distances(points, points)[np.triu_indices(len(points), 1)]))
+    return roots_of_pairs(squared_distances(points, points))

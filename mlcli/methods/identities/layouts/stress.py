@@ -15,7 +15,16 @@ LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit ar
 
 def condensed(data: Spatial) -> Array:
     """Return the dissimilarities of pairs i < j, an (n (n - 1) / 2,) array."""
-    return np.asarray(np.sqrt(squares(data))[np.triu_indices(len(data.values), 1)])
+    return roots_of_pairs(squares(data))
+
+
+def roots_of_pairs(squares: Array) -> Array:
+    """Return the square roots of the entries i < j of a matrix (n x n), without the memory of their places."""
+    size, place = len(squares), 0
+    roots = np.empty(size * (size - 1) // 2)
+    for row in range(size - 1):
+        np.sqrt(squares[row, row + 1:], out=roots[place:(place := place + size - 1 - row)])
+    return roots
 
 
 def distances_of(points: Array) -> Array:
@@ -23,6 +32,22 @@ def distances_of(points: Array) -> Array:
     from scipy.spatial.distance import pdist
 
     return np.asarray(pdist(points))
+
+
+def sums_of(pairs: Array, points: Array) -> tuple[Array, Array]:
+    """Return the row sums (n) of a symmetric matrix of condensed pairs, and its product with points (n x p).
+
+    The matrix itself, which would take twice the memory, is not made.
+    """
+    size, place = len(points), 0
+    sums, products = np.zeros(size), np.zeros(points.shape)
+    for row in range(size - 1):
+        right, rest = pairs[place:(place := place + size - 1 - row)], slice(row + 1, size)
+        sums[row] += right.sum()
+        sums[rest] += right
+        products[row] += right @ points[rest]
+        products[rest] += right[:, None] * points[row]
+    return sums, products
 
 
 def axes_check(points: Array) -> Check:
@@ -36,14 +61,12 @@ def axes_check(points: Array) -> Check:
                  "axes are centered, uncorrelated and in the order of their variances")
 
 
-def goodness_check(stated: Array, squares: Array, size: float, errors: float) -> Check:
-    """Check the stress of each point (n), of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
+def goodness_check(stated: Array, squares: Array, points: Array, *, size: float, errors: float) -> Check:
+    """Check the stress of points (n x p), of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
 
     The square of a point's is half its share of the squared stress; `errors` bounds those of the squares.
     """
-    from scipy.spatial.distance import squareform
-
-    found = squareform(squares).sum(axis=1) / (2 * size if size else 1.0)
+    found = sums_of(squares, points)[0] / (2 * size if size else 1.0)
     wrong = np.abs(stated**2 - found).max(initial=0.0) if stated.shape == found.shape else np.inf
     return ratio("goodness", float(wrong), errors, "the stress of each point, by distances of SciPy, in stress.csv")
 
@@ -56,11 +79,16 @@ def stress_checks(data: Spatial, model: Model, *, power: float, squared: bool, t
     """
     lengths = condensed(data)
     top = float(lengths.max(initial=0.0)) or 1.0
-    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else np.ones_like(
+    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else unit_weights(
         lengths)
     points = np.asarray(model.embedding)
     return [axes_check(points), *layout_checks(points, lengths, model, weights=weights, squared=squared,
                                                tolerance=tolerance)]
+
+
+def unit_weights(lengths: Array) -> Array:
+    """Return a weight of 1 for every pair, which takes no memory."""
+    return np.broadcast_to(1.0, lengths.shape)
 
 
 def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array, squared: bool, tolerance: float,
@@ -78,7 +106,8 @@ def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array
     checks = [ratio("stress", float(abs(found - stated["stress"])), ROUNDING + rounding,
                     "the stress, by distances of SciPy, as stated")]
     if model.goodness is not None:
-        checks.append(goodness_check(model.goodness.points, squares, size, ROUNDING + rounding))
+        checks.append(goodness_check(model.goodness.points, squares, points, size=size, errors=ROUNDING + rounding))
+    del squares
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
     extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
@@ -89,11 +118,11 @@ def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array
 
 def largest_step(points: Array, lengths: Array, *, distances: Array, weights: Array) -> float:
     """Return the largest length of a single point's step of majorization, for condensed pairs."""
-    from scipy.spatial.distance import squareform
-
-    force = squareform(weights * (1 - np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0)))
-    steps = force.sum(axis=1)[:, None] * points - force @ points
-    totals = squareform(weights).sum(axis=1)
+    force = np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0)
+    np.subtract(1, force, out=force)
+    force *= weights
+    sums, products = sums_of(force, points)
+    steps, totals = sums[:, None] * points - products, sums_of(weights, points)[0]
     return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0)[:, None], axis=1).max(initial=0.0))
 
 
@@ -109,16 +138,15 @@ def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> 
               ratio("size", abs(spread - size), 1e-12 * size, "Σ d² is that of the dissimilarities"),
               ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
     if model.goodness is not None:
-        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, spread, 1e-9))
+        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, points, size=spread,
+                                     errors=1e-9))
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
     if not spread:
         return [*checks, skipped("stationarity", "all points are equal")]
-    from scipy.spatial.distance import squareform
-
-    force = squareform(np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),
-                                 where=distances > 0))
-    slope = 2 / spread * (force.sum(axis=1)[:, None] * points - force @ points)
+    sums, products = sums_of(np.divide((distances - fitted) - stress**2 * distances, distances,
+                                       out=np.zeros_like(distances), where=distances > 0), points)
+    slope = 2 / spread * (sums[:, None] * points - products)
     # the curvature of squared stress is at most about 2 n / Σ d² along any direction of coordinates
     promised = float(np.sum(slope**2)) * spread / (4 * len(points))
     return [*checks, ratio("stationarity", promised, max(tolerance, 1e-9),
