@@ -1,6 +1,6 @@
 """Memory and time that `mlcli plan` predicts beside what a fresh process of `mlcli embed` takes.
 
-    python benchmarks/plan.py out.json [NAME ...] [--sizes 0,1,2,3] [--seconds 300] [--table]
+    python benchmarks/plan.py out.json [NAME ...] [--sizes 0,1,2,3] [--seconds 300] [--again] [--predict] [--table]
 
 Each case is a method in one of its ways at up to four sizes. Memory is the most that the process had resident, as the
 operating system counts it; time is its CPU seconds with one thread, so that other work on the machine matters little:
@@ -154,25 +154,33 @@ def measured(command: list[str], folder: Path, limit: float) -> tuple[int, float
     return code, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**10
 
 
-def row_of(name: str, case: Case, shape: tuple[int, int], limit: float) -> dict[str, Any]:
-    """One cell of the table: what was predicted, and what was measured."""
+def row_of(name: str, case: Case, shape: tuple[int, int], limit: float, before: dict[str, Any]) -> dict[str, Any]:
+    """One cell of the table: what is predicted, and what was measured, now or `before`."""
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)
         subprocess.run([sys.executable, "-c", TABLE, case.kind, *map(str, shape), at, str(MNIST)], check=True)
         given = [case.file, "-m", case.method, "--threads", "1", *case.options]
-        program = [sys.executable, "-m", "mlcli"]
-        told = subprocess.run([*program, "plan", *given, "--json"], cwd=folder, capture_output=True, text=True,
-                              check=False)
-        if told.returncode not in (0, 82):
-            raise SystemExit(f"{name} {shape}: {told.stderr}")
-        plan = json.loads(told.stdout)
-        code, seconds, memory = measured([sys.executable, "-c", RUN, "embed", *given, "-q", "-o", "run"], folder, limit)
-        if code:
-            print(name, shape, code, (folder / "error.txt").read_text()[-300:], file=sys.stderr)
-        record = json.loads((folder / "run/run.json").read_text()) if not code else {"stages": []}
-    return {"name": name, "rows": shape[0], "columns": shape[1], "code": code,
-            "memory": round(memory, 1), "memory_predicted": round(plan["memory"] / 2**20, 1),
-            "seconds": round(seconds, 2), "start": plan["start"], "steps": plan["steps"], "stages": record["stages"],
+        plan = subprocess.run([sys.executable, "-m", "mlcli", "plan", *given, "--json"], cwd=folder,
+                              capture_output=True, text=True, check=False)
+        if plan.returncode not in (0, 82):
+            raise SystemExit(f"{name} {shape}: {plan.stderr}")
+        seen = before or run(given, folder, limit)
+        if seen["code"]:
+            print(name, shape, seen["code"], seen.get("error", ""), file=sys.stderr)
+    return {**seen, "name": name, "rows": shape[0], "columns": shape[1], **predicted(json.loads(plan.stdout))}
+
+
+def predicted(plan: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row that a plan gives."""
+    return {"memory_predicted": round(plan["memory"] / 2**20, 1), "start": plan["start"], "steps": plan["steps"]}
+
+
+def run(given: list[str], folder: Path, limit: float) -> dict[str, Any]:
+    """The fields of a row that a run gives."""
+    code, seconds, memory = measured([sys.executable, "-c", RUN, "embed", *given, "-q", "-o", "run"], folder, limit)
+    record = {"stages": []} if code else json.loads((folder / "run/run.json").read_text())
+    return {"code": code, "error": (folder / "error.txt").read_text()[-300:] if code else "",
+            "memory": round(memory, 1), "seconds": round(seconds, 2), "stages": record["stages"],
             "iterations": (record.get("fit") or {}).get("iterations")}
 
 
@@ -213,6 +221,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0, help="CPU seconds that a run may take at most")
     parser.add_argument("--table", action="store_true", help="only print what the file holds, as Markdown")
     parser.add_argument("--again", action="store_true", help="also what the file holds already")
+    parser.add_argument("--predict", action="store_true", help="predict anew what the file holds, without running it")
     asked = parser.parse_args()
     rows = {(row["name"], row["rows"], row["columns"]): row for row in
             (json.loads(asked.out.read_text()) if asked.out.exists() else [])}
@@ -221,8 +230,12 @@ def main() -> None:
         return
     for place in map(int, asked.sizes.split(",")):
         for name in asked.names or CASES:
-            if place < len(CASES[name].sizes) and (asked.again or (name, *CASES[name].sizes[place]) not in rows):
-                row = row_of(name, CASES[name], CASES[name].sizes[place], asked.seconds)
+            if place >= len(CASES[name].sizes):
+                continue
+            before = rows.get((name, *CASES[name].sizes[place]), {})
+            if before if asked.predict else asked.again or not before:
+                row = row_of(name, CASES[name], CASES[name].sizes[place], asked.seconds,
+                             before if asked.predict else {})
                 rows[name, row["rows"], row["columns"]] = row
                 print(line(row), flush=True)
                 asked.out.write_text(json.dumps(list(rows.values()), indent=1))

@@ -24,7 +24,7 @@ BESIDE = {ARROW: 38 * MIB, PARQUET: 9 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
 COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
 TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
 KEPT = 0.25  # share of what reading a file takes beside its table that allocators keep
-LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
+LOADING = {"": 0.0, LINEAR: 0.2, SPARSE: 0.3, OPTIMIZE: 0.5, JAX: 5.5, PLOT: 1.4}  # of the seconds of a start
 
 
 @dataclass(frozen=True)

@@ -27,20 +27,20 @@ VARIABLE = "MLCLI_RATES"  # names the file that plans go by
 class Rates:
     """Seconds of one core for a unit of work."""
 
-    start: float = 0.5  # the interpreter, and the libraries of every run
+    start: float = 0.28  # the interpreter, and the libraries of every run
     product: float = 1.7e-11  # an operation of a product of matrices in double precision
     decomposed: float = 1.8e-11  # one of LAPACK's whole decompositions
     moved: float = 1.25e-10  # a byte of a pass over memory
     called: float = 6e-6  # a call of NumPy on a few numbers
     bent: float = 2e-9  # a kernel function of one distance
-    measured: float = 3e-8  # the measures of a pair of points
+    measured: float = 2.2e-8  # the measures of a pair of points
     neighbor: float = 4e-7  # a neighbor in a list that becomes an edge
     branch: float = 1.3e-8  # a step in a k-d tree
     heap: float = 5.5e-9  # Dijkstra: an edge relaxed, or a level of the heap
     cube: float = 5e-11  # Floyd and Warshall: one of n³ relaxations
-    relaxation: float = 2.7e-11  # elimination: one relaxation of the sweep
-    entry: float = 3.5e-10  # elimination: half a pair's distance, squared and multiplied into the product
-    kept: float = 5e-9  # a byte of a model that is written and checked
+    relaxation: float = 1.5e-11  # elimination: one relaxation of the sweep
+    entry: float = 2e-10  # elimination: half a pair's distance, squared and multiplied into the product
+    kept: float = 2.5e-9  # a byte of a model that is written and checked
     ordered: float = 1.2e-6  # an edge of a graph whose order of elimination is found
     factored: float = 6.5e-8  # an entry of a sparse matrix that is factored and solved with
     parsed: float = 1.4e-8  # a byte of text that is read, and its hash

@@ -9,8 +9,8 @@ from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
 
 MOST, FEW = 6, 150  # fits of the rule of layouts, and points up to which all their runs make them
 SAMPLED = 2000  # rows in the rules' search for neighbors
-SMALL = 0.015  # constant part of the time, in starts of the program
-COLUMNS = 0.05  # additional part for rules about columns
+SMALL = 0.008  # constant part of the time, in starts of the program
+COLUMNS = 0.03  # additional part for rules about columns
 
 
 def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:

@@ -1,5 +1,6 @@
 """The predicted cost of measuring quality."""
 
+import math
 from collections.abc import Sequence
 
 from mlcli.base.machine.rates import rates
@@ -11,7 +12,7 @@ from mlcli.findings.frame.planned import Planned
 from mlcli.native import available
 from mlcli.stages.algebra.costs import dijkstra_cost, product_rate
 
-SMALL = 0.008  # constant part of the time, in starts of the program
+SMALL = 0.03  # constant part of the time, in starts of the program
 NEIGHBORS = 6  # edges for each point of a usual graph
 BESIDE = 0.65  # time of the measures of a baseline, in those of an embedding: the order in the data is there
 OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
@@ -29,9 +30,11 @@ def quality_step(sample: int | str, planned: Planned) -> Step:
         steps = baseline_steps(planned.method, table.data(), planned.config.compute)
     measured = rates().measured * (1 + BESIDE * bool(steps))
     found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
+    a_pass = next((step.passes.seconds for step in planned.fit if step.stage == "eigensolve" and step.passes), math.inf)
 
     def seconds_on(cores: int) -> float:
-        paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
+        each = min(dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds, a_pass / cores)
+        paths = each * count / rows
         return count * rows * (measured / cores + 2 * columns / product_rate(cores)) + (
             paths if found_again else 0.0)
 

@@ -14,7 +14,7 @@ from mlcli.report.drawing.html import Part, sentence
 from mlcli.report.paper.sheet import RESOLUTION, inches, silence_matplotlib
 
 PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
-NAMES, NAME = 0.2, 0.012  # time of placing names, in starts of the program: constant, and for each name
+NAMES, NAME = 0.36, 0.021  # time of placing names, in starts of the program: constant, and for each name
 UNNAMED = "draw no names, with --set report.point_labels=none"
 
 

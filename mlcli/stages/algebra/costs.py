@@ -162,4 +162,4 @@ def singular_step(stage: str, shape: tuple[int, ...], threads: int, copies: floa
     """Step of the singular values and vectors of a matrix, with `copies` arrays of its size in memory at once."""
     rows, columns = shape
     return Step(stage, f"singular values of {rows} x {columns}", singular_cost(shape, threads),
-                8.0 * (copies * rows * columns + 4.0 * min(rows, columns) ** 2), needs=LINEAR)
+                8.0 * (copies * rows * columns + 4.0 * min(rows, columns) ** 2))

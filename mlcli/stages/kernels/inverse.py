@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
@@ -39,11 +40,12 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
         return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
-                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True, needs=SPARSE)
+                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
     entries = rows * count**2 * np.log2(rows) / USUAL
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
                 entries * rates().factored, entries * (FILL if columns <= FLAT or fill is not None else DEEP)
-                + 8.0 * PADDED * (fill or 0.0) + ROOTED * numbers, remedy="use fewer neighbors", needs=SPARSE)
+                + 8.0 * PADDED * (fill or 0.0) + ROOTED * numbers, remedy="use fewer neighbors",
+                needs="" if native.available() else SPARSE)
 
 
 @frozen

@@ -5,7 +5,6 @@ from typing import Protocol
 
 import numpy as np
 
-from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.steps import Step
@@ -71,7 +70,7 @@ def side_steps(points: Array, route: str, demand: SpectrumRequest, threads: int)
         again = singular_step("eigensolve", shape, threads) if shape[0] < shape[1] else singular_step(
             "eigensolve", (side, side), threads)
         triangle = TRIANGLE * 2.0 * shape[0] * side**2 * rates().decomposed / threads * (shape[0] >= shape[1])
-        solved = replace(solved, how=f"{solved.how}, again of the data for small eigenvalues", needs=LINEAR,
+        solved = replace(solved, how=f"{solved.how}, again of the data for small eigenvalues",
                          seconds=solved.seconds + again.seconds + triangle, memory=solved.memory + again.memory)
     return [*steps, solved]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step, repeated
@@ -36,7 +35,7 @@ def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int
         product = 4.0 * (size if side < shape[1] else side**2) * (factors + SPARE) / product_rate(1)
         newton = min(newton, PASSES * product)
     fit = (Step("eigensolve", "in closed form", seconds, memory, remedy=remedy) if equal else
-           repeated("iterate", "Newton's method", newton, memory, usual=NEWTON, most=most, remedy=remedy, needs=LINEAR))
+           repeated("iterate", "Newton's method", newton, memory, usual=NEWTON, most=most, remedy=remedy))
     if not points:
         return [fit]
     first = product_steps(shape, "auto", threads)[0]  # without the products of the rows' side
@@ -55,7 +54,7 @@ def gap_step(points: Array, most: int) -> Step:
     patterns = len(np.unique(np.packbits(~np.isnan(points), axis=1), axis=0))
     once = patterns * (PATTERN * rates().called + columns**3 / product_rate(1)) + rows * columns**2 / product_rate(1)
     return repeated("iterate", "em for missing cells", once, 8.0 * (3 * points.size + 3 * columns**2), usual=USUAL,
-                    most=most, remedy="choose gaps: pairwise", needs=LINEAR)
+                    most=most, remedy="choose gaps: pairwise")
 
 
 def polychoric_step(shape: tuple[int, ...]) -> Step:

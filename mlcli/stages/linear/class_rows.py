@@ -7,7 +7,6 @@ from functools import reduce
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows
 from mlcli.base.stages.stage import part
@@ -128,7 +127,7 @@ def class_row_step(rows: Rows, count: int, classes: int, threads: int) -> Step:
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
     taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2)
     taken += bytes_in_memory(COPIES, size * (count + classes))
-    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
+    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken,
                 passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
                               returned=8.0 * (size * (count + classes) / PASSES + rows.blocks * width**2)))
 

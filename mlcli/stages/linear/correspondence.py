@@ -11,7 +11,6 @@ from functools import reduce
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import part, stage
@@ -171,6 +170,6 @@ def correspondence_steps(points: Array, width: int, count: int, threads: int) ->
     size = len(rows)
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
     taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + bytes_in_memory(SCORES, size * count)
-    return [Step("residuals", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
+    return [Step("residuals", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken,
                  passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
                                returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))]

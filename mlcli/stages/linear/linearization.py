@@ -122,4 +122,5 @@ def linear_step(shape: tuple[int, int], root: RootShape, threads: int) -> Step:
                + pass_cost(root.rows * root.each * rank))
     together = min(max(ROOM, TALL * rank**2), root.rows * rank)
     return Step("eigensolve", f"singular values of the costs of {rank} white columns", seconds,
-                root.bytes + 8.0 * (SOLVING * rows * rank + 6.0 * rank**2 + 3.0 * together), needs=LINEAR)
+                root.bytes + 8.0 * (SOLVING * rows * rank + 6.0 * rank**2 + 3.0 * together),
+                needs=LINEAR)  # of the certificate

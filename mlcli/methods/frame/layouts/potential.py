@@ -1,5 +1,6 @@
 """The base of layouts of potential distances: how differently random walks from points end."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from mlcli.stages.similarities.projector import Projector
 EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them
 NEIGHBORS = 30  # edges of a point, predicted
 USUAL_TIME = 32  # steps of most walks
+AGAIN = 0.5  # time of the certificate's walk, in that of the fit's
 
 
 class PotentialMethod(MajorizedMethod):
@@ -82,12 +84,17 @@ class PotentialMethod(MajorizedMethod):
         clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
         powers = np.log2(self.time or USUAL_TIME) + 2
         joined = nodes < count
-        return [Step("weights", f"affinities of {count} points", pairs, 3 * entries + 8.0 * 2**22 * threads),
+        return [Step("weights", f"affinities of {count} points", pairs,
+                     3 * entries + 8.0 * min(2**22, count**2) * threads),
                 Step("walk", f"between {nodes} {'clusters of points' if joined else 'points'}",
                      clusters + cube + 2 * nodes**3 * rates().decomposed,
                      3 * square + entries + 32.0 * FUNCTIONS * count * joined, square=not joined),
                 Step("distances", "of potentials, where walks end", powers * cube + 30 * pass_cost(nodes**2),
                      4 * square + entries, square=not joined), *self.layout_steps(nodes, compute)]
+
+    def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
+        """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
+        return AGAIN * sum(step.seconds for step in steps if step.stage == "distances")
 
     def solve(self, data: Any, compute: Compute) -> Model:
         """Compute the layout of potential distances of points or clusters, and from it all points."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
@@ -151,7 +152,8 @@ class TangentKernel(LocalKernel):
         """Return the cost of the tangent spaces, for data of a shape, and the memory of R."""
         (rows, columns), height = shape, self.height(count, axes)
         each = CALLS * rates().called / threads + OPERATIONS * count**2 * max(columns, count) / product_rate(threads)
-        return Step(self.stage, f"{rows} neighborhoods of {count}", rows * each, 24.0 * rows * height * count)
+        return Step(self.stage, f"{rows} neighborhoods of {count}", rows * each, 24.0 * rows * height * count,
+                    needs=SPARSE)  # of the certificate
 
     def local_dimension(self, eigensolve: Eigensolve) -> int:
         """Return the dimension of tangent spaces; raises ConfigError where neither it nor axes are counted."""
