@@ -16,7 +16,6 @@ from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 STORED = 1e-11  # default residual for a kernel in memory
 SPARE_LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
-MORE = 4  # columns of a first block from a sample, beyond those of later ones: with them it also shows more eigenvalues
 WHOLE_COPIES = 3  # arrays as large as the matrix that its whole spectrum takes
 SINGLE = 1e-6  # residual that passes in single precision reach
 REST = 0.7  # share of the tolerance that they may leave, so that one pass in double precision is usually enough
@@ -95,8 +94,8 @@ def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute
             width = cheap if count + SPARE_LEAST <= cheap else count + SPARE
             with single_threaded_blas():  # so that passes begin alike for any number of threads
                 sampled = kernel.apply_sampled
-                start = landmark_start(kernel.quick_rows or kernel.rows, size, width + MORE * (sampled is not None),
-                                       kernel.landmarks, compute.generator())
+                start = landmark_start(kernel.quick_rows or kernel.rows, size, width, kernel.landmarks,
+                                       compute.generator())
             start = start if sampled is None else sampled(start)
             rough, single = kernel.apply_rough, 0
             if rough is not None:
