@@ -14,12 +14,12 @@ from mlcli.native.library import absence, available, describe
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
 from mlcli.native.normal import NormalCholesky
 from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces, undirected
-from mlcli.native.products import gram, lift_rows, lower_rows, products_of_rows, project
+from mlcli.native.products import ByteRows, gram, has_byte_products, lift_rows, lower_rows, products_of_rows, project
 from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
-__all__ = ["STRIP", "Elimination", "KdTree", "NormalCholesky", "Precision", "Smallest", "Weights", "absence",
-           "available", "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram", "keys_before",
-           "lift_rows", "lower_rows", "numbered_lines", "order_points", "pair_sums", "pieces", "products_of_rows",
-           "project", "ranks_of_points", "refine", "select_neighbors", "squared_at", "strong_pieces", "undercuts",
-           "undirected"]
+__all__ = ["STRIP", "ByteRows", "Elimination", "KdTree", "NormalCholesky", "Precision", "Smallest", "Weights",
+           "absence", "available", "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram",
+           "has_byte_products", "keys_before", "lift_rows", "lower_rows", "numbered_lines", "order_points",
+           "pair_sums", "pieces", "products_of_rows", "project", "ranks_of_points", "refine", "select_neighbors",
+           "squared_at", "strong_pieces", "undercuts", "undirected"]

@@ -3,7 +3,10 @@
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array
-from mlcli.native.library import kernels
+from mlcli.native.library import available, kernels
+
+WORD = 4  # bytes that are multiplied and added together
+MIDDLE = np.uint8(128)  # taken from the bytes of one side, so that they have a sign
 
 
 def gram(rows: Array, shift: Array) -> tuple[Array, Array]:
@@ -48,3 +51,27 @@ def products_of_rows(rows: AnyArray, others: AnyArray) -> AnyArray:
     out = np.empty((len(rows), len(others)), dtype=np.float32)
     kernels().products_of_rows(np.ascontiguousarray(rows), np.ascontiguousarray(others), out)
     return out
+
+
+def has_byte_products() -> bool:
+    """Whether the machine has instructions for products of bytes (AVX-512 VNNI), and the kernels in use take them."""
+    return available() and bool(kernels().has_byte_products())
+
+
+class ByteRows:
+    """Rows of bytes (m x d), from 0 to 255, whose products with each other are exact and quick."""
+
+    def __init__(self, values: AnyArray) -> None:
+        """Take an (m, d) array of uint8."""
+        rows, columns = values.shape
+        words = np.zeros((rows, -(-columns // WORD) * WORD), dtype=np.uint8)
+        words[:, :columns] = values
+        self._plain, self._signed = words.view(np.int32), (words ^ MIDDLE).view(np.int32)
+        self._sums = values.sum(axis=1, dtype=np.int32)
+
+    def products(self, rows: slice, others: slice) -> AnyArray:
+        """Return the products (a x b) of some rows with others, rounded to single precision."""
+        left, right, sums = self._signed[rows], self._plain[others], self._sums[others]
+        out = np.empty((len(left), len(right)), dtype=np.float32)
+        kernels().products_of_bytes(left, right, sums=sums, out=out)
+        return out

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "bytes.hpp"
 #include "kernels.hpp"
 
 namespace mlcli {
@@ -72,6 +73,19 @@ void products_of_rows(Matrix<const float> rows, Matrix<const float> right, Matri
                                       static_cast<std::int64_t>(rows.shape(1)), out.data(), scratch.first);
 }
 
+void products_of_bytes(Matrix<const std::int32_t> rows, Matrix<const std::int32_t> right, Vector<std::int32_t> sums,
+                       Matrix<float> out) {
+    const auto others = static_cast<std::int64_t>(right.shape(0)), words = static_cast<std::int64_t>(right.shape(1));
+    require(byte_kernels() != nullptr, "this machine has no kernels for products of bytes");
+    require(static_cast<std::int64_t>(rows.shape(1)) == words, "both sides must have equally many columns");
+    require(static_cast<std::int64_t>(sums.size()) == others, "sums must have a number for every row of the right side");
+    require(out.shape(0) == rows.shape(0) && out.shape(1) == right.shape(0), "out must have an entry for every pair");
+    nb::gil_scoped_release release;
+    const Scratch<std::int32_t> scratch(byte_kernels()->scratch(others, words));
+    byte_kernels()->products(rows.data(), static_cast<std::int64_t>(rows.shape(0)), right.data(), others, words,
+                             sums.data(), out.data(), scratch.first);
+}
+
 }  // namespace
 
 void bind_products(nb::module_ &m) {
@@ -81,6 +95,9 @@ void bind_products(nb::module_ &m) {
     m.def("lift_rows", &lift_rows, "rows"_a.noconvert(), "shift"_a.noconvert(), "vectors"_a.noconvert(),
           "less"_a.noconvert(), "out"_a.noconvert());
     m.def("lower_rows", &lower_rows, "rows"_a.noconvert(), "shift"_a.noconvert(), "left"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("has_byte_products", [] { return byte_kernels() != nullptr; });
+    m.def("products_of_bytes", &products_of_bytes, "rows"_a.noconvert(), "right"_a.noconvert(), "sums"_a.noconvert(),
           "out"_a.noconvert());
     m.def("products_of_rows", &products_of_rows, "rows"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
 }

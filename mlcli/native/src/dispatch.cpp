@@ -2,6 +2,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "bytes.hpp"
 #include "kernels.hpp"
 
 #define DECLARE(name)                              \
@@ -13,6 +14,9 @@ DECLARE(base)
 #if defined(MLCLI_LEVELS)
 DECLARE(v3)
 DECLARE(v4)
+namespace mlcli::vnni {
+extern const ByteKernels *const bytes;
+}
 #endif
 
 namespace mlcli {
@@ -53,6 +57,14 @@ bool choose_level(const char *name) {
     const Level *found = supported(name);
     if (found != nullptr) chosen() = found;
     return found != nullptr;
+}
+
+const ByteKernels *byte_kernels() {
+#if defined(MLCLI_LEVELS)
+    __builtin_cpu_init();
+    if (std::strcmp(level().name, "v4") == 0 && __builtin_cpu_supports("avx512vnni")) return vnni::bytes;
+#endif
+    return nullptr;
 }
 
 template <> const Kernels<float> &kernels<float>() { return *level().single; }

@@ -58,6 +58,16 @@ template <> struct Lanes<double> {
     INLINE V less(V c, V a, V b) { return _mm512_fnmadd_pd(a, b, c); }
     INLINE V root(V a) { return _mm512_sqrt_pd(a); }
 };
+#if defined(__AVX512VNNI__)
+template <> struct Lanes<std::int32_t> {  // of four bytes each; of a product those of `a` have a sign, those of `b` none
+    using V = __m512i;
+    static constexpr int width = 16;
+    INLINE V load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
+    INLINE void store(std::int32_t *p, V v) { _mm512_storeu_si512(p, v); }
+    INLINE V fill(std::int32_t x) { return _mm512_set1_epi32(x); }
+    INLINE V fma(V a, V b, V c) { return _mm512_dpbusd_epi32(c, b, a); }
+};
+#endif
 #elif defined(__AVX2__)
 constexpr int VECTORS = 2;
 template <> struct Lanes<float> {

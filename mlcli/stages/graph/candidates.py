@@ -1,8 +1,7 @@
-"""Candidates for nearest neighbors, by a k-d tree or by products in single precision, and exact distances to them."""
+"""Candidates for nearest neighbors, by a k-d tree or by quick products, and exact distances to them."""
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -10,8 +9,8 @@ from mlcli import native
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.distances import pair_distances
+from mlcli.stages.graph.quick_points import Singles, quick_points, rounding_of
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the approximate distances loses no neighbor
@@ -92,43 +91,9 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
     return find
 
 
-def rounding_of(columns: int, kind: type[np.floating[Any]]) -> float:
-    """Return a bound of the rounding of ‖x - y‖² by products of so many columns, relative to ‖x‖² and ‖y‖²."""
-    return 4 * (columns + 4) * float(np.finfo(kind).eps)
-
-
-class _Centered:
-    """Points in single precision, centered and scaled to unit size first, so that squares neither overflow nor
-    underflow.
-
-    They give ‖x - y‖² - ‖x‖² by products; ‖x‖² is constant in a row.
-    """
-
-    def __init__(self, points: Array) -> None:
-        self._center = points.mean(axis=0)
-        self._unit = Unit.of(points.max(axis=0) - self._center, points.min(axis=0) - self._center)
-        self.points = np.empty(points.shape, dtype=np.float32)
-
-        def center(rows: slice) -> None:
-            self.points[rows] = self.moved(points[rows])
-
-        each(center, blocks(len(points), points.shape[1]))
-        self.norms = np.einsum("ij,ij->i", self.points, self.points)
-        self._rounding = rounding_of(points.shape[1], np.float32)
-
-    def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
-        """Return lower bounds of the squared distances to points that are not candidates: (m,) arrays in and out."""
-        reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
-        return (self._unit**2).plain(reached)
-
-    def moved(self, points: Array) -> AnyArray:
-        """Return (m, d) points centered and scaled in the same way; infinite beyond the range of single precision."""
-        return self._unit.measured(points - self._center).astype(np.float32)
-
-
 def _products(new: Array, points: Array, count: int, excluded: Indices | None) -> Finder:
     """Return a finder by products of rows with all points."""
-    quick = _Centered(points)
+    quick = Singles(points)
 
     def find(block: slice) -> tuple[Indices, Array]:
         with np.errstate(over="ignore", invalid="ignore"):  # new points may lie far outside
@@ -144,7 +109,7 @@ def _products(new: Array, points: Array, count: int, excluded: Indices | None) -
 
 def _pairs(points: Array, count: int) -> Finder:
     """Return a finder by products of all pairs of points, tile by tile: each pair once, for both of its points."""
-    quick, smallest = _Centered(points), native.Smallest(len(points), count)
+    quick, smallest = quick_points(points), native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
     sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
@@ -152,7 +117,7 @@ def _pairs(points: Array, count: int) -> Finder:
 
     def work(pair: tuple[slice, slice]) -> None:
         rows, columns = pair
-        products = native.products_of_rows(quick.points[rows], quick.points[columns])
+        products = quick.products(rows, columns)
         with locks[rows.start]:
             smallest.offer(rows, products, quick.norms[columns], columns)
         if rows != columns:
