@@ -9,6 +9,8 @@ from mlcli.stages.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.stages.graph.pieces import connected_graph
 from mlcli.stages.kernels.fill import fill_of
 
+FEW = 10_000  # points up to which a usual factor is a good estimate, and samples would take a twentieth of a fit
+
 
 def neighborhood(chain: ChainInput) -> Neighborhood:
     """Return the neighbor rule of a chain for its data."""
@@ -23,7 +25,7 @@ def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joine
 
 
 def estimate_fill(chain: ChainInput, *, squared: bool) -> float | None:
-    """Estimate the entries of the cost's factor from samples of points; None where there are no points in memory."""
+    """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory."""
     points, neighbors = chain.data.points, neighborhood(chain)
     known = points is not None and rows_of(points) is None and isinstance(neighbors, Nearest)
-    return fill_of(points, neighbors.usual, squared=squared) if known else None
+    return fill_of(points, neighbors.usual, squared=squared) if known and len(points) > FEW else None

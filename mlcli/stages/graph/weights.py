@@ -22,49 +22,35 @@ if TYPE_CHECKING:
 BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
 
 
-def reconstruction_weights(data: Spatial, lists: Lists, ridge: float, rows: Indices | slice = slice(None)) -> Array:
+def reconstruction_weights(data: Spatial, lists: Lists, ridge: float, rows: Indices | slice = slice(None),
+                           errors: Array | None = None) -> Array:
     """Return the weights of points over their neighbors, by coordinates for Euclidean distances.
 
-    The lists are those of all points, or of `rows` (m).
+    The lists are those of all points, or of `rows` (m). Into `errors` (m) go ‖xᵢ - Σ w xⱼ‖², in the unit of squares.
     """
     if isinstance(data, Dissimilarities):
-        return weights_by_distances(lists, local_distances(data.values, None), ridge)
+        return weights_by_distances(lists, local_distances(data.values, None), ridge, errors)
     if is_euclidean(data):
-        return barycentric_weights(data.values[rows], data.values, lists, ridge)
-    return weights_by_distances(lists, local_distances(data.values, metric_of(data)), ridge)
+        return barycentric_weights(data.values[rows], data.values, lists, ridge=ridge, errors=errors)
+    return weights_by_distances(lists, local_distances(data.values, metric_of(data)), ridge, errors)
 
 
-def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
+def barycentric_weights(targets: Array, points: Array, lists: Lists, *, ridge: float,
+                        errors: Array | None = None) -> Array:
     """Return weights, one per entry of the lists, that sum to one for each target (m x d) and best reproduce it.
 
     Solves (G + r I) w ∝ 1 with G the Gram matrix of the differences to the neighbors and r = ridge x trace G, or
-    `ridge` itself where all neighbors coincide with the point.
+    `ridge` itself where all neighbors coincide with the point. Into `errors` (m) go ‖Σ w (xⱼ - x)‖².
     """
-    return _of_systems(lists, points.shape[1], lambda rows, entries: _solve(
-        targets[rows], points[lists.indices[entries]], ridge))
+    def solve(rows: Indices, entries: Indices) -> Array:
+        neighbors = points[lists.indices[entries]]
+        differences = np.subtract(neighbors, targets[rows][:, None, :], out=neighbors)
+        weights = weights_of_gram(differences @ differences.transpose(0, 2, 1), ridge)
+        if errors is not None:
+            errors[rows] = np.square(weights[:, None, :] @ differences).sum(axis=(1, 2))
+        return weights
 
-
-def reconstruction_error(data: Spatial, lists: Lists, weights: Array) -> float:
-    """Return Σ ‖xᵢ - Σ w xⱼ‖² of all points for weights, one per entry, that sum to one, in the unit of squares.
-
-    By distances it is wᵀGw for each point, with the Gram matrix G of which negative eigenvalues are zero.
-    """
-    errors = np.zeros(len(lists.counts))
-    local = None if is_euclidean(data) else local_distances(
-        data.values, None if isinstance(data, Dissimilarities) else metric_of(data))
-
-    def work(rows: Indices) -> None:
-        entries = entries_of(lists, rows)
-        own, names = weights[entries], lists.indices[entries]
-        if local is None:
-            gaps = data.values[names] - data.values[rows][:, None]
-            errors[rows] = np.square(own[:, None, :] @ gaps).sum(axis=(1, 2))
-            return
-        values, vectors = _local_gram(lists.lengths[entries], local(names))
-        errors[rows] = (values * (own[:, None, :] @ vectors)[:, 0] ** 2).sum(axis=1)
-
-    each(work, equal_blocks(lists, data.values.shape[1] if local is None else 1))
-    return float(errors.sum())
+    return _of_systems(lists, points.shape[1], solve)
 
 
 def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Array]) -> Array:
@@ -93,12 +79,6 @@ def entries_of(lists: Lists, rows: Indices) -> Indices:
     return lists.starts[rows][:, None] + np.arange(lists.counts[rows[0]])
 
 
-def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
-    """Return weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
-    differences = np.subtract(neighbors, targets[:, None, :], out=neighbors)
-    return weights_of_gram(differences @ differences.transpose(0, 2, 1), ridge)
-
-
 def weights_of_gram(gram: Array, ridge: float) -> Array:
     """Return weights (m x k) from the local Gram matrices (m x k x k), which are overwritten."""
     traces = np.einsum("mii->m", gram)
@@ -109,14 +89,18 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def weights_by_distances(lists: Lists, local: Local, ridge: float) -> Array:
+def weights_by_distances(lists: Lists, local: Local, ridge: float, errors: Array | None = None) -> Array:
     """Return reconstruction weights from distances: those in the lists, and those among each point's neighbors.
 
-    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by zero.
+    The Gram matrix G of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by
+    zero. Into `errors` (m) go wᵀGw.
     """
     def solve(rows: Indices, entries: Indices) -> Array:
         values, vectors = _local_gram(lists.lengths[entries], local(lists.indices[entries]))
-        return weights_of_gram((vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1), ridge)
+        weights = weights_of_gram((vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1), ridge)
+        if errors is not None:
+            errors[rows] = (values * (weights[:, None, :] @ vectors)[:, 0] ** 2).sum(axis=1)
+        return weights
 
     return _of_systems(lists, 1, solve)
 

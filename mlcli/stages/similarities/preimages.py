@@ -32,7 +32,7 @@ class Barycentric(Decoder):
     def __call__(self, embedding: Array) -> Array:
         """Return features (m x d) at coordinates (m x p): those of the first training row that lies there, if any."""
         lists = nearest_of_new(embedding, self.coordinates, self.neighbors)
-        weights = barycentric_weights(embedding, self.coordinates, lists, self.ridge)
+        weights = barycentric_weights(embedding, self.coordinates, lists, ridge=self.ridge)
         equal = np.flatnonzero(lists.lengths[lists.starts[:-1]] == 0)
         weights[np.isin(lists.rows, equal)] = 0.0
         weights[lists.starts[equal]] = 1.0
@@ -43,7 +43,7 @@ class Barycentric(Decoder):
         near.
         """
         lists = without_equals(nearest_of_new(embedding, self.coordinates, self.neighbors + 1), self.neighbors)
-        return self._means(barycentric_weights(embedding, self.coordinates, lists, self.ridge), lists)
+        return self._means(barycentric_weights(embedding, self.coordinates, lists, ridge=self.ridge), lists)
 
     def _means(self, weights: Array, lists: Lists) -> Array:
         found = np.empty((len(lists.starts) - 1, len(self.origin)))

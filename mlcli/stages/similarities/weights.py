@@ -35,7 +35,8 @@ class Barycenters(Similarity):
         """
         lists = self.neighbors.of_new(new, None if self.square else self.points, self.metric)
         local = local_distances(self.points, None if self.square else self.metric)
-        weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
+        plain = self.metric.plain and not self.square
+        weights = (barycentric_weights(new, self.points, lists, ridge=self.ridge) if plain
                    else weights_by_distances(lists, local, self.ridge))
         return place_on_equals(weight_rows(weights, lists, len(self.points)), lists)
 

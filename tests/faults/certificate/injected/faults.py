@@ -405,7 +405,7 @@ FAULTS: dict[str, Fault] = {
                                   {"divisor"}),
     "weights do not sum to one": Fault(
         LLE, replacing("mlcli.stages.chain.kernels.reconstruction.reconstruction_weights",
-                       lambda whole, *a: 1.01 * whole(*a)),
+                       lambda whole, *a, **more: 1.01 * whole(*a, **more)),
         {"residual", "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(

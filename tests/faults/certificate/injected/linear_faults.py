@@ -56,7 +56,7 @@ LINEAR_FAULTS: dict[str, Fault] = {
             lambda found: (found[0] * 1.001, found[1]))(whole(matrix))), {"costs"}),
     "weights of a linear map do not sum to one": Fault(
         NPE, replacing("mlcli.stages.chain.kernels.reconstruction.reconstruction_weights",
-                       lambda whole, *a: 1.01 * whole(*a)), {"residual", "costs"}),
+                       lambda whole, *a, **more: 1.01 * whole(*a, **more)), {"residual", "costs"}),
     "tangent spaces of a linear map have a dimension less": Fault(
         LLTSA, replacing("mlcli.stages.chain.kernels.alignment.tangent_root",
                          lambda whole, data, lists, dimension, *more: whole(data, lists, dimension - 1, *more)),

@@ -12,7 +12,7 @@ LISTS = nearest(POINTS, 10)
 
 
 def weights(points: np.ndarray = POINTS, ridge: float = 1e-3) -> np.ndarray:
-    return barycentric_weights(points, points, nearest(points, 10), ridge)
+    return barycentric_weights(points, points, nearest(points, 10), ridge=ridge)
 
 
 def test_weights_sum_to_one() -> None:
@@ -38,7 +38,7 @@ def test_weights_do_not_see_shift_rotation_or_scale() -> None:
 
 def test_weights_reproduce_points_that_lie_among_their_neighbors() -> None:
     plane = np.random.default_rng(4).standard_normal((60, 2)) @ np.random.default_rng(5).standard_normal((2, 5))
-    table = barycentric_weights(plane, plane, nearest(plane, 10), 1e-12)
+    table = barycentric_weights(plane, plane, nearest(plane, 10), ridge=1e-12)
     rows = residual_matrix(table, nearest(plane, 10)).matrix()
     assert np.abs(rows @ plane).max() < 1e-8
 

@@ -253,7 +253,7 @@ def test_new_points_are_placed_among_their_neighbors() -> None:
 
 def test_weights_from_distances_are_those_from_points() -> None:
     lists = nearest_of_new(POINTS[:6] + 0.1, POINTS, 5)
-    by_points = barycentric_weights(POINTS[:6] + 0.1, POINTS, lists, 1e-3)
+    by_points = barycentric_weights(POINTS[:6] + 0.1, POINTS, lists, ridge=1e-3)
     assert np.abs(by_points - weights_by_distances(lists, local_distances(distances(POINTS), None), 1e-3)).max() < 1e-10
 
 
