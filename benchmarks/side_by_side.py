@@ -37,8 +37,6 @@ MARKS = "<!-- timings -->", "<!-- /timings -->"
 QUOTED = HERE.parent / "docs" / "scale.md"
 RESULTS = HERE / "results.json"
 WARM = 1  # rounds before those that count: files and libraries are then as near to one side as to the other
-MUCH = 512  # MiB of a process from which on its memory is made ready
-REST = 4  # seconds before a process of less, in which a host takes back what the last one gave free
 BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 UNKNOWN = "machine not recorded"
 SIDES = "", "peer_"  # the fields of a row: `seconds` is mlcli's, `peer_seconds` the peer's
@@ -48,10 +46,7 @@ Row = dict[str, Any]
 
 def timed(command: list[str], memory: float = 0.0) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a whole process, by the operating system's account; it took `memory` before."""
-    if memory >= MUCH:
-        touch(memory)
-    else:
-        time.sleep(REST)
+    touch(memory)
     started = time.perf_counter()
     process = subprocess.Popen(command, env={**os.environ, **BLAS}, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
