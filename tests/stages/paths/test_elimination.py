@@ -48,6 +48,6 @@ def test_a_start_from_a_sample_of_columns_saves_a_pass(monkeypatch: pytest.Monke
         spectrum = Eigensolve(components=2)(kernel, 5999, COMPUTE)
         passes.append(kernel.passes)
         values.append(spectrum.solved[:2])
-        assert len(spectrum.solved_at_least) >= 7  # eigenvalues of a scree plot
+        assert len(spectrum.solved_at_least) >= 6  # eigenvalues of a scree plot, beside the two
     assert passes == [2, 3]
     assert np.allclose(*values, rtol=1e-9)
