@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.native.library import kernels
 from tests.native.support import at_level, levels, needs_native
 from tests.support import EPS
 
@@ -63,6 +64,25 @@ def test_products_of_rows_are_those_of_numpy(rows: int, columns: int, others: in
         alone = native.project(some[start : start + 1], shift, right)
         assert np.array_equal(alone[0][0], products[start])
         assert alone[1][0] == norms[start]
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 17, 500])
+@pytest.mark.parametrize(("rows", "others"), [(1, 1), (7, 49), (8, 48), (9, 95), (530, 97)])
+def test_products_of_bytes_are_exact(rows: int, columns: int, others: int) -> None:
+    if not native.has_byte_products():
+        pytest.skip("no products of bytes at this level, or on this machine")
+    some = np.random.default_rng(rows).integers(0, 256, (rows + others, columns), dtype=np.uint8)
+    some[0] = some[-1] = 255
+    found = native.ByteRows(some).products(slice(0, rows), slice(rows, rows + others))
+    whole = some.astype(np.int64)
+    assert np.array_equal(found, (whole[:rows] @ whole[rows:].T).astype(np.float32))
+
+
+def test_bytes_that_do_not_fit_are_refused() -> None:
+    words, out = np.zeros((3, 2), np.int32), np.zeros((3, 3), np.float32)
+    for right, sums in ((words[:, :1].copy(), np.zeros(3, np.int32)), (words, np.zeros(2, np.int32))):
+        with pytest.raises(ValueError, match=r"bytes|columns|every row"):
+            kernels().products_of_bytes(words, right, sums=sums, out=out)
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
