@@ -30,10 +30,11 @@ def quality_step(sample: int | str, planned: Planned) -> Step:
         steps = baseline_steps(planned.method, table.data(), planned.config.compute)
     measured = rates().measured * (1 + BESIDE * bool(steps))
     found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
-    a_pass = next((step.passes.seconds for step in planned.fit if step.stage == "eigensolve" and step.passes), math.inf)
+    one_pass = next((step.passes.seconds for step in planned.fit if step.stage == "eigensolve" and step.passes),
+                    math.inf)  # which finds the paths from all points
 
     def seconds_on(cores: int) -> float:
-        each = min(dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds, a_pass / cores)
+        each = min(dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds, one_pass / cores)
         paths = each * count / rows
         return count * rows * (measured / cores + 2 * columns / product_rate(cores)) + (
             paths if found_again else 0.0)

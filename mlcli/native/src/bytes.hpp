@@ -5,7 +5,6 @@
 namespace mlcli {
 
 constexpr std::int32_t MIDDLE = 128;  // taken from bytes without a sign, so that those of one side have one
-constexpr std::int64_t WORD = 4;      // bytes that are multiplied and added together
 
 struct ByteKernels {
     std::int64_t (*scratch)(std::int64_t others, std::int64_t words);  // numbers of `scratch`

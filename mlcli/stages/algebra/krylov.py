@@ -76,7 +76,7 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
     share of the largest are wanted. A checkpoint is offered before each further pass. `kept` is the number of basis
     vectors before a restart, by default those of WIDEST blocks. Where passes cost less than the projected problem of
     many vectors, that is solved only once the basis has grown by the share `growth`. With `later`, blocks after the
-    first are the residuals of so many leading Ritz pairs: a good start is worth more columns than what refines it.
+    first are the residuals of so many leading Ritz pairs, which refine a good start.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply

@@ -34,20 +34,23 @@ def distances_of(points: Array) -> Array:
     return np.asarray(pdist(points))
 
 
-def sums_of(pairs: Array, points: Array) -> tuple[Array, Array]:
-    """Return the row sums (n) of a symmetric matrix of condensed pairs, and its product with points (n x p).
+def times(pairs: Array, points: Array) -> Array:
+    """Return the product (n x p) of a symmetric matrix, of condensed pairs, with points (n x p).
 
     The matrix itself, which would take twice the memory, is not made.
     """
     size, place = len(points), 0
-    sums, products = np.zeros(size), np.zeros(points.shape)
+    products = np.zeros(points.shape)
     for row in range(size - 1):
         right, rest = pairs[place:(place := place + size - 1 - row)], slice(row + 1, size)
-        sums[row] += right.sum()
-        sums[rest] += right
         products[row] += right @ points[rest]
         products[rest] += right[:, None] * points[row]
-    return sums, products
+    return products
+
+
+def row_sums(pairs: Array, count: int) -> Array:
+    """Return the sums (n x 1) of the rows of a symmetric matrix of n = `count` rows, of condensed pairs."""
+    return times(pairs, np.ones((count, 1)))
 
 
 def axes_check(points: Array) -> Check:
@@ -61,12 +64,12 @@ def axes_check(points: Array) -> Check:
                  "axes are centered, uncorrelated and in the order of their variances")
 
 
-def goodness_check(stated: Array, squares: Array, points: Array, *, size: float, errors: float) -> Check:
-    """Check the stress of points (n x p), of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
+def goodness_check(stated: Array, squares: Array, count: int, *, size: float, errors: float) -> Check:
+    """Check the stress of `count` points, of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
 
     The square of a point's is half its share of the squared stress; `errors` bounds those of the squares.
     """
-    found = sums_of(squares, points)[0] / (2 * size if size else 1.0)
+    found = row_sums(squares, count)[:, 0] / (2 * size if size else 1.0)
     wrong = np.abs(stated**2 - found).max(initial=0.0) if stated.shape == found.shape else np.inf
     return ratio("goodness", float(wrong), errors, "the stress of each point, by distances of SciPy, in stress.csv")
 
@@ -106,7 +109,8 @@ def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array
     checks = [ratio("stress", float(abs(found - stated["stress"])), ROUNDING + rounding,
                     "the stress, by distances of SciPy, as stated")]
     if model.goodness is not None:
-        checks.append(goodness_check(model.goodness.points, squares, points, size=size, errors=ROUNDING + rounding))
+        checks.append(goodness_check(model.goodness.points, squares, len(points), size=size,
+                                     errors=ROUNDING + rounding))
     del squares
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
@@ -121,9 +125,8 @@ def largest_step(points: Array, lengths: Array, *, distances: Array, weights: Ar
     force = np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0)
     np.subtract(1, force, out=force)
     force *= weights
-    sums, products = sums_of(force, points)
-    steps, totals = sums[:, None] * points - products, sums_of(weights, points)[0]
-    return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0)[:, None], axis=1).max(initial=0.0))
+    steps, totals = row_sums(force, len(points)) * points - times(force, points), row_sums(weights, len(points))
+    return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0), axis=1).max(initial=0.0))
 
 
 def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> list[Check]:
@@ -138,15 +141,15 @@ def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> 
               ratio("size", abs(spread - size), 1e-12 * size, "Σ d² is that of the dissimilarities"),
               ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
     if model.goodness is not None:
-        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, points, size=spread,
+        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, len(points), size=spread,
                                      errors=1e-9))
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
     if not spread:
         return [*checks, skipped("stationarity", "all points are equal")]
-    sums, products = sums_of(np.divide((distances - fitted) - stress**2 * distances, distances,
-                                       out=np.zeros_like(distances), where=distances > 0), points)
-    slope = 2 / spread * (sums[:, None] * points - products)
+    force = np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),
+                      where=distances > 0)
+    slope = 2 / spread * (row_sums(force, len(points)) * points - times(force, points))
     # the curvature of squared stress is at most about 2 n / Σ d² along any direction of coordinates
     promised = float(np.sum(slope**2)) * spread / (4 * len(points))
     return [*checks, ratio("stationarity", promised, max(tolerance, 1e-9),
