@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -158,6 +159,11 @@ def pair_distances(left: Array, right: Array, rows: Indices, columns: Indices) -
     for part in row_blocks(len(rows), BLOCK, left.shape[1]):
         squared[part] = _norms(left[rows[part]] - right[columns[part]])
     return squared
+
+
+def rounding_of_products(columns: int, kind: type[np.floating[Any]]) -> float:
+    """Return a bound of the rounding of ‖x - y‖² by products of so many columns, relative to ‖x‖² and ‖y‖²."""
+    return 4 * (columns + 4) * float(np.finfo(kind).eps)
 
 
 def _norms(points: Array) -> Array:

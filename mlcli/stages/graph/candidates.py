@@ -9,8 +9,8 @@ from mlcli import native
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.algebra.distances import pair_distances
-from mlcli.stages.graph.quick_points import Singles, quick_points, rounding_of
+from mlcli.stages.algebra.distances import pair_distances, rounding_of_products
+from mlcli.stages.graph.quick_points import Singles, bounds, quick_points
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the approximate distances loses no neighbor
@@ -144,7 +144,7 @@ def finer_candidates(new: Array, points: Array, count: int, excluded: Indices | 
             numbers[:, part] = squares - 2 * (left @ right.T)
             most = max(most, float(squares.max()))
         candidates, last = _smallest(numbers, count, excluded)
-        return candidates, last + norms - rounding_of(points.shape[1], np.float64) * (norms + most)
+        return candidates, bounds(last, norms, most, rounding_of_products(points.shape[1], np.float64))
 
 
 def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:

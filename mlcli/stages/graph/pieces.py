@@ -1,4 +1,4 @@
-"""The policies for a neighbor graph in pieces; rows that are left out are always reported."""
+"""Neighbor graphs in pieces, lists with closed groups, and the policies for both; rows left out are always reported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import note, running
@@ -19,7 +20,6 @@ from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
-from mlcli.stages.graph.weights import basins, closed_groups
 
 WORKING = 12  # numbers in memory per list entry, while edges are made of lists
 
@@ -238,3 +238,43 @@ def extend(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lis
     order = np.lexsort((columns, lengths, rows))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
     return Lists(starts, columns[order], lengths[order])
+
+
+def closed_groups(lists: Lists) -> Indices:
+    """Return the closed group of each point, an (n,) array, or -1: a group whose neighbors are all in the group.
+
+    I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
+    """
+    labels = _strong_pieces(lists)
+    own = np.repeat(labels, lists.counts)
+    closed = np.ones(labels.max(initial=-1) + 1, dtype=bool)
+    closed[own[own != labels[lists.indices]]] = False
+    return np.where(closed[labels], labels, -1)
+
+
+def _strong_pieces(lists: Lists) -> Indices:
+    """Return the strongly connected piece of each point (n)."""
+    if native.available():
+        return native.strong_pieces(lists.starts, lists.indices)
+    from scipy.sparse.csgraph import connected_components
+
+    from mlcli.stages.graph.weights import weight_matrix
+
+    graph = weight_matrix(np.ones(len(lists.indices)), lists, len(lists.starts) - 1)
+    labels: Indices = connected_components(graph, directed=True, connection="strong")[1]
+    return labels
+
+
+def basins(lists: Lists, groups: Indices) -> Indices:
+    """Return the closed group, by (n,) `groups`, that each point leads into by its neighbors and theirs; -1 for
+    several.
+    """
+    first = np.where(groups >= 0, groups, groups.max(initial=0) + 1)
+    last = groups.copy()
+    while True:
+        lower, higher = first.copy(), last.copy()
+        np.minimum.at(lower, lists.rows, first[lists.indices])
+        np.maximum.at(higher, lists.rows, last[lists.indices])
+        if np.array_equal(lower, first) and np.array_equal(higher, last):
+            return np.where(first == last, first, -1)
+        first, last = lower, higher

@@ -3,7 +3,7 @@
 Both give ‖y‖² - 2 x·y, the squared distance of points less ‖x‖², which is constant for the neighbors of x.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -11,16 +11,12 @@ from mlcli import native
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import Unit
+from mlcli.stages.algebra.distances import rounding_of_products
 
 BLOCK = 2**18  # numbers that are looked at together: they stay in the second cache
 LARGEST = 255  # of a byte
 WIDEST = 2**15  # columns whose products of bytes stay within 32 bits
 WHOLE = 16 * float(np.finfo(np.float32).eps)  # rounding of whole numbers, which are only compared in single precision
-
-
-def rounding_of(columns: int, kind: type[np.floating[Any]]) -> float:
-    """Return a bound of the rounding of ‖x - y‖² by products of so many columns, relative to ‖x‖² and ‖y‖²."""
-    return 4 * (columns + 4) * float(np.finfo(kind).eps)
 
 
 class QuickPoints(Protocol):
@@ -53,7 +49,7 @@ class Singles:
 
         each(center, row_blocks(len(points), BLOCK, points.shape[1]))
         self.norms: AnyArray = np.einsum("ij,ij->i", self.points, self.points)
-        self._rounding = rounding_of(points.shape[1], np.float32)
+        self._rounding = rounding_of_products(points.shape[1], np.float32)
 
     def products(self, rows: slice, others: slice) -> AnyArray:
         """Return x·y (a x b) of some centered points with others."""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli import native
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
@@ -151,41 +150,3 @@ def residual_matrix(weights: Array, lists: Lists) -> "CompressedRows":
     indices[starts[:-1]], indices[places] = np.arange(size), lists.indices
     values[places] = -weights
     return CompressedRows(starts, indices, values, size)
-
-
-def closed_groups(lists: Lists) -> Indices:
-    """Return the closed group of each point, an (n,) array, or -1: a group whose neighbors are all in the group.
-
-    I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
-    """
-    labels = _strong_pieces(lists)
-    own = np.repeat(labels, lists.counts)
-    closed = np.ones(labels.max(initial=-1) + 1, dtype=bool)
-    closed[own[own != labels[lists.indices]]] = False
-    return np.where(closed[labels], labels, -1)
-
-
-def _strong_pieces(lists: Lists) -> Indices:
-    """Return the strongly connected piece of each point (n)."""
-    if native.available():
-        return native.strong_pieces(lists.starts, lists.indices)
-    from scipy.sparse.csgraph import connected_components
-
-    graph = weight_matrix(np.ones(len(lists.indices)), lists, len(lists.starts) - 1)
-    labels: Indices = connected_components(graph, directed=True, connection="strong")[1]
-    return labels
-
-
-def basins(lists: Lists, groups: Indices) -> Indices:
-    """Return the closed group, by (n,) `groups`, that each point leads into by its neighbors and theirs; -1 for
-    several.
-    """
-    first = np.where(groups >= 0, groups, groups.max(initial=0) + 1)
-    last = groups.copy()
-    while True:
-        lower, higher = first.copy(), last.copy()
-        np.minimum.at(lower, lists.rows, first[lists.indices])
-        np.maximum.at(higher, lists.rows, last[lists.indices])
-        if np.array_equal(lower, first) and np.array_equal(higher, last):
-            return np.where(first == last, first, -1)
-        first, last = lower, higher

@@ -8,7 +8,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.costs import kernel_cost, pass_cost
-from mlcli.stages.algebra.distances import pair_distances, squared_distances
+from mlcli.stages.algebra.distances import pair_distances, rounding_of_products, squared_distances
 
 FEW = 1000  # points up to which all distances are computed at once
 TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds
@@ -92,7 +92,8 @@ def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
     """Return the error of squared distances through products."""
-    return float(8 * (points.shape[1] + 4) * np.finfo(kind).eps * np.einsum("ij,ij->i", points, points).max())
+    largest = float(np.einsum("ij,ij->i", points, points).max())
+    return rounding_of_products(points.shape[1], kind) * (largest + largest)
 
 
 @frozen

@@ -12,8 +12,7 @@ from mlcli.stages.graph.connecting import nearest_outside
 from mlcli.stages.graph.graph import graph_of, undirected
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.graph.pieces import connected_graph, connected_lists
-from mlcli.stages.graph.weights import closed_groups
+from mlcli.stages.graph.pieces import closed_groups, connected_graph, connected_lists
 from mlcli.stages.paths.paths import Paths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
