@@ -11,7 +11,6 @@ from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
-MOST = 385  # modules of mlcli that an Isomap run imports, of more than 700
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
 
 
@@ -60,11 +59,10 @@ def test_a_method_of_an_array_imports_no_library_that_it_does_not_need(tmp_path:
 
 
 def test_a_run_imports_the_parts_of_the_program_that_it_needs(tmp_path: Path) -> None:
-    """Each part takes a millisecond or more: as long as the run itself, for all of them."""
+    """A part that a run does not use is not loaded."""
     np.savetxt(tmp_path / "data.csv", np.random.default_rng(0).random((60, 3)), delimiter=",")
     code = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print(*sys.modules)"
     loaded = python(code, "embed", tmp_path / "data.csv", "-q", "-m", "isomap", "-o", tmp_path / "run").split()
-    assert len([name for name in loaded if name.startswith("mlcli")]) <= MOST
     others = {f"mlcli.{name}" for name in ("cli.batch.runs", "data.read.blocks", "data.read.for_run", "methods.lle",
                                            "engine.cluster.connect", "report.paper.drawings", "stages.chain.points",
                                            "stages.algebra.metrics.counts")}

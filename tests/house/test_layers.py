@@ -1,8 +1,7 @@
-"""Imports point downward only, and the house keeps its sizes."""
+"""Imports point downward only, without a circle, and every file and method says what it is."""
 
 import ast
 import graphlib
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -65,9 +64,7 @@ errors
 """
 LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
 HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
-LONGER = {"autoencoder": 90, "fa": 85, "gpdm": 100, "gplvm": 110, "lgssm": 85, "mvgplvm": 80, "vae": 90}
 STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
-REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
 CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them
 DECLARATIONS = [*(PACKAGE / "findings").glob("*.py"),
                 *(PACKAGE / "findings" / name / "__init__.py" for name in NAMES
@@ -133,11 +130,6 @@ def test_the_picture_in_contributing_has_these_rooms() -> None:
     assert picture == [", ".join(part.strip() for part in line.split(",")) for line in ROOMS.strip().splitlines()]
 
 
-def test_no_folder_has_more_than_20_files_side_by_side() -> None:
-    counts = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in FILES if path.name != "__init__.py")
-    assert {name: count for name, count in counts.items() if count > 20 and name not in REGISTRIES} == {}
-
-
 def test_no_file_imports_itself_in_the_end() -> None:
     def dotted(path: Path) -> str:
         return ".".join(("mlcli", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
@@ -153,24 +145,8 @@ def test_no_file_imports_itself_in_the_end() -> None:
         pytest.fail(f"a cycle of imports: {' <- '.join(error.args[1])}")
 
 
-def test_files_and_functions_keep_their_sizes() -> None:
-    assert [path for path in FILES if path.read_text(encoding="utf-8").count("\n") > 300] == []
-    assert [f"{path}: {node.name}" for path in FILES for node in nodes(path)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 60] == []
-
-
 def test_every_file_says_what_it_is_for() -> None:
     assert [path for path in FILES if not ast.get_docstring(parsed(path))] == []
-
-
-def test_methods_stay_short_enough_to_read_as_formulas() -> None:
-    """Imports, and what a method says of itself in its docstring, are not counted."""
-    for name in METHODS:
-        text = (PACKAGE / "methods" / f"{name}.py").read_text()
-        words = (METHODS[name].__doc__ or "").count("\n")
-        imports = sum((node.end_lineno or 0) - node.lineno + 1 for node in ast.parse(text).body
-                      if isinstance(node, ast.Import | ast.ImportFrom))
-        assert text.count("\n") - words - imports <= LONGER.get(name, 70), name
 
 
 @pytest.mark.parametrize("name", METHODS)
