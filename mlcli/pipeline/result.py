@@ -11,6 +11,7 @@ from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.missing import Dropped
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.spectrum.table import spectrum_facts
@@ -60,7 +61,8 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "method": config.method.name,
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
-                      "dropped": len(result.dropped)},
+                      "dropped": len(result.dropped),
+                      "ids": "invented" if isinstance(result.embedding.ids, RowNumbers) else "given"},
         **({} if spectrum is None else
            {"spectrum": {"ranked_by": config.method.ranks_by(), **spectrum_facts(spectrum)}}),
         "fit": dict(result.model.fit),

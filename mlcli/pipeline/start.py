@@ -25,6 +25,7 @@ from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.missing import REMEDY
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
@@ -141,7 +142,8 @@ class Start:
                              trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                              categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
                              preparation=self.prepared.preparation, projector=model.projector,
-                             views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint)
+                             views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
+                             invented=isinstance(embedding.ids, RowNumbers))
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,

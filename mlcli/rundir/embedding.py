@@ -59,6 +59,12 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
         table = read(given) if large is None else large
     if table.values.shape != (rows, count):
         raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")
+    if manifest["embedding"].get("ids") == "invented":
+        with own_file(path):
+            try:
+                table = replace(table, ids=RowNumbers.of_texts(table.ids))
+            except ValueError:
+                raise damaged(path, "its first column should hold numbers of rows", 1) from None
     return replace(table, columns=tuple(axes))
 
 

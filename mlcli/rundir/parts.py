@@ -38,7 +38,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
             and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
             and (model["coding"] is None or is_coding(model["coding"]))
-            and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
+            and isinstance(model["id_name"], str) and isinstance(model["kind"], str)
+            and isinstance(model["invented"], bool)):
         raise Unfit("a part of the model is of another type")
     width = None if model["kind"] == "features" else len(model["trained"])
     for number, step in enumerate(model["reductions"]):

@@ -34,6 +34,7 @@ class FinishedModel:
     views: tuple[Reduction, ...] = ()  # of rows of the second view and further ones
     coding: "Coding | None" = None  # of answers, in words or reverse-keyed
     joint: "JointViews | None" = None  # how coordinates given several views follow
+    invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
 
     def of_view(self, number: int) -> "FinishedModel":
         """Return the model that places rows of one view alone; the first has number 1."""

@@ -50,6 +50,7 @@ class Sizes(Shape):
     rows: Count
     components: Count
     dropped: Count = 0
+    ids: Literal["given", "invented"] | None = None  # what earlier versions did not say
 
 
 class Eigenvalues(Shape):

@@ -24,7 +24,7 @@ from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.read.table import read as read_table
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import places_of
 from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
 from mlcli.publication.publish import refuse_existing, write_whole
@@ -128,7 +128,7 @@ def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dic
     for number, found in enumerate(runs):
         run = found.run
         again = partial(read_input, found.folder, run, None if number else given)
-        own = match(run.embedding.ids, known)
+        own = places_of(run.embedding.ids, known)
         rows = rows[again().table.numbers - 1 if own is None else own]
         places = Places(rows, len(cells.ids), cells.genes)
         if not number and names.SCORES in run.manifest["files"]:
@@ -183,12 +183,3 @@ def bytes_of(element: Any) -> int:
     if isinstance(element, Sparse):
         return 12 * len(element.indices)
     return int(element.nbytes) if isinstance(element, np.ndarray) else 0
-
-
-def match(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
-    """Return the places of ids among known ones; None for numbers of rows, and where names are not known or twice."""
-    places = {name: place for place, name in enumerate(known)}
-    if isinstance(ids, RowNumbers) or len(places) < len(known):
-        return None
-    found = [places.get(name, -1) for name in ids]
-    return None if -1 in found else np.array(found, dtype=np.int64)

@@ -20,7 +20,7 @@ from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import listed, nearest, place, shown
 from mlcli.data.read.chosen_rows import column_of, is_column
 from mlcli.data.read.table import read_unchecked
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import places_of
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
@@ -30,8 +30,6 @@ from mlcli.report.figures.coloring import numbers_of
 from mlcli.rundir.reading import damaged
 from mlcli.runs.unchanged_input import run_before, unchanged_table
 from mlcli.runs.verify import dropped_rows
-
-WITH_IDS = ("csv", "parquet")  # formats of the embedding
 
 
 @frozen
@@ -154,12 +152,9 @@ def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:
 
     Raises UnsafeFile where these are not as many.
     """
-    ids, numbered = run.embedding.ids, isinstance(run.embedding.ids, RowNumbers)
-    if numbered == isinstance(table.ids, RowNumbers) and not set(run.config.report.formats).isdisjoint(WITH_IDS):
-        places = {name: row for row, name in enumerate(table.ids)}
-        found = [places.get(name) for name in ids]
-        if None not in found:
-            return np.array(found, dtype=np.int64)
+    ids = run.embedding.ids
+    if (found := places_of(ids, table.ids)) is not None:
+        return found
     rows = np.flatnonzero(~np.isin(table.numbers, [lost.row for lost in dropped_rows(folder)]))
     if len(rows) != len(ids):
         raise damaged(folder, f"{len(ids):,} rows, and the input gives {len(rows):,}")

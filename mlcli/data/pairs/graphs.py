@@ -16,6 +16,7 @@ from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.pairs.edge_list import read_edge_list
+from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.graph.graph import undirected
@@ -35,9 +36,9 @@ def graph_table(file: Opened, input: Input, source: Source, compute: Compute) ->
     if edges.size < 1:
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
     compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
-    ids = edges.ids or tuple(map(str, range(1, edges.size + 1)))
+    ids = edges.ids or RowNumbers.up_to(edges.size)
     graph = GraphReader(ids, input, entries is not None).graph(edges)
-    return Table(graph.values, (), ids, edges.id_name, {}, input.kind, source, graph=graph)
+    return Table(graph.values, (), ids, edges.id_name if edges.ids else ROW, {}, input.kind, source, graph=graph)
 
 
 @frozen

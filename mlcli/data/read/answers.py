@@ -35,7 +35,7 @@ def read_texts(input: Input, read: SheetOf, names: Sequence[str] = ()) -> tuple[
                 raise
             names = (*names, *error.columns)
     return sheet, {name: tuple("" if is_missing(text) else text for text in column)
-                   for name, column in sheet.labels.items() if name not in input.label_columns}
+                   for name, column in sheet.labels.items() if name not in (*input.label_columns, *sheet.words)}
 
 
 def coded_sheet(input: Input, read: SheetOf) -> Sheet:
@@ -51,8 +51,9 @@ def coded_sheet(input: Input, read: SheetOf) -> Sheet:
             raise error.changed(where="input.items") from None
         raise
     answers = answers_of(input, texts)
-    others = tuple(name for name in texts if name not in answers)
-    return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids), answers, input)
+    others = sheet.words or tuple(name for name in texts if name not in answers)
+    return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids,
+                                       chosen=bool(input.columns)), answers, input)
 
 
 def coded_frame(sheet: Sheet, input: Input, texts: Mapping[str, Sequence[str]]) -> Sheet:

@@ -29,7 +29,7 @@ from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.data.table.views import errors_for_view
@@ -90,7 +90,7 @@ def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels
         table = (square_table if input.square else features_table)(sheet, input, source)
     if input.square:
         values = check_square(table.values, tuple(table.ids), input)
-        return Table(values, table.columns, table.ids, "id", told, table.kind, source, observations=table.observations)
+        return Table(values, table.columns, table.ids, table.id_name, told, table.kind, source, observations=table.observations)
     refuse_resemblance(table, input)
     return table
 
@@ -123,7 +123,7 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
     source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
     with hints_for_python():
-        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, labels=told, source=source)
+        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told, source=source)
         return after_first_pass(table, input, compute)
 
 
@@ -176,7 +176,7 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
         refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
     if kind == "dissimilarities":
         refuse_negative(values, ids, wanted, HERE)
-    return Table(values, wanted, ids, kind=kind)
+    return Table(values, wanted, ids, ROW, kind=kind)
 
 
 def _matched(frame: FrameData, wanted: tuple[str, ...], coding: Coding | None) -> Array:

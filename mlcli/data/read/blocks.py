@@ -29,7 +29,7 @@ from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.read.some_rows import SomeRows
 from mlcli.data.read.square_blocks import points_in, streamed_square
 from mlcli.data.table.cells import warn_of_underflow
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.rows import TextRows, Underflows
@@ -53,11 +53,11 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
     """Return the table of a file without reading its numbers: for rows that are used one by one, or chosen."""
     if input.square:
         points = points_in(found.file, input)
-        return Unread(as_array(Rows(found.file)), tuple(points), points, kind=input.kind, source=source)
+        return Unread(as_array(Rows(found.file)), tuple(points), points, ROW, kind=input.kind, source=source)
     named, rows = texts_of(found, input), Rows(found.file)
     ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
     require_unique_ids(ids, input.path)
-    return Unread(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
+    return Unread(as_array(rows), tuple(columns), ids, named.id_header, named.labels, "features", source,
                   image=found.image, point=named.point, types=found.types)
 
 

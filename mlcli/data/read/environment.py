@@ -14,7 +14,15 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import are_numbers, number
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.data.read.labels import Labels, counts_rows, own_ids, read_labels, shared_ids
+from mlcli.data.read.labels import (
+    Labels,
+    counts_rows,
+    note_numbers,
+    own_ids,
+    read_labels,
+    shared_ids,
+    without_ids,
+)
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.relation.model_terms import Factor
@@ -68,6 +76,8 @@ def read_environment(path: str, ids: Sequence[str], id_name: str, *, id_column: 
                 raise ConfigError("UNKNOWN-COLUMN", f"{place(path)} has no column {shown(name)}", where=where,
                                   hint=nearest(name, list(labels.columns)))
     key = id_column or shared_ids(ids, id_name, labels.columns)
+    if key is not None:
+        note_numbers(ids, place(path), "--id-column")
     rows, theirs = _in_order(ids, labels) if key is None else _by_id(ids, labels, key)
     if key is None and not columns and len(labels.columns) > 1:
         first = next(iter(labels.columns))
@@ -109,7 +119,8 @@ def _in_order(ids: Sequence[str], labels: Labels) -> tuple[list[int], list[int]]
         raise DataError("NO-COMMON-ROWS", f"no column of the file holds ids of the run, whose rows are called "
                         f"{listed(ids, 2)}", where=path, hint="write the ids alike in both files, and name their "
                         "column with --id-column")
-    note("N-ROWS-IN-ORDER", f"rows of {path} were taken in the order of the run's: the two have no ids in common")
+    note("N-ROWS-IN-ORDER", f"rows of {path} were taken in the order of the run's: {without_ids(ids)}; to match them by "
+         "ids, name those of the data when these are embedded ({input.id_column}), and those of the file by --id-column")
     return list(range(len(ids))), list(range(len(ids)))
 
 

@@ -109,6 +109,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
         raise DataError("NO-LABELS", "the file holds ids and no labels", where=path,
                         hint="a column beside the ids is needed")
     if key is not None:
+        note_numbers(ids, path, "{input.labels.id_column=NAME}")
         return _by_id(ids, columns, key, wanted, path)
     own = None if file.columns or isinstance(ids, RowNumbers) or counts_rows(ids) else own_ids(columns)
     if own is not None:
@@ -117,9 +118,24 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
                         hint="name the ids of both files: {input.id_column}, and {input.labels.id_column=NAME}")
-    note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: the two files have no ids in common",
+    note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: {without_ids(ids)}; to join them by ids, name "
+         "their columns when the data are embedded: {input.id_column}, and {input.labels.id_column=NAME}",
          columns=wanted)
     return {name: columns[name] for name in wanted}
+
+
+def without_ids(ids: Sequence[str]) -> str:
+    """Return in words why rows are joined in their order."""
+    return ("the rows have numbers instead of ids" if isinstance(ids, RowNumbers) else
+            "the two files have no ids in common")
+
+
+def note_numbers(ids: Sequence[str], path: str, option: str) -> None:
+    """Note a join by a column that was named, of rows whose ids are numbers that no file gave."""
+    if isinstance(ids, RowNumbers):
+        note("N-ROW-NUMBERS", f"rows of {path} were joined by the numbers of the rows, which have no ids of their own; "
+             f"to join them by ids, name those of the data when these are embedded: {{input.id_column}}; to join row by "
+             f"row, leave out {option}")
 
 
 def shared_ids(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:

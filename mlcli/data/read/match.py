@@ -8,7 +8,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place
-from mlcli.data.read.id_columns import columns_named_as_ids
+from mlcli.data.options.id_names import columns_named_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError, option

@@ -29,6 +29,7 @@ from mlcli.data.options.wording import listed
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.layout import features_layout, square_layout
@@ -230,13 +231,14 @@ def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
     from mlcli.data.pairs.square import square_matrix
 
     values, ids = square_matrix(sheet, input)
-    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
-                 observations=input.observations)
+    named = sheet.named or sheet.ids is not None
+    return Table(values, ids, ids if named else RowNumbers.up_to(len(ids)), (sheet.id_name or "id") if named else ROW,
+                 sheet.labels, input.gives, source, observations=input.observations)
 
 
 def table_of(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
     """Return the table with the rows' own ids; raises DataError if they are not unique."""
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
-    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
+    return Table(values, columns, ids, sheet.id_header, sheet.labels, input.gives, source,
                  categories=sheet.categories, coding=sheet.coding, image=sheet.image, point=sheet.point)

@@ -1,4 +1,4 @@
-"""Ids of rows without ids: their numbers, converted to text on demand."""
+"""Ids: numbers of rows for a file without any, converted to text on demand, and the places of ids among others."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -7,6 +7,9 @@ from typing import Any, overload
 import numpy as np
 
 from mlcli.base.types import AnyArray, Indices
+
+
+ROW = "row"  # the header of numbers that no file gave as ids
 
 
 class RowNumbers(Sequence[str]):
@@ -23,6 +26,16 @@ class RowNumbers(Sequence[str]):
     def up_to(cls, count: int) -> "RowNumbers":
         """Return the numbers from 1 to `count`."""
         return cls(range(1, count + 1))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> "RowNumbers":
+        """Return the numbers that texts stand for, as a file holds them; raises ValueError for any other text."""
+        if isinstance(texts, cls):
+            return texts
+        numbers = np.array([int(text) if text.isascii() and text.isdigit() else 0 for text in texts], dtype=np.int64)
+        if numbers.min(initial=1) < 1:
+            raise ValueError("a text is no number of a row")
+        return cls(numbers)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -76,6 +89,19 @@ class RowNumbers(Sequence[str]):
 def take_ids(ids: Sequence[str], rows: Indices) -> Sequence[str]:
     """Return the ids of the rows `rows`, numbers of shape (m,)."""
     return ids.take(rows) if isinstance(ids, RowNumbers) else tuple(ids[row] for row in rows.tolist())
+
+
+def places_of(ids: Sequence[str], known: Sequence[str]) -> Indices | None:
+    """Return the place of each id (n) among the known ones.
+
+    None where they do not tell: for numbers of rows on either side, a known id that occurs twice, or one that is not
+    known.
+    """
+    if isinstance(ids, RowNumbers) or isinstance(known, RowNumbers):
+        return None
+    places = {name: place for place, name in enumerate(known)}
+    found = [places.get(name, -1) for name in ids]
+    return None if len(places) < len(known) or -1 in found else np.array(found, dtype=np.int64)
 
 
 def join_ids(parts: Sequence[Sequence[str]]) -> Sequence[str]:

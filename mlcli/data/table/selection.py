@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
+from mlcli.data.options.id_names import columns_named_as_ids
 from mlcli.data.options.input import AllTexts, Input, WithCategories
 from mlcli.data.options.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError, option
@@ -48,7 +49,8 @@ class Choice:
 def choose(names: Sequence[str], input: Input, row_names: int | None = None, words: Sequence[int] = ()) -> Choice:
     """Choose columns by the options of `input`; `row_names` is a column that the file itself marks as ids.
 
-    Columns of `words` that no option names are labels, unless columns are chosen or words are categories.
+    Columns of `words` that no option names are labels, unless words are categories. Where columns are chosen, those
+    beside them that may name the rows are read, and nothing else.
     In a table that will be transposed, where a row describes a column, they are dropped in the end. Raises
     ConfigError and DataError.
     """
@@ -63,14 +65,23 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     texts = tuple(_position(name, positions, "input.columns") for name in getattr(input, "categories", ()))
     use = input.words if isinstance(input, WithCategories) else "labels"
     left = tuple(column for column in words if column not in (id, row_names, *labels, *texts))
-    unnamed = left if use == "labels" and not input.columns else ()
-    labels = (*labels, *unnamed)
     others = {column for column in (id, row_names, *labels) if column is not None}
-    values = (_listed_columns(input.columns, names, positions, others) if input.columns
-              else tuple(column for column in range(len(names)) if column not in others))
+    if input.columns:
+        values = _listed_columns(input.columns, names, positions, others)
+        unnamed = () if nameless or id is not None or input.square else _may_name_rows(
+            names, [column for column in left if column not in values], {*others, *values})
+    else:
+        unnamed = left if use == "labels" else ()
+        values = tuple(column for column in range(len(names)) if column not in {*others, *unnamed})
+    labels = (*labels, *unnamed)
     categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
                   categories=categories, words=unnamed)
+
+
+def _may_name_rows(names: Sequence[str], words: Sequence[int], used: set[int]) -> tuple[int, ...]:
+    """Return the columns beside the `used` ones that may name the rows: by their names, or the first of words."""
+    return tuple(dict.fromkeys(column for column in (*columns_named_as_ids(names), *words[:1]) if column not in used))
 
 
 def _all_texts(names: Sequence[str], input: Input) -> Choice:

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, duplicates, listed, place
-from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class Sheet:
     def row_names(self) -> Sequence[str]:
         """Return the ids, or the rows' numbers from 1."""
         return RowNumbers.up_to(len(self.values)) if self.ids is None else self.ids
+
+    @property
+    def id_header(self) -> str:
+        """The name of the ids' column: `row` for numbers of rows, `id` for ids whose column has no name."""
+        return ROW if self.ids is None else self.id_name or "id"
 
 
 def transpose(sheet: Sheet) -> Sheet:

@@ -8,7 +8,7 @@ from itertools import islice
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.wording import counted, listed
+from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.header import Head
 from mlcli.data.text.records import Text
@@ -37,17 +37,20 @@ def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequen
     return any(cells[column] == record[column] for column in words for record in records)
 
 
-def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
+def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True, chosen: bool = False) -> Sheet:
     """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 
     Notes how columns of words are used; those of a sheet that will be `turned` do not describe points.
-    Without `ids` none of them names the rows.
+    Without `ids` none of them names the rows. Where the columns of the sheet are `chosen`, those of words are
+    only what may name its rows.
     """
     if not sheet.words:
         return sheet
+    if chosen:
+        return _named_beside(sheet)
     first = sheet.words[0]
     texts = sheet.labels[first]
-    names = ids and sheet.ids is None and len(set(texts)) == len(texts) and not any(map(is_missing, texts))
+    names = ids and sheet.ids is None and _are_distinct(texts)
     others = sheet.words[1:] if names else sheet.words
     uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
     parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)
@@ -61,6 +64,23 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}
     return replace(sheet, ids=texts, id_name=first, labels=labels)
+
+
+def _named_beside(sheet: Sheet) -> Sheet:
+    """Return the sheet with the first column beside the chosen ones that names the rows as ids, without the others."""
+    labels = {name: texts for name, texts in sheet.labels.items() if name not in sheet.words}
+    named = next((name for name in sheet.words if _are_distinct(sheet.labels[name])
+                  and all(text.isdecimal() or not is_number(text, sheet.point) for text in sheet.labels[name])), None)
+    if named is None:
+        return replace(sheet, labels=labels, words=())
+    note("N-IDS", f"column {shown(named)} names the rows; to change this, give {{input.id_column}}, or "
+         "{input.id_column=none} for their numbers", column=named)
+    return replace(sheet, ids=sheet.labels[named], id_name=named, labels=labels, words=())
+
+
+def _are_distinct(texts: Sequence[str]) -> bool:
+    """Whether texts can name rows: none is missing, and no two are the same."""
+    return len(set(texts)) == len(texts) and not any(map(is_missing, texts))
 
 
 def _usual_answers(sheet: Sheet, words: Sequence[str]) -> str:
