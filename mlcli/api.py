@@ -22,6 +22,7 @@ from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
@@ -250,6 +251,16 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
     return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
 
 
+def _right_name(name: str) -> str:
+    """Return how an option is given that has another name here, or that `set` takes; else the names there are."""
+    if name in FLAGS_ELSEWHERE:
+        return f"it is {FLAGS_ELSEWHERE[name]} here"
+    paths = [path for path, value in paths_for(name).items() if value == "VALUE"]
+    if paths:
+        return " or ".join(f"set={{{path!r}: ...}}" for path in paths[:3]) + " sets this option"
+    return suggestion(name, OPTIONS) or f"there are {', '.join(OPTIONS)}; give others in `set`, by their config path"
+
+
 def _layer(path: str, method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any],
            view: Any = None) -> Layer:
     """Return the arguments as a layer of options, as flags would set them; raises UsageError for an unknown name."""
@@ -262,8 +273,7 @@ def _layer(path: str, method: str, kind: str | None, others: Mapping[str, Any], 
         layer = assignment(path, value, f"set[{path!r}]").over(layer)
     for name, value in options.items():
         if name not in OPTIONS:
-            raise UsageError("OPTION", f"no option is called {name[:80]!r}", where="embed", hint=suggestion(
-                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; give others in `set`, by their config path")
+            raise UsageError("OPTION", f"no option is called {name[:80]!r}", where="embed", hint=_right_name(name))
         flag = FLAGS[name]
         path = flag.path.removesuffix(".name") if isinstance(value, Mapping) else flag.path
         layer = assignment(path, value, name, other=flag.also).over(layer)

@@ -11,7 +11,15 @@ import typer
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import say_written
-from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_classes, require_picture, write_out
+from mlcli.cli.screen.output import (
+    drawn,
+    format_of,
+    print_json,
+    refuse_existing,
+    require_classes,
+    require_picture,
+    write_out,
+)
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
@@ -41,21 +49,27 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
                assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
-               picture: str | None = None, classes: str | None = None) -> None:
+               picture: str | None = None, classes: str | None = None, json: bool = False) -> None:
     """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that.
+
+    Says at the end what was written: as a line on standard error, or with `json` as a document on standard output.
 
     With a picture, the table's points are drawn there among the run's. With a file of classes, the run makes two
     tables, and the second one is written there.
     """
     from mlcli.base.machine.threads import limit_threads
+    from mlcli.rundir.journal import recording
 
+    if json and output == "-":
+        raise UsageError("ONE-OUTPUT", "standard output cannot hold both the table and the JSON document",
+                         where="--json", hint="write the table to a file: -o FILE")
     format_of(output, format)
     refuse_existing(output, force)
     require_picture(picture, output, force)
     require_classes(classes, output, picture, force)
     layer = reading(path, assignments or [], flags)
     config = build(layer)
-    with (locate_errors(layer), watching(mode_of(progress), quiet, tell=True),
+    with (locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal,
           limit_threads(config.compute.thread_count())):
         note_here(config.compute.cluster)
         found = use(Path(run), config.input, config.compute)
@@ -63,10 +77,17 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):
             if classes is not None:
                 write_out(others, classes, None, force=force)
-            write_out(table, output, format, force=force)
-    for written in (picture, classes):
-        if written is not None and not quiet:
-            say_written(f"wrote {written}", written)
+            rows, columns = write_out(table, output, format, force=force)
+    files = [written for written in (picture, classes, output) if written not in (None, "-")]
+    if json:
+        print_json({"run": run, "input": path, "output": output, "rows": rows, "columns": list(columns),
+                    **({} if picture is None else {"picture": picture}),
+                    **({} if classes is None else {"classes": classes}),
+                    "notes": [*journal.noted("W-"), *journal.noted("N-")]})
+    elif not quiet:
+        for written in files:
+            said = f": {rows:,} x {len(columns):,}" if written == output else ""
+            say_written(f"wrote {written}{said}", written)
 
 
 def figure_of(run: str, table: Any) -> Any:

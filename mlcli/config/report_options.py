@@ -55,12 +55,9 @@ class OutputOptions(Options):
 
     @field_validator("outputs")
     @classmethod
-    def require_always_written(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-        """Require the outputs that are always written; return all in the order of declaration, each once."""
-        if missing := [name for name in ALWAYS if name not in outputs]:
-            raise ValueError(f"{' and '.join(missing)} must stand in the list: {' and '.join(ALWAYS)} are always "
-                             "written")
-        return tuple(name for name in OUTPUTS if name in outputs)
+    def add_always_written(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """Add the outputs that are always written; return all in the order of declaration, each once."""
+        return tuple(name for name in OUTPUTS if name in (*ALWAYS, *outputs))
 
     def writes(self, output: Output) -> bool:
         """Whether a run writes this output."""

@@ -23,7 +23,8 @@ FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
-    "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None, "invented": False}
+    "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
+    "invented": False}
 ARCHIVE = Archive(Kinds())
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import note, running
-from mlcli.base.types import Indices
 from mlcli.base.units import memory
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Sparse

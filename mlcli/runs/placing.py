@@ -24,8 +24,11 @@ def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
     require_intact(folder, read_manifest(folder), (names.CONFIG,))
     own = config_of(folder).input
     said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
+    if own.columns and not new.chosen("columns"):  # as the run, which read no other column
+        said["columns"] = run.steps[0].preparation.columns
     if new.path == "-":  # which cannot be read again where it has no such column
         said.pop("id_column", None)
+        said.pop("columns", None)
     return new.replace(kind=run.kind, transpose=run.transpose, **said)
 
 
@@ -37,12 +40,15 @@ def read_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) ->
                    categories=run.categories, coding=run.coding, closed=closed,
                    streams=alone and run.kind == "features" and not run.categories and run.coding is None)
     try:
-        try:
-            table = read(asked)
-        except ConfigError as error:
-            if new.chosen("id_column") or (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
-                raise
-            table = read(asked.replace(id_column=None))
+        table = None
+        while table is None:  # what the run's own input had, and this file lacks, is left out
+            try:
+                table = read(asked)
+            except ConfigError as error:
+                option = error.where.removeprefix("input.")
+                if option not in ("id_column", "columns") or new.chosen(option) or not asked.chosen(option):
+                    raise
+                asked = asked.replace(**{option: type(asked).model_fields[option].default})
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table

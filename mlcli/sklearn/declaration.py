@@ -3,8 +3,10 @@
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
+from mlcli.config.other_names import FLAGS_ELSEWHERE
 from mlcli.methods import Method
 from mlcli.sklearn.estimator import Estimator
 from mlcli.sklearn.parameters import Parameter, parameters_of
@@ -28,6 +30,10 @@ def constructor(parameters: Mapping[str, Parameter]) -> Callable[..., None]:
           for name, parameter in parameters.items())])
 
     def __init__(self: Any, *args: Any, **values: Any) -> None:
+        for name in set(values) - set(parameters):
+            near = FLAGS_ELSEWHERE.get(name) or next(iter(get_close_matches(name, parameters, 1)), "")
+            raise TypeError(f"got an unexpected keyword argument {name!r}"
+                            + (f"; it is {near!r} here" if near in parameters else ""))
         given = signature.bind(self, *args, **values)
         given.apply_defaults()
         for name in parameters:

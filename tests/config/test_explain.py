@@ -33,8 +33,6 @@ FILES = {
         f"method.name: unknown method 'zzz'; run.yaml:2:10; there are {ALL}",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
-    "report: {outputs: [embedding, model]}\n":
-        "report.outputs: spectrum must stand in the list: embedding and spectrum are always written; run.yaml:2:10",
     "method: {name: kpca, kernel: {name: gauss}}\n":
         "method.kernel.name: unknown kernel 'gauss'; run.yaml:2:31; did you mean 'gaussian'?",
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":

@@ -27,7 +27,8 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
 def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, output: Output = "-",
             format: Format = None, picture: Picture = None, classes: Classes = None, assignments: Assignments = None,
             force: behavior.Force = False, quiet: behavior.Quiet = False,
-            progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
+            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
+            **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
     \b
@@ -38,8 +39,9 @@ def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, ou
     mlcli project runs/genes-ibfa new_doses.csv --as-view 2
     mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
 
-    Columns are matched by name. Rows without ids are called new1, new2 and so on. If the run was made from
-    dissimilarities or a kernel, NEW has a row for each new point and a column for each training point.
+    Columns are matched by name, and others are ignored with a note. Rows without ids are called new1, new2 and so on.
+    If the run was made from dissimilarities or a kernel, NEW has a row for each new point and a column for each
+    training point.
     """
     from mlcli.runs import reuse
 
@@ -48,4 +50,4 @@ def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, ou
     use = reuse.project if classes is None else reuse.project_and_classify
     put_to_use(partial(use, views=as_view or ()), run=run, path=new, output=output, format=format, force=force,
                assignments=assignments, flags=flags, progress=progress, quiet=quiet,
-               picture=picture, classes=classes)
+               picture=picture, classes=classes, json=json)

@@ -19,8 +19,8 @@ Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=Fals
 @with_flags("id_column", "label_column", "threads", "memory_limit")
 def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format: Format = None,
                 variance: Variance = None, assignments: Assignments = None, force: behavior.Force = False,
-                quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
-                **flags: Any) -> None:
+                quiet: behavior.Quiet = False, json: behavior.Json = False,
+                progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Compute features from coordinates, for methods that can.
 
     \b
@@ -33,6 +33,6 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
             raise UsageError("VARIANCE", "standard input can be read only once", where="--variance",
                              hint="give the coordinates as a file")
         put_to_use(reuse.variance, run=run, path=embedding, output=variance, format=None, force=force,
-                   assignments=assignments, flags=flags, progress=progress, quiet=quiet)
+                   assignments=assignments, flags=flags, progress=progress, quiet=quiet or json)
     put_to_use(reuse.reconstruct, run=run, path=embedding, output=output, format=format, force=force,
-               assignments=assignments, flags=flags, progress=progress, quiet=quiet)
+               assignments=assignments, flags=flags, progress=progress, quiet=quiet, json=json)

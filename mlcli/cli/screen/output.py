@@ -2,7 +2,9 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,18 +29,33 @@ def print_json(document: Any) -> None:
     standard_output().write(f"{text}\n".encode())
 
 
-def write_out(table: Any, output: str, format: str | None, *, force: bool) -> None:
-    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made."""
+def write_out(table: Any, output: str, format: str | None, *, force: bool) -> tuple[int, Sequence[str]]:
+    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made.
+
+    Returns the number of rows that were written, and the names of their columns of numbers.
+    """
     from mlcli.data.read.new_rows import MappedTable
     from mlcli.data.write.parts import write_mapped, write_when_complete
     from mlcli.data.write.table import write_csv, write_table
 
-    chosen, parts = format_of(output, format), isinstance(table, MappedTable)
+    chosen, parts, written = format_of(output, format), isinstance(table, MappedTable), list[Any]()
+    if parts:
+        place = table.place
+
+        def placed(some: Any) -> Any:
+            made = place(some)
+            written.append((len(made.ids), made.columns))
+            return made
+
+        table = replace(table, place=placed)
     if output == "-":
         (write_when_complete if parts else write_csv)(table, standard_output())
     else:
         write = write_mapped if parts else write_table
         publish.write_whole(Path(output), lambda draft: write(table, draft, chosen), force=force)
+    if not parts:
+        return len(table.ids), table.columns
+    return sum(rows for rows, _ in written), written[0][1] if written else ()
 
 
 def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[None]:

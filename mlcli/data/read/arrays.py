@@ -90,7 +90,7 @@ def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels
         table = (square_table if input.square else features_table)(sheet, input, source)
     if input.square:
         values = check_square(table.values, tuple(table.ids), input)
-        return Table(values, table.columns, table.ids, table.id_name, told, table.kind, source, observations=table.observations)
+        return replace(table, values=values, labels=told)
     refuse_resemblance(table, input)
     return table
 
@@ -123,7 +123,8 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
     source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
     with hints_for_python():
-        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told, source=source)
+        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told,
+                      source=source)
         return after_first_pass(table, input, compute)
 
 

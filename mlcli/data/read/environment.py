@@ -119,8 +119,9 @@ def _in_order(ids: Sequence[str], labels: Labels) -> tuple[list[int], list[int]]
         raise DataError("NO-COMMON-ROWS", f"no column of the file holds ids of the run, whose rows are called "
                         f"{listed(ids, 2)}", where=path, hint="write the ids alike in both files, and name their "
                         "column with --id-column")
-    note("N-ROWS-IN-ORDER", f"rows of {path} were taken in the order of the run's: {without_ids(ids)}; to match them by "
-         "ids, name those of the data when these are embedded ({input.id_column}), and those of the file by --id-column")
+    note("N-ROWS-IN-ORDER", f"rows of {path} were taken in the order of the run's: {without_ids(ids)}; to match them "
+         "by ids, name those of the data when these are embedded ({input.id_column}), and those of the file by "
+         "--id-column")
     return list(range(len(ids))), list(range(len(ids)))
 
 

@@ -48,6 +48,13 @@ def add_labels(table: Table, input: Input, compute: Compute) -> Table:
     if input.labels.path is None:
         return table
     labels = read_labels(input.labels, input, compute)
+    named = [name for name in input.label_columns if name not in table.labels]  # which that file has
+    if unknown := [name for name in named if name not in labels.columns]:
+        raise ConfigError("UNKNOWN-COLUMN", f"neither the data nor {place(input.labels.path)} have a column "
+                          f"{shown(unknown[0])}", where="input.label_columns",
+                          hint=nearest(unknown[0], [*labels.columns, *table.columns]))
+    if named and not labels.file.columns:
+        labels = replace(labels, file=labels.file.replace(columns=tuple(named)))
     joined = labels_of(table.ids, table.id_name, labels, table.columns)
     again = [name for name in joined if name in table.labels]
     if again:
@@ -134,8 +141,8 @@ def note_numbers(ids: Sequence[str], path: str, option: str) -> None:
     """Note a join by a column that was named, of rows whose ids are numbers that no file gave."""
     if isinstance(ids, RowNumbers):
         note("N-ROW-NUMBERS", f"rows of {path} were joined by the numbers of the rows, which have no ids of their own; "
-             f"to join them by ids, name those of the data when these are embedded: {{input.id_column}}; to join row by "
-             f"row, leave out {option}")
+             f"to join them by ids, name those of the data when these are embedded: {{input.id_column}}; to join row "
+             f"by row, leave out {option}")
 
 
 def shared_ids(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:

@@ -6,9 +6,9 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
+from mlcli.data.options.id_names import columns_named_as_ids
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place
-from mlcli.data.options.id_names import columns_named_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError, option
@@ -17,14 +17,13 @@ from mlcli.errors import DataError, option
 def match_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
     """Return the (n, d) array with the wanted columns in their order; columns without names are matched by position.
 
-    Raises DataError if columns are missing or additional.
+    Columns beside the wanted ones are left out with a note, but points of a matrix are not. Raises DataError.
     """
     if sheet.columns == wanted:
         return sheet.values
     if not sheet.named and by_position(sheet.columns, wanted, noun):
         return sheet.values
-    require_same(sheet.columns, wanted, path, noun)
-    note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
+    require_named(sheet.columns, wanted, path, noun, strict=noun == "point" or not sheet.named or bool(sheet.image))
     positions = {name: column for column, name in enumerate(sheet.columns)}
     return np.ascontiguousarray(sheet.values[:, [positions[name] for name in wanted]])
 
@@ -36,20 +35,25 @@ def by_position(columns: Sequence[str], wanted: Sequence[str], noun: str) -> boo
     return len(columns) == len(wanted)
 
 
-def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
-    """Raise DataError with lists of missing and additional columns."""
+def require_named(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str, *, strict: bool) -> None:
+    """Raise DataError with lists of missing columns, and of additional ones if `strict`; note these, and the order."""
     present, needed = set(ids), set(wanted)
     missing = [name for name in wanted if name not in present]
     extra = [name for name in ids if name not in needed]
-    if missing or extra:
+    naming = [extra[column] for column in columns_named_as_ids(extra)]
+    names_rows = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+    if missing or (extra and strict):
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
-        ids = [extra[column] for column in columns_named_as_ids(extra)]
-        naming = f"give {option('input.id_column', ids[0])} if it names the rows; " if ids else ""
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
-                        hint=f"{naming}the run needs one column for each of its {counted(len(wanted), noun)}; choose "
-                        "them with {input.columns}, and name ids and labels with {input.id_column} and "
-                        "{input.label_columns}")
+                        hint=f"{names_rows}{'; ' * bool(names_rows)}the run needs one column for each of its "
+                        f"{counted(len(wanted), noun)}; choose them with {{input.columns}}, and name ids and labels "
+                        "with {input.id_column} and {input.label_columns}")
+    if extra:
+        note("N-OTHER-COLUMNS", f"{counted(len(extra), 'column')} not of the run and not used: {listed(extra)}"
+             + f"; {names_rows}" * bool(names_rows), columns=len(extra))
+    if [name for name in ids if name in needed] != list(wanted):
+        note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
 
 
 def match_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:

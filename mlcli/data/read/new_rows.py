@@ -11,14 +11,14 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.base.stages.stage import no_listeners, note
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import note_dropped
 from mlcli.data.read.blocks import unread_table
-from mlcli.data.read.match import by_position, require_same
+from mlcli.data.read.match import by_position, require_named
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import DataError
 
@@ -31,8 +31,8 @@ def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted:
     assert found is not None
     if found.choice.columns != wanted and not (
             not found.named and by_position(found.choice.columns, wanted, "column")):
-        require_same(found.choice.columns, wanted, input.path, "column")
-        note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
+        require_named(found.choice.columns, wanted, input.path, "column",
+                      strict=not found.named or bool(found.image))
         found = replace(found, file=in_order(found, wanted))
     return unread_table(found, wanted, input, source)
 

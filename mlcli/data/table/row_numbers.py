@@ -8,7 +8,6 @@ import numpy as np
 
 from mlcli.base.types import AnyArray, Indices
 
-
 ROW = "row"  # the header of numbers that no file gave as ids
 
 

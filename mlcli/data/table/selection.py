@@ -6,7 +6,7 @@ from mlcli.base.frozen import frozen
 from mlcli.data.options.id_names import columns_named_as_ids
 from mlcli.data.options.input import AllTexts, Input, WithCategories
 from mlcli.data.options.wording import duplicates, listed, nearest, place, shown
-from mlcli.errors import ConfigError, DataError, option
+from mlcli.errors import ConfigError, DataError
 
 
 @frozen
@@ -61,7 +61,8 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     nameless = input.without_ids and not input.square  # points of a matrix need their names
     id = None if nameless else row_names if input.ids_from is None else _position(input.ids_from, positions,
                                                                                  "input.id_column")
-    labels = tuple(_label_position(name, positions, input) for name in input.label_columns)
+    labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns
+                   if name in positions or input.labels.path is None)  # others may be in the file of labels
     texts = tuple(_position(name, positions, "input.columns") for name in getattr(input, "categories", ()))
     use = input.words if isinstance(input, WithCategories) else "labels"
     left = tuple(column for column in words if column not in (id, row_names, *labels, *texts))
@@ -109,18 +110,6 @@ def _position(name: str, positions: dict[str, int], where: str) -> int:
         raise ConfigError("UNKNOWN-COLUMN", f"there is no column {shown(name)}", where=where,
                           hint=nearest(name, [known for known in positions if known]))
     return positions[name]
-
-
-def _label_position(name: str, positions: dict[str, int], input: Input) -> int:
-    """Return the column of a label; raises ConfigError, which knows that a second file may hold it."""
-    try:
-        return _position(name, positions, "input.label_columns")
-    except ConfigError as error:
-        if input.labels.path is None:
-            raise
-        chosen = option("input.labels.columns", name)
-        raise error.changed(hint=f"if {place(input.labels.path)} holds it, choose it by {chosen}; without that, all of "
-                            "its columns are labels") from None
 
 
 def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict[str, int],

@@ -46,11 +46,12 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True, chos
     """
     if not sheet.words:
         return sheet
-    if chosen:
+    ids = ids and sheet.ids is None
+    if chosen and ids:
         return _named_beside(sheet)
     first = sheet.words[0]
     texts = sheet.labels[first]
-    names = ids and sheet.ids is None and _are_distinct(texts)
+    names = ids and _are_distinct(texts)
     others = sheet.words[1:] if names else sheet.words
     uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
     parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)

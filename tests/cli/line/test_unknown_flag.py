@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcli.cli.line.unknown_flag import paths_for
+from mlcli.config.other_names import paths_for
 from tests.journeys.support import Caller
 
 

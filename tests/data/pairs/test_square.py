@@ -24,7 +24,7 @@ LAYOUTS = [  # content, name, options, ids, id name
     ("n,a,b,c\na,0,1,2\nb,1,0,1.5\nc,2,1.5,0\n", "data.csv", {"id_column": "n"}, IDS, "n"),
     ("a,b,c\n0,1,2\n1,0,1.5\n2,1.5,0\n", "data.csv", {}, IDS, "id"),
     ("a,0,1,2\nb,1,0,1.5\nc,2,1.5,0\n", "data.csv", {}, IDS, "id"),
-    ("0,1,2\n1,0,1.5\n2,1.5,0\n", "data.csv", {}, ("1", "2", "3"), "id"),
+    ("0,1,2\n1,0,1.5\n2,1.5,0\n", "data.csv", {}, ("1", "2", "3"), "row"),
     ("\ta\tb\tc\na\t0\t1\t2\nb\t1\t0\t1.5\nc\t2\t1.5\t0\n", "data.tsv", {}, IDS, "id"),
     ("# made by hand\n#\n\ta\tb\tc\na\t0\t1\t2\nb\t1\t0\t1.5\nc\t2\t1.5\t0\n", "data.tsv", {}, IDS, "id"),
     (",1,2,3\n1,0,1,2\n2,1,0,1.5\n3,2,1.5,0\n", "data.csv", {}, ("1", "2", "3"), "id"),
@@ -42,7 +42,7 @@ def test_every_layout_gives_the_same_table(tmp_path: Path, content: str, name: s
     with noted() as notes:
         table = table_of(tmp_path, content, name, **GIVEN, **options)
     assert table.values.tolist() == VALUES
-    assert (table.ids, table.columns, table.id_name, table.kind) == (ids, ids, id_name, "dissimilarities")
+    assert (tuple(table.ids), table.columns, table.id_name, table.kind) == (ids, ids, id_name, "dissimilarities")
     assert isinstance(table.data(), Dissimilarities)
     assert set(notes.codes) <= {"W-HEADER-NUMBERS"}
 

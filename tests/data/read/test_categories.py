@@ -44,7 +44,7 @@ def test_columns_of_words_are_questions_and_the_first_distinct_one_holds_ids(tmp
 @pytest.mark.filterwarnings("ignore")
 def test_options_name_ids_labels_and_questions(tmp_path: Path) -> None:
     chosen = table_of(tmp_path, columns=("name", "tea"))
-    assert set(chosen.categories) == {"name", "tea"} and chosen.id_name == "id"
+    assert set(chosen.categories) == {"name", "tea"} and chosen.id_name == "row"
     labeled = table_of(tmp_path, id_column="name", label_columns=("tea",))
     assert set(labeled.categories) == {"age"} and labeled.labels["tea"] == ("black", "green", "NA", "green")
     repeated = table_of(tmp_path, ANSWERS.replace("ben", "ann"))  # a name that occurs twice is an answer

@@ -7,8 +7,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
+from mlcli.data.options.id_names import NAMES, columns_named_as_ids, words_of
 from mlcli.data.options.input import Input
-from mlcli.data.read.id_columns import NAMES, columns_named_as_ids, words_of
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written

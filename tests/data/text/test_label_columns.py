@@ -36,7 +36,8 @@ def test_columnar_files_are_read_alike(tmp_path: Path, form: str) -> None:
     ({"id_column": "soil", "label_columns": ["site"]}, None, None),  # whose ids would repeat
     ({"label_columns": ["site"]}, ("1", "2", "3"), ["site", "soil"]),
     ({"id_column": "site"}, ("Upper", "Lower", "Mill"), ["soil"]),
-    ({"columns": ["height"]}, ("1", "2", "3"), []),
+    ({"columns": ["height"]}, ("Upper", "Lower", "Mill"), []),  # ids are looked for in all columns
+    ({"columns": ["height"], "id_column": "none"}, ("1", "2", "3"), []),
 ])
 def test_what_is_named_stands_before_what_is_found(tmp_path: Path, options: dict[str, Any],
                                                    ids: tuple[str, ...] | None, labels: list[str] | None) -> None:

@@ -30,7 +30,7 @@ def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Call
     ids = [line.split(",")[0] for line in called.out.splitlines()[1:]]
     assert ids == [f"new{row}" for row in range(1, 31) if row not in (1, 5)]
     assert mlcli("project", "run", "gaps.npy", "-o", "new.parquet", "--picture", "new.svg").code == 0
-    assert parquet.read_table("new.parquet").column("id").to_pylist() == ids
+    assert parquet.read_table("new.parquet").column("row").to_pylist() == ids
     assert "<title>new2<" in Path("new.svg").read_text()
     back = mlcli("reconstruct", "run", "new.parquet")
     assert (back.code, [line.split(",")[0] for line in back.out.splitlines()[1:]]) == (0, ids)

@@ -106,7 +106,8 @@ def test_what_has_no_inverse_between_two_runs_is_refused(mlcli: Caller, first: s
     assert (called.code, "E-NO-RECONSTRUCTION" in called.err, called.out) == (78, True, "")
 
 
-@pytest.mark.parametrize(("format", "head"), [("csv", "id,Species,y1"), ("parquet", "id,Species,y1"), ("npy", "id,y1")])
+@pytest.mark.parametrize(("format", "head"), [("csv", "id,Species,y1"), ("parquet", "id,Species,y1"),
+                                              ("npy", "row,y1")])
 def test_ids_and_labels_come_with_the_run(mlcli: Caller, format: str, head: str) -> None:
     assert mlcli.bare(IRIS, *PREPARED, "-p", "3", "--format", format, "-o", "first", "-q").code == 0
     assert mlcli("embed", "first", "-p", "1", "-o", "second", "-q").code == 0
