@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlcli.base.values.percent import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
                 f"{'disparities, which never falls' if ranked else 'equality'}.")
         shares = points.array("share")
         worst = sorted(range(len(shares)), key=lambda place: -shares[place])[:WORST]
-        rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", f"{shares[place]:.2%}")
+        rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", percent(shares[place], 2))
                 for place in worst]
         return [(Place.RESULT, section(
             "Stress", sentence(fits(run.manifest.get("fit") or {}, ranked=ranked)), figure(drawn, said),

@@ -38,7 +38,19 @@ def test_sums_over_one_are_explained_and_the_share_of_the_positive_ones_stands_b
     assert [line.split()[-1] for line in known[1:-1]] == ["66.7%", "100.0%", "100.0%"]
     unknown = scree(summary(values, shares), blocks=True, color=False)
     assert unknown[0].split()[-1] == "sum" and unknown[-1] == known[-1]
-    assert not any("subtracted" in line for line in scree(summary([4.0, 1.0], [0.8, 0.2]), blocks=True, color=False))
+    assert not any("exceed" in line for line in scree(summary([4.0, 1.0], [0.8, 0.2]), blocks=True, color=False))
+
+
+def test_sums_are_explained_only_where_the_column_shows_more_than_all() -> None:
+    shown, hidden = (scree(summary([4.0, -0.001], [share, -0.0002], spectrum={
+        "ranked_by": "eigenvalues", "sum_of_positive": 4.0}), blocks=True, color=False) for share in (1.0006, 1.0002))
+    assert "exceed 100%" in shown[-1] and "100.1%" in shown[1] and shown[0].split()[-1] == "positive"
+    assert not any("exceed" in line for line in hidden) and hidden[0].split()[-1] == "sum"
+
+
+def test_small_shares_keep_their_digits_and_their_sign() -> None:
+    lines = scree(summary([4.0, 0.001, -0.001, -1e-17], [1.0, 0.0002, -0.0002, -1e-18]), blocks=True, color=False)
+    assert [line.split()[-2] for line in lines[2:]] == ["0.02%", "-0.02%", "0%"]
 
 
 def test_what_are_no_eigenvalues_is_named() -> None:
