@@ -25,6 +25,7 @@ BLOCK = 2**20  # numbers in a block
 MANY_COLUMNS, NEARLY_ALL = 10, 0.9  # columns of which more must be there, and the share of the variance that one has
 MOST = 2**19  # numbers that are looked at, in whole rows
 SOME = 1000  # rows that tell which columns hold answers
+LARGEST = 1e9  # size of an answer or a code
 DISTINCT = 20  # values of answers, codes included
 STEP = 3  # the largest step between answers, where one that nobody gave lies between
 LONGEST = 10  # from the lowest answer to the highest: 0 to 10
@@ -146,7 +147,8 @@ def codes_of(values: Array, names: Sequence[str]) -> list[Codes]:
     if not len(columns):
         return []
     least, most = _ends(values, rows, columns)
-    apart = np.diff(np.vstack([least, ordered, most]), axis=0)
+    with np.errstate(over="ignore"):
+        apart = np.diff(np.vstack([least, ordered, most]), axis=0)
     suspects = np.flatnonzero((apart > STEP).any(axis=0))
     tables = _tables(values, rows, columns[suspects].tolist())
     known = {number for numbers in map(_table, ordered.T) for number in _scale(numbers)} if len(suspects) else set()
@@ -166,7 +168,7 @@ def _short(some: Array) -> tuple[Indices, Array]:
     A missing cell repeats the smallest number of its column. Returns a (c,) and an (m, c) array.
     """
     with np.errstate(invalid="ignore"):
-        whole = ((some == np.rint(some)) & np.isfinite(some) | np.isnan(some)).all(axis=0)
+        whole = ((some == np.rint(some)) & (np.abs(some) < LARGEST) | np.isnan(some)).all(axis=0)
     columns = np.flatnonzero(whole & ~np.isnan(some).all(axis=0))
     cells = some[:, columns]
     ordered = np.sort(np.where(np.isnan(cells), np.fmin.reduce(cells, axis=0), cells), axis=0)
@@ -193,7 +195,8 @@ def _ends(values: Array, rows: Rows | None, columns: Indices) -> tuple[Array, Ar
 
     def block(some: slice) -> tuple[Array, Array]:
         cells = values[some][:, columns]
-        return np.fmin.reduce(cells, axis=0), np.fmax.reduce(cells, axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.fmin.reduce(cells, axis=0), np.fmax.reduce(cells, axis=0)
 
     least, most = zip(*in_order(block, row_blocks(len(values), BLOCK, len(columns))), strict=True)
     return np.fmin.reduce(least), np.fmax.reduce(most)

@@ -88,6 +88,7 @@ def test_counts_ids_and_real_numbers_hold_no_codes() -> None:
     rng = np.random.default_rng(2)
     assert found(rng.negative_binomial(0.3, 0.1, (300, 40))) == found(rng.poisson(0.6, (300, 40))) == []
     assert found(rng.integers(0, 1000, (300, 5))) == found(rng.standard_normal((300, 5))) == []
+    assert found(np.where(rng.random((300, 5)) < 0.5, 1.7e308, -1.7e308)) == []
     sparse = rng.integers(0, 256, (400, 60)) * (rng.random((400, 60)) < np.linspace(0, 0.5, 60))  # as pixels are
     assert found(sparse) == []
 
