@@ -73,8 +73,10 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the stress that the method made small, and how many starts reached it."""
+        from mlcli.findings.quality.scale import own_stress
+
         fit = summary.get("fit") or {}
-        if fit.get("stress") is None or "starts" not in fit:
+        if own_stress(fit) is None:
             return ()
         starts = "" if fit["starts"] == 1 else f", reached from {fit['reached']} of {fit['starts']} starts"
         return (f"stress {fit['stress']:.4f}{starts}",)

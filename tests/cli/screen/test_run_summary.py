@@ -95,7 +95,7 @@ def test_everything_fits_on_a_screen_and_hostile_names_stay_text() -> None:
 
 
 def test_standard_errors_stand_beside_what_is_estimated() -> None:
-    found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None})
+    found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None}, {})
     assert found.replace("+-", "±") == "trustworthiness 0.9500 ± 0.01, stress-1 0.2000"
 
 
@@ -108,6 +108,16 @@ def test_standard_errors_stand_beside_what_is_estimated() -> None:
      "mlcli: chi-square 6.107 on 4 degrees of freedom, p = 0.19")])
 def test_the_fit_of_a_layout_or_of_factors_is_told(fit: dict[str, Any], line: str) -> None:
     assert line in ending(summary([2.0, 1.0], fit=fit))
+
+
+@pytest.mark.parametrize("scale", ["data", "free"])
+def test_one_stress_is_told_and_it_is_the_one_that_the_method_made_small(scale: str) -> None:
+    measures = {"trustworthiness": 0.95, "stress_1": 0.2, "stress_1_scaled": 0.1, "scale": scale}
+    own = ending(summary([2.0, 1.0], quality=measures, fit={"stress": 0.11831855, "starts": 1, "reached": 1}))
+    assert [line for line in own if "stress" in line] == ["mlcli: stress 0.1183"]
+    assert any("trustworthiness" in line for line in own)
+    other = ending(summary([2.0, 1.0], quality=measures, fit={"stress": 0.5}))
+    assert len([line for line in other if "stress" in line]) == 1
 
 
 @pytest.mark.parametrize("fit", [{}, {"stress": None, "starts": 1}, {"chi_square": None}, {"stress": 0.5},
