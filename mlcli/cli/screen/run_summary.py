@@ -11,7 +11,7 @@ from mlcli.base.values.percent import percent
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
 from mlcli.findings import FINDINGS
-from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
+from mlcli.report.figures.shares import WHY, exceed_one, positive_shares, shares_overlap
 
 MOST = 10  # eigenvalues shown
 LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one
@@ -60,7 +60,9 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int
     computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
     values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
     unknown = [None] * len(values)
-    shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
+    by, stated = summary["spectrum"]["ranked_by"], summary["scree"]["proportions"] or []
+    known = [] if shares_overlap(by, summary.get("fit") or {}) else stated
+    shares: Sequence[float | None] = [*known, *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
     length = LONGEST if columns is None else min(max(columns - BESIDE, SHORTEST), LONGEST)
@@ -75,8 +77,6 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int
         figures += f"  {percent(beside[place]):>8}" if place < len(beside) else ""
         said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
         lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
-    known = any(share is not None for share in shares)
-    by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")
     head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' if known else ''}"
     return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,

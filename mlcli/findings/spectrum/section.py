@@ -10,7 +10,7 @@ from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
-from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
+from mlcli.report.figures.shares import OVERLAP, WHY, exceed_one, positive_shares
 
 LEADING = 10  # eigenvalues in the table
 
@@ -26,6 +26,8 @@ def spectrum(run: Contents) -> Part:
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
+    if run.overlapping:
+        head, rows = head[:2], [row[:2] for row in rows]
     if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive"),
                                  digits=2):
         head.append("cumulative, of positive ones")
@@ -42,6 +44,7 @@ def spectrum(run: Contents) -> Part:
                        figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
+                   sentence(OVERLAP, "soft") if run.overlapping else None,
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
 
 
