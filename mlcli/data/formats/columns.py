@@ -17,6 +17,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrow_numbers import as_doubles, is_inexact, is_numeric
 from mlcli.data.formats.lists import Columns, Lengths, Origin, list_numbers, numbers_in, sources_of
 from mlcli.data.options.input import Input
+from mlcli.data.options.texts import of_dates
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import FEWER, Sheet, require_content
@@ -114,11 +115,13 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
     if bad:
         parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:LISTED]]
         texts = all(is_text(types[column]) for column in bad)
+        dates = all(pyarrow().types.is_temporal(types[column]) for column in bad)
         nested = any(pyarrow().types.is_nested(types[column]) for column in bad)
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
                         where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
                         hint="choose others with {input.columns}" if nested else
+                             of_dates([choice.names[column] for column in bad]) if dates else
                              "name it with {input.id_column} or {input.label_columns}, or choose others with "
                              "{input.columns}")
     for column in (choice.id, *choice.texts):

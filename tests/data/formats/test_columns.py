@@ -86,6 +86,8 @@ def test_other_types_are_refused_by_name_and_type(tmp_path: Path) -> None:
                  "'pair' is of type struct"):
         assert part in error.what
     refused(path, DataError, "COLUMN-TYPE", id_column="raw", columns=["a"])
+    assert "--label-column when keeps it as labels" in refused(path, DataError, "COLUMN-TYPE",
+                                                               columns=["a", "when"]).hint
     found = table_of(tmp_path, stored(table, "parquet"), "data.parquet", id_column="when", columns=["a"])
     assert found.ids == ("2020-01-02",)
 
