@@ -141,8 +141,8 @@ def codes_of(values: Array, names: Sequence[str]) -> list[Codes]:
     some = values[::-(-len(values) // max(count, 1)) or 1] if rows is None else rows[rows.some(count)]
     columns, ordered = _short(some)
     zeros = (ordered[:1] == 0).all(axis=0) & ((ordered == 0).sum(axis=0) >= ZEROS * len(some))
-    counts = np.unique(ordered[:, zeros])
-    if len(counts) > DISTINCT:
+    counts = np.sort(ordered[:, zeros], axis=None)
+    if np.count_nonzero(counts[1:] != counts[:-1]) >= DISTINCT:  # np.unique would import masked arrays
         columns, ordered, zeros = columns[~zeros], ordered[:, ~zeros], zeros[~zeros]
     if not len(columns):
         return []
