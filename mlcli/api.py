@@ -18,6 +18,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.percent import percent
 from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
@@ -82,7 +83,7 @@ class Spectrum:
     def __repr__(self) -> str:
         """The leading eigenvalues, each with its share of the trace where that is known."""
         pairs = zip(self.eigenvalues[:LEADING], self.proportions[:LEADING], strict=True)
-        shown = [f"{value:.4g}" + (f" ({share:.1%})" if np.isfinite(share) else "") for value, share in pairs]
+        shown = [f"{value:.4g}" + (f" ({percent(share)})" if np.isfinite(share) else "") for value, share in pairs]
         count = len(self.eigenvalues)
         return f"eigenvalues: {', '.join(shown)}" + (f", ... ({count} in all)" if count > LEADING else "")
 

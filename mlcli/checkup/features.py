@@ -11,6 +11,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Features, Missing, Scales
 from mlcli.checkup.unusual import NearlyConstant
+from mlcli.data.prepare.columns import codes_of
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.cells import ROWS
 from mlcli.data.table.table import Table
@@ -39,7 +40,7 @@ def features_of(table: Table) -> Features:
                     duplicate_column_names=tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
                     duplicate_rows=len(rows),
                     duplicate_row_ids=tuple((table.ids[j], table.ids[i]) for j, i in rows[:LISTED].tolist()),
-                    scale_spread=spread, scales=scales)
+                    codes=tuple(codes_of(values, names)[:NAMED]), scale_spread=spread, scales=scales)
 
 
 def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[NearlyConstant]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import ROUND_UP, Context
 
 from mlcli.base.context import context
+from mlcli.base.values.percent import percent
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
 from mlcli.checkup.report import (
     EdgeFacts,
@@ -21,6 +22,7 @@ from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
+from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
 from mlcli.stages.algebra.metrics import AMOUNTS
@@ -84,9 +86,9 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
     yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
                   f"triangle inequality{_worst(triangle.worst)}", "distances never do: expect negative eigenvalues")
     if look_squared(triangle, euclidean):
-        yield Finding("C-SQUARED", "warning", f"these look like squared distances: {triangle.share:.0%} of the triples "
-                      "break the triangle inequality, as they do for squares",
-                      "if they are, give {input.squared=true}")
+        yield Finding("C-SQUARED", "warning", "these look like squared distances: "
+                      f"{percent(triangle.share, 0)} of the triples break the triangle inequality, as they do for "
+                      "squares", "if they are, give {input.squared=true}")
 
 
 def _of_euclidean(report: Report) -> Iterator[Finding]:
@@ -153,11 +155,15 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
     scales = features.scales
     unscaled = config.prepare.scale in ("none", "center") and not config.prepare.transform  # which changes the scales
     if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
-        yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
-                      f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
-                      "give {prepare.transform=sqrt} or wisconsin if that one should count less"
-                      if amounts else
+        yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {percent(scales.dominant_share)} "
+                      f"of the variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
+                      "give {prepare.transform=sqrt} or wisconsin if that one should count less" if amounts else
+                      remedy(scales.largest_column, table.source)
+                      if features.columns > MANY_COLUMNS and scales.dominant_share > NEARLY_ALL else
                       "give {prepare.scale=standard} unless the columns share a unit")
+    if features.codes:
+        yield Finding("C-CODES", "warning", f"numbers far outside of a short scale: {texts(features.codes)}",
+                      proposal(features.codes, table.source))
 
 
 def _of_geometry(report: Report) -> Iterator[Finding]:
@@ -173,10 +179,10 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
                       "and lle would stop", f"give {otherwise}; only {enough} or more would connect it" if many else (
                           f"use {enough}, or {otherwise}"))
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
-        yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
-                      "as the farthest point: distances hardly distinguish near points from far ones", "before a "
-                      "method based on neighbors, reduce the number of columns: {prepare.reduce} (PCA) or "
-                      "{input.columns}")
+        yield Finding("C-CONCENTRATED", "warning", "the nearest neighbor is "
+                      f"{percent(near.nearest_over_farthest, 0)} as far as the farthest point: distances hardly "
+                      "distinguish near points from far ones", "before a method based on neighbors, reduce the number "
+                      "of columns: {prepare.reduce} (PCA) or {input.columns}")
     if hubness and hubness.skewness > SKEWED:
         yield Finding("C-HUBS", "warning", f"neighbors are uneven: {shown(hubness.hub)} is among the "
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
@@ -204,9 +210,9 @@ def _of_labels(labels: Sequence[LabelFacts] | None) -> Iterator[Finding]:
         words = re.findall("[a-z]+", facts.label.lower())
         share, axis = max((share, -axis) for axis, share in enumerate(facts.shares, start=1))
         if share > SHOWN and any(word.removesuffix("s") in BATCHES for word in words):
-            yield Finding("C-BATCH", "warning", f"the label {shown(facts.label)} explains {share:.0%} of principal "
-                          f"component {-axis}: rows may differ by how they were measured", "compare rows that have the "
-                          "same value, or remove its effect first (docs/check.md)")
+            yield Finding("C-BATCH", "warning", f"the label {shown(facts.label)} explains {percent(share, 0)} of "
+                          f"principal component {-axis}: rows may differ by how they were measured", "compare rows "
+                          "that have the same value, or remove its effect first (docs/check.md)")
 
 
 def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import isfinite
 
+from mlcli.base.values.percent import percent
 from mlcli.checkup.report import (
     Concentration,
     Corrections,
@@ -87,7 +88,7 @@ def _features(features: Features) -> list[tuple[str, str]]:
         scales = features.scales
         facts += [("standard deviations", f"{scales.smallest:.4g} ({shown(scales.smallest_column)}) to "
                    f"{scales.largest:.4g} ({shown(scales.largest_column)}), median {scales.median:.4g}"),
-                  ("widest column's share", f"{scales.dominant_share:.1%} of the total variance")]
+                  ("widest column's share", f"{percent(scales.dominant_share)} of the total variance")]
     return facts
 
 
@@ -117,7 +118,7 @@ def _metric(metric: Metric) -> list[tuple[str, str]]:
              ("not symmetric", _count(symmetry.violations, symmetry.of, "pairs", symmetry.worst))]
     if triangle:
         facts.append(("triangle inequality", f"broken in {triangle.violations:,} of {triangle.triples:,} triples "
-                      f"({triangle.share:.2%})" if triangle.violations else
+                      f"({percent(triangle.share, 2)})" if triangle.violations else
                       f"holds in all {triangle.triples:,} triples" if triangle.triples else
                       "no three points with three numbers"))
         for offender in triangle.worst:
@@ -150,7 +151,8 @@ def _euclidean(euclidean: Euclidean, corrections: Corrections) -> list[tuple[str
     facts = [("Euclidean", "yes" if euclidean.is_euclidean else "no"),
              ("eigenvalues of -HD\u00b2H/2", f"{euclidean.smallest_eigenvalue:.10g} to "
               f"{euclidean.largest_eigenvalue:.10g}, "
-              f"{euclidean.negative_eigenvalues:,} below zero ({euclidean.negative_share:.1%} of the sum of sizes)")]
+              f"{euclidean.negative_eigenvalues:,} below zero "
+              f"({percent(euclidean.negative_share)} of the sum of sizes)")]
     if euclidean.is_euclidean:
         return facts
     cailliez = (NOT_FOUND if corrections.cailliez is None else
@@ -217,7 +219,7 @@ def _outliers(outliers: Outliers) -> list[tuple[str, str]]:
 
 
 def _label(facts: LabelFacts) -> tuple[str, str]:
-    shares = ", ".join(f"{share:.0%} of component {axis}" for axis, share in enumerate(facts.shares, start=1))
+    shares = ", ".join(f"{percent(share, 0)} of component {axis}" for axis, share in enumerate(facts.shares, start=1))
     return f"label {shown(facts.label)}", f"{facts.values} values explain {shares}"
 
 
@@ -225,7 +227,7 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
     facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (median ratio of nearest to farthest distance; 1: "
               "all points equally far)"),
              ("spread", f"{apart.spread:.3f} (standard deviation / mean of all distances)"),
-             ("outer tenth of the box", f"{apart.box_outer_tenth:.1%} of the points"),
+             ("outer tenth of the box", f"{percent(apart.box_outer_tenth)} of the points"),
              ("", f"{'1% of points':>12}{'10% of them':>13}{'to nearest':>12}{'outer tenth':>13}"),
              ("reach in your data", _reach(apart.measured)),
              (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
@@ -236,4 +238,4 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
 
 def _reach(reach: Reach) -> str:
     return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>13.3f}{reach.center_nearest:>12.3f}"
-            f"{reach.outer_tenth:>13.1%}")
+            f"{percent(reach.outer_tenth):>13}")

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from mlcli.base.frozen import frozen
 from mlcli.checkup.unusual import LabelFacts, NearlyConstant, Outliers
 from mlcli.data.options.wording import counted
+from mlcli.data.prepare.columns import Codes
 
 
 @frozen
@@ -151,6 +152,7 @@ class Features:
     duplicate_column_names: tuple[tuple[str, str], ...]  # each with one that it repeats
     duplicate_rows: int
     duplicate_row_ids: tuple[tuple[str, str], ...]
+    codes: tuple[Codes, ...]  # numbers far outside of the short scales of their columns
     scale_spread: float | None  # largest standard deviation over the smallest above zero
     scales: Scales | None
 

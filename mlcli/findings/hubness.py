@@ -9,6 +9,7 @@ from pydantic import model_validator
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Options, option
+from mlcli.base.values.percent import percent
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.shape import Count, Name, Number, Shape
 from mlcli.findings.finding import File, Finding, Json, Place
@@ -95,7 +96,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         rows = [(words, *(shown(part[name]) for part in (data, embedding)), meaning)
                 for name, words, shown, meaning in (
                     ("skewness", "skewness", number, "0: counts are symmetric about their mean; large: there are hubs"),
-                    ("antihubs", "in no list", "{:.1%}".format, "share of points that are in no list"),
+                    ("antihubs", "in no list", percent, "share of points that are in no list"),
                     ("largest", "most lists", number, "number of lists that the largest hub is in"))]
         count = value["neighbors"]
         said = (f"Each of {number(value['rows'])} points has a list of its {count} nearest neighbors, so a point is in "
@@ -125,7 +126,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         skewness = [fact[key] for key in self.columns[:2]]
         first, second = ("none" if value is None else f"{value:.3g}" for value in skewness)
         return (f"hubness: skewness {first} in the data, {second} in the embedding; in no list of {fact['neighbors']} "
-                f"neighbors are {fact['antihubs_data']:.1%} and {fact['antihubs']:.1%} of the points",)
+                f"neighbors are {percent(fact['antihubs_data'])} and {percent(fact['antihubs'])} of the points",)
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of two lists of neighbors of each point."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlcli.base.values.percent import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the stress that the method made small, and how many starts reached it."""
+        from mlcli.findings.quality.scale import own_stress
+
         fit = summary.get("fit") or {}
-        if fit.get("stress") is None or "starts" not in fit:
+        if own_stress(fit) is None:
             return ()
         starts = "" if fit["starts"] == 1 else f", reached from {fit['reached']} of {fit['starts']} starts"
         return (f"stress {fit['stress']:.4f}{starts}",)
@@ -91,7 +94,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
                 f"{'disparities, which never falls' if ranked else 'equality'}.")
         shares = points.array("share")
         worst = sorted(range(len(shares)), key=lambda place: -shares[place])[:WORST]
-        rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", f"{shares[place]:.2%}")
+        rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", percent(shares[place], 2))
                 for place in worst]
         return [(Place.RESULT, section(
             "Stress", sentence(fits(run.manifest.get("fit") or {}, ranked=ranked)), figure(drawn, said),

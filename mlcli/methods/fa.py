@@ -86,6 +86,11 @@ class FA(Method):
         unused = ("estimator", "iterate", "lower") if all_finite(data.values) else ("estimator", "lower")
         return self.refuse_unused("equal noise has a closed form", *unused) if self.noise == "equal" else {}
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether all columns have the same noise: else another unit of a column changes its loadings alone."""
+        return self.noise == "equal"
+
     def streams(self, kind: str) -> bool:
         """Whether the input is features, and their correlations follow from products of columns."""
         return super().streams(kind) and self.correlations == "pearson"

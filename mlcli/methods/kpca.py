@@ -65,6 +65,11 @@ class KernelPCA(Method):
         """Return Gaussian kernels of several widths; one setting for an input kernel."""
         return single_trial() if seen.kind == Similarities.kind else by_width(seen)
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether columns count by their variances: not in angles between rows."""
+        return super().weighs_columns and self.kernel.name != "cosine"
+
     def streams(self, kind: str) -> bool:
         """Whether the input is features and landmarks carry the fit: one pass then places all others."""
         return kind == "features" and self.landmarks is not None

@@ -67,6 +67,11 @@ class LDA(Method):
         "mean variance.")
     axes: Axes = Axes()
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether the covariance is shrunk, to a multiple of the identity."""
+        return self.shrinkage != "none"
+
     def streams(self, kind: str) -> bool:
         """Whether input is features, and no covariance is shrunk."""
         return kind == "features" and self.shrinkage == "none"

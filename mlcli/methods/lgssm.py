@@ -91,6 +91,11 @@ class LGSSM(Method):
         resolved = super().resolve(data)
         return resolved.replace(axes=self.dynamics.axes(resolved.axes, self.limit(data)))
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether noise is alike in all columns: else another unit of a column only turns the states."""
+        return self.noise != "each"
+
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Return the step of EM, by passes of the smoother."""
         rows, size = len(data.values), self.axes.count

@@ -42,6 +42,7 @@ class SFA(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
     variance_shares: ClassVar = False
+    unit_free: ClassVar = True
     decodes: ClassVar = "degree 1"
     rules: ClassVar = ()
     variants: ClassVar = (

@@ -13,10 +13,10 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.wording import listed
+from mlcli.data.options.wording import listed, place
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, DataError
 from mlcli.methods import Method, Model
 from mlcli.methods.frame.memory import peak
 from mlcli.pipeline.assess import drawing_of
@@ -39,6 +39,7 @@ class FitPlan:
     def of(cls, config: RunConfig, start: Start) -> "FitPlan":
         """Resolve the method for prepared rows; raises ConfigError and DataError for options that do not fit them."""
         table, after = start.prepared.table, drawing_of(config, start)
+        _require_rows(table, len(start.prepared.dropped))
         data = table.data()
         with table.rows_named(), labels_named(table):
             return cls(data, config.method.resolve(data), after, config.compute)
@@ -58,6 +59,14 @@ class FitPlan:
         """Raise RefusedByPlan where memory is known not to suffice."""
         with memory_after_fit(self.after):
             self.method.require_memory(self.steps, self.data, self.compute)
+
+
+def _require_rows(table: Table, dropped: int) -> None:
+    """Raise DataError for a single point: coordinates tell how points differ."""
+    if table.rows == 1:
+        what, left = ("row", "is left") if dropped else ("row" if table.kind == "features" else "point", "is there")
+        raise DataError("ONE-ROW", f"only one {what} {left}, and an embedding shows how {what}s differ",
+                        where=place(table.source.path) if table.source else "", hint="give two or more")
 
 
 def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) -> FitPlan:

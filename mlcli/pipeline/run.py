@@ -10,6 +10,7 @@ from mlcli import native
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare.columns import warn_of_codes, warn_of_dominant
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
@@ -25,6 +26,7 @@ from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import read_start
 from mlcli.pipeline.result import Run, facts, summary
 from mlcli.pipeline.session import Session
+from mlcli.pipeline.start import Start
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import note_unnamed
@@ -86,12 +88,25 @@ def compute(session: Session, given: Table | None = None) -> Run:
     if native.absence():
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
+    _warn_of_columns(config, start)
     config = config.with_image(start.source.image, start.features)
     if not has_auto_axes(config.method):
         return fit(config, start, session, planned)
     method = with_recommended_axes(config.method, start.prepared.table.data(),
                                    lambda: rules_of(fit(config, start, planned=planned), long=True))
     return fit(config.replace(method=method), start, session)
+
+
+def _warn_of_columns(config: RunConfig, start: Start) -> None:
+    """Warn of columns that decide the result although they may not be meant to."""
+    first, coded = start.reduced, list[str]()
+    if config.method.domain != "answers":
+        for view in start.source.views:
+            coded += warn_of_codes(view) if view.kind == "features" else []
+    if start.run is None and (first is not None or config.method.weighs_columns):
+        table = start.prepared.table if first is None else first.given.table
+        if table.kind == "features":
+            warn_of_dominant(table, coded)
 
 
 @stage("write")

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from mlcli.base.values.percent import percent
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
 from mlcli.findings import FINDINGS
-from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
+from mlcli.report.figures.shares import WHY, exceed_one, positive_shares, shares_overlap
 
 MOST = 10  # eigenvalues shown
 LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one
@@ -59,26 +60,27 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int
     computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
     values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
     unknown = [None] * len(values)
-    shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
+    by, stated = summary["spectrum"]["ranked_by"], summary["scree"]["proportions"] or []
+    known = [] if shares_overlap(by, summary.get("fit") or {}) else stated
+    shares: Sequence[float | None] = [*known, *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
     length = LONGEST if columns is None else min(max(columns - BESIDE, SHORTEST), LONGEST)
-    lines, total, beside = [], 0.0, positive_shares(computed, sums, summary["spectrum"].get("sum_of_positive"))
+    lines, total, beside = [], 0.0, positive_shares(
+        computed, sums, summary["spectrum"].get("sum_of_positive"), digits=1)
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
         drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, length).ljust(length)
         tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
         mark = "*" if place < summary["components"] else " "
-        figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
-        figures += f"  {beside[place]:8.1%}" if place < len(beside) else ""
+        figures = "" if share is None else f"  {percent(share):>7}  {percent(total):>7}"
+        figures += f"  {percent(beside[place]):>8}" if place < len(beside) else ""
         said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
         lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
-    known = any(share is not None for share in shares)
-    by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")
     head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' if known else ''}"
     return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
-            *([f"  {WHY}"] if exceed_one(sums) else ())] if lines else []
+            *([f"  {WHY}"] if exceed_one(sums, 1) else ())] if lines else []
 
 
 def bar(share: float, blocks: bool, length: int) -> str:

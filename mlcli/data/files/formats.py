@@ -3,20 +3,23 @@
 from pathlib import PurePath
 from shlex import quote
 
-from mlcli.data.files.signatures import SIGNATURES, START, YAML, signature_of
+from mlcli.data.files.signatures import GENOTYPES, SIGNATURES, START, YAML, signature_of
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import COMPRESSED, compression, other_content
 from mlcli.data.options.formats import FILES, FORMATS, Format
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place
 from mlcli.errors import ConfigError, DataError
 
 BY_ENDING = {ending: format.name for format in FILES for ending in format.endings}
+BESIDE_GENOTYPES = {".bim": "the names of variants", ".fam": "the names of samples", ".ped": "genotypes in letters"}
 ENDINGS = {*BY_ENDING, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # suffixes of data files
 
 
 def format_of(opened: Opened, input: Input) -> Format:
     """Return the format to read; raises ConfigError for combinations that do not exist, DataError for other content."""
+    if input.format == "auto" and not isinstance(input, AllTexts):
+        _refuse_names_of_genotypes(opened)
     format = FORMATS[input.format if input.format != "auto" else _guessed(opened)]
     if format.folder:
         _refuse(f"{format.name} are read from a folder", "input.path", "give the folder that holds them")
@@ -46,6 +49,17 @@ def _guessed(opened: Opened) -> str:
                         hint=f"to make the run that it describes: mlcli run {quote(opened.path)}")
     signature = signature_of(_start(opened))
     return signature.format if signature is not None and signature.format else "csv"
+
+
+def _refuse_names_of_genotypes(opened: Opened) -> None:
+    """Raise DataError for the files of PLINK that name variants or samples, and for genotypes in letters."""
+    ending, name = ending_of(opened.path), PurePath(opened.path).name
+    what = BESIDE_GENOTYPES.get(ending)
+    if what is not None and opened.path != "-":
+        source = f"--{'file' if ending == '.ped' else 'bfile'} {quote(name[: name.lower().rindex(ending)])}"
+        raise DataError("NOT-READ", f"a file of PLINK that holds {what}", where=place(opened.path),
+                        hint=f"give genotypes as numbers: plink {source} --recode A makes plink.raw{GENOTYPES}; or say "
+                        "what it is: {input.format=csv}")
 
 
 def ending_of(path: str) -> str:

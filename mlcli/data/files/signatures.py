@@ -42,6 +42,9 @@ R = "in R: write.csv(as.matrix(x), \"data.csv\")"
 PANDAS = "write it as Parquet or CSV, with pandas: "
 UNPACK = "unpack it, and give the file inside"
 PICKLE = "loading it can run code: where you trust it, load it in Python and save the numbers with numpy.save"
+GENOTYPES = ("; then give {input.id_column=IID} and the genotypes, one column for each variant, by "
+             "{input.columns=FIRST:LAST}")
+FASTA = re.compile(rb">[^\r\n]*\r?\n[A-Za-z*-]+\r?\n")
 NETPBM = re.compile(rb"P[1-6]\s(?:#[^\n]*\n)*\d+ +\d+\s")  # comments, width and height
 SIGNATURES = (
     Signature(b"PK\x03\x04", "an Excel workbook", remedy=SHEET, inside=b"[Content_Types].xml"),
@@ -59,6 +62,17 @@ SIGNATURES = (
         (b"P1", "PBM"), (b"P2", "PGM"), (b"P3", "PPM"), (b"P4", "PBM"), (b"P5", "PGM"), (b"P6", "PPM"))),
     Signature(b"X\n\0\0\0", "RDS of R", remedy=R), Signature(b"RDX2\n", "RData of R", remedy=R),
     Signature(b"RDX3\n", "RData of R", remedy=R),
+    *(Signature(b"l\x1b" + mode, "the genotypes of PLINK (.bed)",
+                remedy=f"write them as numbers: plink --bfile NAME --recode A makes plink.raw{GENOTYPES}")
+      for mode in (b"\0", b"\1")),
+    Signature(b"l\x1b", "the genotypes of PLINK 2 (.pgen)",
+              remedy=f"write them as numbers: plink2 --pfile NAME --export A makes plink2.raw{GENOTYPES}"),
+    Signature(b"##fileformat=VCF", "VCF",
+              remedy=f"write its genotypes as numbers: plink --vcf FILE --recode A makes plink.raw{GENOTYPES}"),
+    Signature(b"BCF\2", "BCF", remedy=f"write its genotypes as numbers: plink2 --bcf FILE --export A makes "
+              f"plink2.raw{GENOTYPES}"),
+    Signature(b">", "FASTA", form=FASTA,
+              remedy="compute distances of the aligned sequences, and give their matrix: {input.kind=dissimilarities}"),
     Signature(b"SQLite format 3\0", "SQLite",
               remedy="write a table of it: sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"),
     Signature(b"SIMPLE  =", "FITS", remedy="write it as CSV or NPY, with astropy: Table.read(FILE).write('data.csv')"),
@@ -88,12 +102,11 @@ SIGNATURES = (
 def signature_of(start: bytes) -> Signature | None:
     """Return the signature that matches the first bytes, or None.
 
-    In gzip files the content counts if it is a file of R, an archive, or a format that is read in
-    compressed form.
+    In gzip files the content counts if it is not read in any form, or read in compressed form.
     """
     found = next((signature for signature in SIGNATURES if signature.fits(start)), None)
     if found is not None and found.tool == "zcat":
         with suppress(zlib.error):
             inner = signature_of(zlib.decompressobj(zlib.MAX_WBITS + 16).decompress(start, START))
-            return inner if inner is not None and (inner.remedy in (R, UNPACK) or inner.is_packed) else found
+            return inner if inner is not None and (inner.remedy or inner.is_packed) else found
     return found

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import field
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,9 +15,10 @@ from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import Columnar, as_texts, chosen_columns, numbered_batches, read_columns, types_of
+from mlcli.data.formats.lists import Columns, Lengths, columns_of
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows, numbers_of
-from mlcli.data.options.input import Input
+from mlcli.data.formats.row_files import GroupedRows
+from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
@@ -31,9 +33,21 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
         sizes = sizes_of_file(opened)
         rows = (sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None) if sizes is None
                 else sum(sizes))
-        columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (
-            batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
+        columns = _columns_of(schema, opened, input)
+        columnar = Columnar(columns.names, columns.types, rows, lambda names: numbered_batches(0, _some(opened, names)),
+                            lengths=columns.lengths)
         return read_columns(columnar, opened, input, compute)
+
+
+def _columns_of(schema: Any, opened: Opened, input: Input) -> Columns:
+    """Return the columns of a file or stream, with the elements of lists."""
+    return columns_of(schema.names, schema.types, lambda name: _some(opened, [name]),
+                      texts=isinstance(input, AllTexts))
+
+
+def _some(opened: Opened, names: list[str]) -> Iterator[Any]:
+    """Yield the record batches with some of their columns."""
+    return (batch.select(names) for _, batch in _record_batches(opened) if batch is not None)
 
 
 def sizes_of_file(opened: Opened) -> list[int] | None:
@@ -101,6 +115,7 @@ class ArrowRows(GroupedRows):
     id: FileId
     bounds: tuple[int, ...]
     names: tuple[str, ...]
+    lengths: Lengths = field(default_factory=dict)
 
     @property
     def buffer_bytes(self) -> int:
@@ -109,9 +124,9 @@ class ArrowRows(GroupedRows):
 
     def parts(self, number: int) -> Iterator[Part]:
         """Yield the rows of a record batch."""
-        first, batch = self.bounds[number], self._batch(number, self.names)
+        first, batch = self.bounds[number], self._batch(number, tuple(self.sources))
         for start in range(0, batch.num_rows, self.part):
-            yield first + start, numbers_of(batch.slice(start, self.part))
+            yield first + start, self.numbers(batch.slice(start, self.part), first + start, self.id.path)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
         """Return columns of texts of a record batch."""
@@ -141,9 +156,10 @@ def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, 
     with opened.stream() as stream:
         schema = ipc.open_file(stream).schema
     bounds = np.cumsum([0, *sizes]).tolist()
-    choice = chosen_columns(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), input)
+    columns = _columns_of(schema, opened, input)
+    choice = chosen_columns(Columnar(columns.names, columns.types, bounds[-1], lambda names: iter(())), input)
     id = FileId(opened.path, opened.state)
-    return BlockFile(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
+    return BlockFile(ArrowRows(id, tuple(bounds), choice.columns, columns.lengths), choice, types_of(columns, choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:

@@ -1,9 +1,8 @@
 """Columnar files: chosen columns of their batches as numbers, ids and labels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from csv import field_size_limit
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
+from mlcli.data.formats.arrow_numbers import as_doubles, is_inexact, is_numeric
+from mlcli.data.formats.lists import Columns, Lengths, Origin, list_numbers, numbers_in, sources_of
 from mlcli.data.options.input import Input
-from mlcli.data.options.numbers import EXACT
+from mlcli.data.options.texts import of_dates
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import FEWER, Sheet, require_content
@@ -36,6 +37,7 @@ class Columnar:
     rows: int
     batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with its first row
     require: Callable[[list[str]], int] = lambda names: 0  # bytes of texts, after a check of limits
+    lengths: Lengths = field(default_factory=dict)  # of the lists whose elements are columns
 
 
 def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
@@ -51,12 +53,13 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     require_numeric(file.types, choice, opened.path)
     columns = len(choice.values)
     require_content(file.rows, choice.width, opened.path)
-    wanted = _wanted(choice)
-    texts = file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
+    sources = sources_of(choice.columns, file.lengths)
+    wanted = [*dict.fromkeys((*sources, *(choice.names[column] for column in _text_columns(choice))))]
+    texts = file.require([choice.names[column] for column in _text_columns(choice)])
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
                     FEWER)
-    taken = ColumnTable(choice, np.empty((file.rows, columns)))
+    taken = ColumnTable(choice, np.empty((file.rows, columns)), sources)
     for row, batch in file.batches(wanted):
         taken.add(row, batch, opened.path)
         advance(taken.cells // len(wanted), file.rows)
@@ -84,19 +87,18 @@ def chosen_columns(file: Columnar, input: Input) -> Choice:
     choice = choose_columns(file, input)
     require_numeric(file.types, choice, input.path)
     require_content(file.rows, choice.width, input.path)
-    file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
+    file.require([choice.names[column] for column in _text_columns(choice)])
     return choice
 
 
-def types_of(schema: Any, choice: Choice) -> list[Any]:
+def types_of(columns: Columns, choice: Choice) -> list[Any]:
     """Return the types of the columns of numbers."""
-    return [schema.types[column] for column in choice.values]
+    return [columns.types[column] for column in choice.values]
 
 
-def _wanted(choice: Choice) -> list[str]:
-    """Return the names of the columns to read."""
-    texts = [column for column in (choice.id, *choice.texts) if column is not None]
-    return [choice.names[column] for column in dict.fromkeys((*choice.values, *texts))]
+def _text_columns(choice: Choice) -> list[int]:
+    """Return the columns of ids, labels and categories."""
+    return [column for column in (choice.id, *choice.texts) if column is not None]
 
 
 def is_text(kind: Any) -> bool:
@@ -107,23 +109,20 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def is_numeric(kind: Any) -> bool:
-    """Whether an Arrow type is of numbers (a column of nulls counts)."""
-    types = pyarrow().types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-                or types.is_null(kind))
-
-
 def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
     """Raise DataError for columns whose type does not fit their use, each with its type."""
     bad = [column for column in choice.values if not is_numeric(types[column])]
     if bad:
         parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:LISTED]]
         texts = all(is_text(types[column]) for column in bad)
+        dates = all(pyarrow().types.is_temporal(types[column]) for column in bad)
+        nested = any(pyarrow().types.is_nested(types[column]) for column in bad)
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
                         where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
-                        hint="name it with {input.id_column} or {input.label_columns}, or choose others with "
+                        hint="choose others with {input.columns}" if nested else
+                             of_dates([choice.names[column] for column in bad]) if dates else
+                             "name it with {input.id_column} or {input.label_columns}, or choose others with "
                              "{input.columns}")
     for column in (choice.id, *choice.texts):
         if column is not None and not _has_text_form(types[column]):
@@ -142,6 +141,7 @@ class ColumnTable:
 
     choice: Choice
     values: Array  # n x d
+    sources: Mapping[str, Origin]  # the file's columns of numbers, and of lists of these
     cells: int = 0
     texts: dict[str, list[str]] = field(default_factory=dict)
     inexact: set[str] = field(default_factory=set)
@@ -152,19 +152,20 @@ class ColumnTable:
         if stop > len(self.values):
             raise corrupt(path, "columnar", ValueError("more rows than announced"))
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        numbers = {position: columns[name] for name, position in self.positions.items() if name in columns}
+        numbers = {int(source.places[0]): columns[name] for name, source in self.sources.items()
+                   if source.elements is None and name in columns}
         fill(self.values[start:stop], {position: as_doubles(column) for position, column in numbers.items()})
         self.inexact |= {self.choice.columns[position] for position, column in numbers.items() if is_inexact(column)}
+        for name, source in self.sources.items():
+            if source.elements is not None and name in columns:
+                self.values[start:stop, source.slice] = source.chosen(
+                    list_numbers(columns[name], name, source.length, start, path))
+                self.inexact |= {name} if is_inexact(numbers_in(columns[name])) else set()
         for text in (self.choice.id, *self.choice.texts):
             name = "" if text is None else self.choice.names[text]
             if name in columns:
                 self.texts.setdefault(name, []).extend(as_texts(columns[name], name, path))
         self.cells += batch.num_rows * batch.num_columns
-
-    @cached_property
-    def positions(self) -> dict[str, int]:
-        """The place of each numeric column in the table."""
-        return {name: position for position, name in enumerate(self.choice.columns)}
 
     def warn(self) -> None:
         """Warn about integers that lost digits."""
@@ -198,28 +199,6 @@ def _runs(positions: list[int]) -> list[list[int]]:
         else:
             runs.append([position])
     return runs
-
-
-def as_doubles(column: Any) -> Array:
-    """Return a numeric column in double precision; nulls are NaN."""
-    arrow = pyarrow()
-    if arrow.types.is_decimal(column.type):
-        column = column.cast(arrow.string())  # parsing is exact; a direct cast may be off by one bit
-    if arrow.types.is_boolean(column.type):
-        column = column.cast(arrow.uint8())
-    values: Array = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return values
-
-
-def is_inexact(column: Any) -> bool:
-    """Whether integers are too large for double precision."""
-    arrow = pyarrow()
-    if not arrow.types.is_integer(column.type) or column.type.bit_width < 64 or column.null_count == len(column):
-        return False
-    from pyarrow import compute
-
-    extremes = compute.min_max(column).as_py()
-    return bool(max(abs(extremes["min"]), abs(extremes["max"])) > EXACT)
 
 
 def as_texts(column: Any, name: str, path: str) -> list[str]:

@@ -5,6 +5,7 @@ Metadata of column chunks is not read: if it is damaged, Arrow ends the process.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, BinaryIO
@@ -28,13 +29,16 @@ from mlcli.data.formats.columns import (
     read_columns,
     types_of,
 )
+from mlcli.data.formats.lists import Columns, Lengths, columns_of, element_type
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows, numbers_of
-from mlcli.data.options.input import Input
+from mlcli.data.formats.row_files import GroupedRows
+from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 
-BATCH = 1 << 18  # rows read in one step: of most files a row group, as each step costs
+BATCH = 1 << 18  # rows read in one step, fewer of lists: of most files a row group, as each step costs
+ELEMENTS = 1 << 18  # elements of lists decoded in one step
+FIRST = 64  # rows read in one step to look up the length of lists
 COLUMNS = 12  # columns decoded together: few enough for the memory, enough for the threads
 ROOM = 1 << 28  # bytes of texts decoded in one step if each may repeat the one before it
 NUMBER = 8  # bytes of a number at most
@@ -63,7 +67,13 @@ class File:
 
     kept: Any  # texts stay in dictionaries: a few bytes may refer to a long one a million times
     decoded: Any
-    texts: int  # how many columns are texts
+    numbers: int  # how many columns are no texts, each element of lists counted
+    lengths: Lengths  # of lists
+
+    def batch(self, names: Sequence[str]) -> int:
+        """Return the rows of these columns that are read in one step: of lists few, as they are decoded together."""
+        elements = sum(self.lengths.get(name, 0) for name in names)
+        return max(1, ELEMENTS // elements) if elements else BATCH
 
 
 def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -75,11 +85,24 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
         decoded = parquet.ParquetFile(stream, page_checksum_verification=True)
         names, types = decoded.schema_arrow.names, decoded.schema_arrow.types
         texts = [name for name, kind in zip(names, types, strict=True) if is_text(kind)]
-        kept = parquet.ParquetFile(again, page_checksum_verification=True, read_dictionary=texts) if texts else decoded
-        file = File(kept, decoded, len(texts))
-        columnar = Columnar(names, types, decoded.metadata.num_rows, partial(_batches, file),
-                            partial(require_modest_texts, decoded, opened.size, input, len(texts)))
+        options: dict[str, Any] = {"page_checksum_verification": True}
+        if any(element_type(kind) is not None for kind in types):  # whose columns are as large as the file
+            options |= {"pre_buffer": False, "buffer_size": BUFFER}
+            decoded = parquet.ParquetFile(stream, **options)
+        kept = parquet.ParquetFile(again, read_dictionary=texts, **options) if texts else decoded
+        columns = _columns_of(decoded, input)
+        numbers = decoded.metadata.num_columns - len(texts) + columns.elements
+        file = File(kept, decoded, numbers, columns.lengths)
+        columnar = Columnar(columns.names, columns.types, decoded.metadata.num_rows, partial(_batches, file),
+                            partial(require_modest_texts, decoded, opened.size, input, numbers), columns.lengths)
         return read_columns(columnar, opened, input, compute)
+
+
+def _columns_of(file: Any, input: Input) -> Columns:
+    """Return the columns of a file, with the elements of lists."""
+    schema = file.schema_arrow
+    return columns_of(schema.names, schema.types, lambda name: file.iter_batches(FIRST, columns=[name]),
+                      texts=isinstance(input, AllTexts))
 
 
 def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
@@ -99,26 +122,28 @@ def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
     Texts stored as differences come without dictionaries, and few at a time: each may be as long as all.
     """
     try:
-        batches = file.kept.iter_batches(BATCH, [group], names)
+        batches = file.kept.iter_batches(file.batch(names), [group], names)
         first = next(batches, None)
     except OSError as error:  # Arrow cannot read this encoding into dictionaries
         if error.errno:
             raise
-        rows = max(1, min(BATCH, ROOM // max(1, _text_bytes(file.decoded, group, file.texts))))
+        rows = max(1, min(BATCH, ROOM // max(1, _text_bytes(file.decoded, group, file.numbers))))
         batches = file.decoded.iter_batches(rows, [group], names)
         first = next(batches, None)
     return chain([] if first is None else [first], batches)
 
 
-def _text_bytes(file: Any, group: int, texts: int) -> int:
-    """Return the bytes of a row group before compression that are not numbers, if `texts` columns are texts."""
+def _text_bytes(file: Any, group: int, numbers: int) -> int:
+    """Return the bytes of a row group before compression that are not numbers, of which a row has so many."""
     chunks = file.metadata.row_group(group)
-    return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * (chunks.num_columns - texts))
+    return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * numbers)
 
 
-def require_modest_texts(file: Any, stored: int, input: Input, texts: int, names: list[str]) -> int:
-    """Return the bytes of the texts in `names`; raises DataError beyond the limits of `input`."""
-    total = sum(_text_bytes(file, group, texts) for group in range(file.metadata.num_row_groups)) if names else 0
+def require_modest_texts(file: Any, stored: int, input: Input, numbers: int, names: list[str]) -> int:
+    """Return the bytes of the texts in `names`, beside so many numbers in a row; raises DataError beyond the limits of
+    `input`.
+    """
+    total = sum(_text_bytes(file, group, numbers) for group in range(file.metadata.num_row_groups)) if names else 0
     require_within_limits(total, stored, "the text in the file", input)
     return total
 
@@ -137,10 +162,13 @@ def buffered_parquet(stream: BinaryIO) -> Any:
     return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
 
 
-def largest_group(metadata: Any) -> tuple[int, float]:
-    """Return the rows of the largest row group, and the bytes of one of its columns before compression."""
+def largest_group(metadata: Any, columns: int) -> tuple[int, float]:
+    """Return the rows of the largest row group, and the bytes of one of its columns before compression.
+
+    `columns` are those of the table, of which lists have several.
+    """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    stored = max((group.total_byte_size / max(group.num_columns, 1) for group in groups), default=0.0)
+    stored = max((group.total_byte_size / max(group.num_columns, columns, 1) for group in groups), default=0.0)
     return max((group.num_rows for group in groups), default=0), stored
 
 
@@ -164,14 +192,16 @@ class ParquetRows(GroupedRows):
     groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
     rows: int
     names: tuple[str, ...]  # of columns of numbers
-    large: bool  # whether a row group is too large to keep in compressed form
+    large: bool  # whether a row group, or a column of lists, is too large to keep in compressed form
     stored: float = 0.0  # bytes of a column of a row group before compression, at most
+    lengths: Lengths = field(default_factory=dict)
 
     @cached_property
     def buffer_bytes(self) -> int:
         """The bytes in use while a thread decodes: for every column batches, a page, a dictionary, and its buffer."""
         most = int(np.diff(self.bounds).max(initial=0))
-        return int(ALLOCATED * self.columns * (column_bytes(self.decoded, most, self.stored) + BUFFER * self.large))
+        each = column_bytes(self.decoded, most, self.stored)
+        return int(ALLOCATED * (self.columns * each + len(self.sources) * BUFFER * self.large))
 
     @property
     def decoded(self) -> int:
@@ -185,11 +215,10 @@ class ParquetRows(GroupedRows):
 
     def parts(self, number: int) -> Iterator[Part]:
         """Yield the rows of a row group."""
-        first = self.bounds[number]
-        for batch in self.batches(number, self.names, self.decoded):
-            chosen = batch.select(list(self.names))
+        first, path = self.bounds[number], self.groups[number][0].path
+        for batch in self.batches(number, tuple(self.sources), self.decoded):
             for start in range(0, batch.num_rows, self.part):
-                yield first + start, numbers_of(chosen.slice(start, self.part))
+                yield first + start, self.numbers(batch.slice(start, self.part), first + start, path)
             first += batch.num_rows
         self._require(number, first)
 
@@ -236,27 +265,31 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
     """Return the row groups of files in order; with `size`, the bytes of a file, texts are checked against limits."""
     groups: list[tuple[FileId, int, int]] = []
     rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
+    columns = Columns([], [], {})
     for id in ids:
         with block_faults(id.path, "Parquet"):
             file = id.open_once(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise parts_differ(id, ids[0], "the same columns, of the same types")
-            schema, stored = file.schema_arrow, max(stored, largest_group(file.metadata)[1])
+            columns = _columns_of(file, input) if schema is None else columns
+            schema, stored = file.schema_arrow, max(stored, largest_group(file.metadata, len(columns.names))[1])
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
                 groups += [(id, number, rows)] * (group.num_rows > 0)
-                rows, large = rows + group.num_rows, large or group.total_byte_size > BUFFERED
+                rows = rows + group.num_rows
+                large = large or group.total_byte_size > BUFFERED or bool(columns.lengths)
             if size:
-                require = partial(require_modest_texts, file, size, input, sum(map(is_text, schema.types)))
-    assert schema is not None
-    choice = chosen_columns(Columnar(schema.names, schema.types, rows, lambda names: iter(()), require), input)
-    return BlockFile(ParquetRows(tuple(groups), rows, choice.columns, large, stored), choice, types_of(schema, choice))
+                numbers = file.metadata.num_columns - sum(map(is_text, schema.types)) + columns.elements
+                require = partial(require_modest_texts, file, size, input, numbers)
+    choice = chosen_columns(Columnar(columns.names, columns.types, rows, lambda names: iter(()), require), input)
+    return BlockFile(ParquetRows(tuple(groups), rows, choice.columns, large, stored, columns.lengths), choice,
+                     types_of(columns, choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
     """Return the bytes that reading needs besides the table: those that decode a few of its columns."""
     with opened.stream() as stream:
-        rows, stored = largest_group(parquet_file(stream).metadata)
+        rows, stored = largest_group(parquet_file(stream).metadata, shape[-1])
     return ALLOCATED * min(shape[-1], COLUMNS) * column_bytes(min(BATCH, rows), rows, stored)
 
 

@@ -1,12 +1,14 @@
 """Rows of columnar files, read in groups: Parquet's row groups and Arrow's record batches."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.data.formats.columns import as_doubles
+from mlcli.data.formats.arrow_numbers import as_doubles
+from mlcli.data.formats.lists import Lengths, Origin, list_numbers, sources_of
 
 PART = 1 << 19  # numbers read in one step: 4 MiB
 FEWEST = 256  # least rows read in one step from a columnar file: each column costs a call
@@ -29,6 +31,7 @@ class GroupedRows:
     """The base of files of named columns, read by groups of rows, never by single ones."""
 
     names: tuple[str, ...]  # of columns of numbers
+    lengths: Lengths  # of lists whose elements are such
     direct = False
 
     @property
@@ -44,6 +47,25 @@ class GroupedRows:
     def take(self, chosen: Indices) -> Array:
         """Raise NotImplementedError for any rows, of shape (m,): groups are read as a whole."""
         raise NotImplementedError
+
+    @cached_property
+    def sources(self) -> dict[str, Origin]:
+        """The file's columns that these are read from."""
+        return sources_of(self.names, self.lengths)
+
+    def numbers(self, batch: Any, row: int, path: str) -> Array:
+        """Return a record batch with the file's columns as an (m, d) array, in column order in memory.
+
+        `row` is its first row in the file. Raises DataError for a list of another length.
+        """
+        if not self.lengths:
+            return numbers_of(batch.select(list(self.names)))
+        found = np.empty((self.columns, batch.num_rows))
+        for name, source in self.sources.items():
+            column = batch.column(name)
+            found[source.slice] = as_doubles(column) if source.elements is None else source.chosen(
+                list_numbers(column, name, source.length, row, path)).T
+        return found.T
 
     def in_order(self, names: tuple[str, ...]) -> Self:
         """Return the same columns in another order."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.percent import percent
 
 SAMPLE = 10_000
 ALL = 39  # most points whose triples are all tried
@@ -17,8 +18,8 @@ def warn_if_squared(values: Array) -> None:
     """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples."""
     share = violation_share(values)
     if share > SHARE:
-        note("W-LOOKS-SQUARED", f"the triangle inequality fails in {share:.0%} of the triples, as it does for squared "
-             "distances; if they are squared, give {input.squared=true}", share=share)
+        note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples, as it does for "
+             "squared distances; if they are squared, give {input.squared=true}", share=share)
 
 
 def violation_share(values: Array) -> float:

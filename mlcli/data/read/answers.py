@@ -9,6 +9,7 @@ from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import Input
 from mlcli.data.options.items import Range
+from mlcli.data.options.texts import remedy_of
 from mlcli.data.options.usual_scales import proposal
 from mlcli.data.options.wording import listed, nearest, shown
 from mlcli.data.prepare.categories import with_categories
@@ -133,4 +134,7 @@ def with_proposal(error: DataError, input: Input, read: SheetOf) -> DataError:
     except (DataError, ConfigError):
         return error
     said = proposal(filter(None, cells) for cells in texts.values())
-    return error.changed(hint=f"are these answers? {said} gives them numbers from 1; {error.hint}") if said else error
+    if said:
+        return error.changed(hint=f"are these answers? {said} gives them numbers from 1; {error.hint}")
+    remedy = remedy_of(texts) if error.code == "E-EMPTY" else ""  # of other columns the first cells have told
+    return error.changed(hint=remedy) if remedy else error

@@ -11,6 +11,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.missing import is_missing
+from mlcli.data.formats.lists import element_name
 from mlcli.data.options.wording import shown
 from mlcli.errors import DataError
 
@@ -51,6 +52,8 @@ def read_frame(frame: Any) -> FrameData:
                             hint="give every column a name of its own")
         if (values := _numbers(column)) is not None:
             numbers[name] = values
+        elif (lists := _lists(name, column)) is not None:
+            numbers |= {element_name(name, element): lists[:, element] for element in range(lists.shape[1])}
         else:
             labels[name] = _texts(name, column)
     values = np.column_stack([*numbers.values()]) if numbers else np.empty((int(frame.shape[0]), 0))
@@ -78,6 +81,31 @@ def _numbers(column: AnyArray) -> Array | None:
     if all(isinstance(cell, int | float | np.number) for cell in cells) and not all(cell != cell for cell in cells):
         return np.array(cells, dtype=np.float64)
     return None
+
+
+def _lists(name: str, column: AnyArray) -> Array | None:
+    """Return a column of lists of numbers as an (n, length) array, a missing list as NaN; None for other columns.
+
+    Raises DataError for lists of different lengths.
+    """
+    if column.ndim == 2 and column.dtype.kind in KINDS:
+        return np.asarray(column, dtype=np.float64)
+    there = {row: cell for row, cell in enumerate(column.tolist()) if not _is_none(cell)}
+    if column.dtype.kind != "O" or not there or not all(
+            isinstance(cell, list | tuple | np.ndarray) for cell in there.values()):
+        return None
+    length = len(next(iter(there.values())))
+    found = np.full((len(column), length), np.nan)
+    for row, cell in there.items():
+        if len(cell) != length:
+            raise DataError("LISTS", f"row {row + 1}: the list of column {shown(name)} has {len(cell):,} elements, and "
+                            f"the first one {length:,}", where=HERE, hint="give all lists one length, or leave the "
+                            "column out")
+        values = np.asarray(cell)
+        if values.ndim != 1 or (numbers := _numbers(values)) is None:
+            return None
+        found[row] = numbers
+    return found
 
 
 def is_text_column(column: AnyArray) -> bool:

@@ -1,14 +1,18 @@
 """Signs that a table read as features is a matrix of pairs (correlations, distances, covariances), or edges."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import place
+from mlcli.data.options.wording import place, shown
 from mlcli.data.pairs.edge_list import EITHER, NUMBERS, SOURCE, TARGET
+from mlcli.data.pairs.pair_list import pairs_of
 from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError, option
 
@@ -42,6 +46,7 @@ APART = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUAR
                     otherwise="{input.kind=correlation} for correlations")
 TOGETHER = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "an empty diagonal")
 EDGES = "a list of the edges of a graph"
+PAIRS = Resemblance("dissimilarities", "a list of pairs", sign="two columns name points, {names}, one has a number")
 NAMED = f"columns {SOURCE}, {TARGET} and "
 GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) for name, options in (
     (EITHER, ""), (NUMBERS["lengths"], ""), (NUMBERS["affinities"], " {input.edges=affinities}"))}
@@ -50,13 +55,29 @@ GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) 
 def resemblance(table: Table) -> Resemblance | None:
     """Return the kind of input that a table of features looks like; None if it does not.
 
-    A list of edges is recognized by its names. A matrix of pairs is square, symmetric or one triangle, with
-    ones, zeros or variances on the diagonal; that of a triangle may be empty. Variances count only if rows
-    and columns have the same names. A matrix of zeros beside its diagonal is not one of pairs.
+    A list of edges is recognized by its names, a list of pairs by names of the same points in two columns. A matrix of
+    pairs is square, symmetric or one triangle, with ones, zeros or variances on the diagonal; that of a triangle may be
+    empty. Variances count only if rows and columns have the same names. A matrix of zeros beside its diagonal is not
+    one of pairs.
     """
     if table.kind != "features" or table.categories:
         return None
-    return _by_names(table) or _by_numbers(table)
+    return _by_names(table) or _by_pairs(table) or _by_numbers(table)
+
+
+def _by_pairs(table: Table) -> Resemblance | None:
+    """Return the list of pairs that a table is: two columns of names of the same points, and one of numbers."""
+    names = name_columns(table)
+    if len(names) != 2 or len(table.columns) != 1 or len(table.ids) < SMALLEST:
+        return None
+    found = pairs_of([*names.values()])
+    return PAIRS if found is not None and found.distinct else None
+
+
+def name_columns(table: Table) -> dict[str, Sequence[str]]:
+    """Return the columns of words of a table: its ids, if it has any, and its labels."""
+    ids = {} if isinstance(table.ids, RowNumbers) else {table.id_name: table.ids}
+    return {**ids, **table.labels}
 
 
 def _by_names(table: Table) -> Resemblance | None:
@@ -98,7 +119,9 @@ def refuse_resemblance(table: Table, input: Input) -> None:
     other = f", {known.otherwise}" if known.otherwise else ""
     form = "symmetric" if rows_of(table.values) is not None or not np.isnan(table.values).any() else "one triangle"
     unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
-    sign = known.sign.format(rows=len(table.ids), form=form)
+    if known is PAIRS and (input.label_columns or input.ids_from or input.labels.path):
+        return  # columns that are named as labels are such
+    sign = known.sign.format(rows=len(table.ids), form=form, names=" and ".join(map(shown, name_columns(table))))
     raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
                     where=place(input.path), kind=known.kind,
                     hint=f"give {option('input.kind', known.kind)}{known.options}{unlabeled}{other}, or "

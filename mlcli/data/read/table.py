@@ -26,6 +26,7 @@ from mlcli.data.options.input import Input, check
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
+from mlcli.data.pairs.pair_list import lists_pairs, square_sheet
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance
@@ -130,6 +131,11 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
         except DataError as error:
             from mlcli.data.read.answers import with_proposal
 
+            texts = input.square and error.code == "E-TEXT-COLUMN"
+            pairs = square_sheet(lambda asked: read_sheet(file, asked, format, compute, features_layout), input) if (
+                texts) else None
+            if pairs is not None:
+                return pairs
             raise with_proposal(error, input, read) from error
     from mlcli.data.read.categories import categorical_sheet
 
@@ -212,8 +218,9 @@ def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: S
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """Return the table of points with coordinates; raises DataError for ids among the features."""
-    require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
-                   named=sheet.ids is not None, apart=sheet.apart)
+    if not lists_pairs(sheet):  # whose numbers may be whole and distinct
+        require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
+                       named=sheet.ids is not None, apart=sheet.apart)
     sheet = points_as_rows(sheet, input)
     return table_of(sheet, sheet.values, sheet.columns, input, source)
 

@@ -129,9 +129,13 @@ def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict
 
 
 def _range(item: str, positions: dict[str, int]) -> list[int]:
-    """Return the columns of one name, or of `first:last`; a colon may be part of a name."""
+    """Return the columns of one name, of the elements of a list, or of `first:last`; a colon may be part of a name."""
     if item in positions:
         return [positions[item]]
+    elements = [column for name, column in positions.items()
+                if name.startswith(f"{item}[") and name.endswith("]") and name[len(item) + 1:-1].isdecimal()]
+    if elements:  # of a column of lists
+        return elements
     ends = [(item[:at], item[at + 1:]) for at, mark in enumerate(item) if mark == ":"]
     known = [(first, last) for first, last in ends if first in positions and last in positions]
     if not known:

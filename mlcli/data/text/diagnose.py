@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from mlcli.base.values.missing import MISSING
 from mlcli.data.options.numbers import fault, is_number
+from mlcli.data.options.texts import remedy_of
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
 from mlcli.data.text.dialect import options_for
 from mlcli.data.text.layout import Layout
@@ -70,9 +71,11 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
         return
     names = [layout.choice.names[column] for column in columns]
     parts = [cell_in_words(cell, layout) for cell in cells.first if cell[2] in columns][:1]
+    seen = {layout.choice.names[column]: [cell for _, _, place, cell in cells.first if place == column]
+            for column in columns}
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
-                    columns=names, hint=other_convention(text, cells)
+                    columns=names, hint=other_convention(text, cells) or remedy_of(seen)
                     or "name it with {input.id_column} or {input.label_columns}, or choose others with {input.columns}"
                     + (f"; {NO_PAIRS}" if text.input.square else ""))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mlcli.base.values.percent import percent
 from mlcli.explore.report import figures as drawn
 from mlcli.explore.report.contents import Candidate, Entry, Exploration
 from mlcli.explore.report.heat import heat
@@ -107,7 +108,7 @@ def _agreement(exploration: Exploration) -> Part:
 
 def _stability(candidates: Sequence[Candidate]) -> Part:
     rows = [(one.entry.name, str(one.fits) if one.fits else "–", number(one.m2) if one.m2 is not None else "–",
-             "–" if one.overlap is None else f"{one.overlap:.1%}",
+             "–" if one.overlap is None else percent(one.overlap),
              ", ".join(f"{words}: {m2:.2g}" for words, m2 in one.next_counts) or "–", one.unstable)
             for one in candidates]
     return section("How stable each is", table(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.percent import percent
 from mlcli.explore.report.ranking import ENOUGH, Place, gain
 from mlcli.explore.report.scores import Assessment
 from mlcli.explore.report.verdict import Verdict
@@ -170,4 +171,4 @@ def stability_sentence(fits: int, m2: float | None, overlap: float | None, reaso
             "The embedding depends on which rows are used")
     made = "one fit" if fits == 1 else f"{fits} fits"
     return (f"{word}: {made} to 80% of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, and "
-            f"{overlap:.0%} of the neighbors are the same.")
+            f"{percent(overlap, 0)} of the neighbors are the same.")

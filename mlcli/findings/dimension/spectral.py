@@ -3,6 +3,7 @@
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.percent import percent
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
 from mlcli.stages.algebra.linalg import EPS
 
@@ -22,9 +23,9 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
         return NotApplicable("the trace is zero or not known")
     reached = cumulative >= share - 10 * evidence.size * EPS
     if not reached.any():
-        return NotApplicable(f"the {len(cumulative)} eigenvalues computed reach {cumulative.max():.1%}")
+        return NotApplicable(f"the {len(cumulative)} eigenvalues computed reach {percent(cumulative.max())}")
     count = int(reached.argmax()) + 1
-    return Verdict(count, f"The fewest axes that keep {share:.0%} of the trace.", trace_share(evidence, count),
+    return Verdict(count, f"The fewest axes that keep {percent(share, 0)} of the trace.", trace_share(evidence, count),
                    {"cumulative": float(cumulative[count - 1])})
 
 
@@ -34,13 +35,13 @@ def trace_share(evidence: Evidence, count: int) -> str:
     Negative eigenvalues raise the first above 1.
     """
     spectrum, share = evidence.spectrum, float(np.cumsum(evidence.spectrum.proportions)[count - 1])
-    if share <= 1 + 10 * evidence.size * EPS:
-        return f"{share:.1%} kept"
+    if round(share, 3) <= 1:
+        return f"{percent(share)} kept"
     beside = ""
     if spectrum.complete:
         positive = float(spectrum.solved[spectrum.solved > 0].sum())
-        beside = f"{float(spectrum.solved[:count].sum()) / positive:.1%} of the positive eigenvalues; "
-    return f"{beside}{share:.1%} of the trace, which includes the negative ones"
+        beside = f"{percent(float(spectrum.solved[:count].sum()) / positive)} of the positive eigenvalues; "
+    return f"{beside}{percent(share)} of the trace, which includes the negative ones"
 
 
 def no_variances(evidence: Evidence) -> str:
@@ -124,4 +125,4 @@ def eigengap(evidence: Evidence) -> Verdict | NotApplicable:
     gaps = -np.diff(values) / values[0]
     count = int(gaps.argmax()) + 1
     return Verdict(count, "The axes before the largest gap between successive eigenvalues.",
-                   f"{gaps[count - 1]:.1%} of the first eigenvalue", {"gaps_over_first": gaps[:20].tolist()})
+                   f"{percent(gaps[count - 1])} of the first eigenvalue", {"gaps_over_first": gaps[:20].tolist()})

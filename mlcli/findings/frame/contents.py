@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
 from mlcli.report.figures.scree import Eigenvalues
+from mlcli.report.figures.shares import shares_overlap
 
 CONSTRAINED = "constrained"  # the column of spectrum.csv
 
@@ -78,7 +79,8 @@ class Contents:
         values = spectrum.numbers("eigenvalue")
         computed = summary.get("computed") or len(values)
         line = () if self.correlations else self._line(summary.get("trace"))
-        return Eigenvalues(values, spectrum.numbers_or_none("cumulative"), self.embedding.values.shape[1], computed,
+        sums = [None] * len(values) if self.overlapping else spectrum.numbers_or_none("cumulative")
+        return Eigenvalues(values, sums, self.embedding.values.shape[1], computed,
                            summary.get("ranked_by", "eigenvalues"),
                            summary.get("further_at_least", ()) if len(values) == computed else (), line)
 
@@ -104,9 +106,16 @@ class Contents:
 
     @property
     def proportions(self) -> list[float | None]:
-        """The eigenvalues' shares of the trace."""
+        """The eigenvalues' shares of the trace; None where the shares of axes overlap."""
         spectrum: Rows | None = self.findings.get("spectrum")
-        return [] if spectrum is None else spectrum.numbers_or_none("proportion")
+        shares: list[float | None] = [] if spectrum is None else spectrum.numbers_or_none("proportion")
+        return [None] * len(shares) if self.overlapping else shares
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether axes are correlated factors, whose shares of the variance stand with the loadings alone."""
+        ranked_by = (self.manifest.get("spectrum") or {}).get("ranked_by", "")
+        return shares_overlap(ranked_by, self.manifest.get("fit") or {})
 
     @property
     def title(self) -> str:

@@ -79,7 +79,9 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
     if stated and np.shape(stated) == correlations.shape:
         correlations = np.array(stated, dtype=np.float64)
     variances = _column_figures(fit, "variances", names)
-    standardized = run.config.method.columns_model == "own noise" and variances is not None
+    # loadings of equal noise are in the units of the columns, as its spectrum is
+    equal = getattr(run.config.method, "noise", "each") == "equal"
+    standardized = run.config.method.columns_model == "own noise" and variances is not None and not equal
     if standardized and variances is not None:
         roots = np.sqrt(variances)
         values = np.divide(values, roots[:, None], out=np.zeros_like(values), where=roots[:, None] > 0)
@@ -90,7 +92,10 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
     found = FactorLoadings(names=names, columns=tuple(columns), axes=axes, values=values, head=head,
                            correlations=correlations,
                            standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))
-    return _with_shares(run, found, variances, _column_figures(fit, "uniquenesses", names))
+    unique = _column_figures(fit, "uniquenesses", names)  # shares of the columns' variances
+    if unique is not None and variances is not None:
+        unique = unique * variances
+    return _with_shares(run, found, variances, unique)
 
 
 def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,

@@ -105,7 +105,7 @@ class QualityFinding(Finding["QualityResult"]):
             return ()
         from mlcli.findings.quality.scale import line
 
-        return (line(summary[self.name]),)
+        return (line(summary[self.name], summary.get("fit") or {}),)
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the predicted cost of measuring from all points, or from a sample."""

@@ -26,11 +26,20 @@ def share_kept(measures: Mapping[str, Any], near: int | None) -> float | None:
     return float(curve["values"][curve["neighbors"].index(near)])
 
 
-def line(figures: Mapping[str, Any]) -> str:
-    """Return the leading measures, with standard errors where they come from a sample."""
+def own_stress(fit: Mapping[str, Any]) -> float | None:
+    """Return the stress that a layout's method made small, by its own definition; None for other methods."""
+    return fit.get("stress") if "starts" in fit else None
+
+
+def line(figures: Mapping[str, Any], fit: Mapping[str, Any]) -> str:
+    """Return the leading measures, with standard errors where they come from a sample.
+
+    Without a stress where the `fit` has the method's own, which is another number.
+    """
     words, measures = [], relevant_measures(figures)
-    names = {name: shown for name, shown in LEADING.items()
-             if name not in SCALED.values() or measures.get("scale") == FREE}
+    stresses = () if own_stress(fit) is None else (*SCALED, *SCALED.values())
+    names = {name: shown for name, shown in LEADING.items() if name not in stresses
+             and (name not in SCALED.values() or measures.get("scale") == FREE)}
     for name, shown in names.items():
         value, error = measures.get(name), measures.get(f"{name}_se")
         if isinstance(value, float) and math.isfinite(value):

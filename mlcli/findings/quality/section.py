@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlcli.base.types import Array
+from mlcli.base.values.percent import percent
 from mlcli.findings.quality.measure import QualityResult
 from mlcli.findings.quality.scale import FREE, SCALED, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
@@ -46,9 +47,9 @@ def _neighbors_kept(document: Mapping[str, Any]) -> str:
     if kept is None or near is None:
         return ""
     chance = near / (document["rows"] - 1) if document.get("rows", 0) > 1 else None
-    beside = "" if chance is None else f" (expected by chance: {chance:.0%})"
-    return (f"Of the {near} nearest neighbors of a point, {kept:.0%} are also among its nearest neighbors in the "
-            f"embedding{beside}.")
+    beside = "" if chance is None else f" (expected by chance: {percent(chance, 0)})"
+    return (f"Of the {near} nearest neighbors of a point, {percent(kept, 0)} are also among its nearest neighbors in "
+            f"the embedding{beside}.")
 
 
 def _beside(document: Mapping[str, Any]) -> str:
@@ -58,7 +59,7 @@ def _beside(document: Mapping[str, Any]) -> str:
         return ""
     measures = document["baseline"]
     kept, rank = share_kept(measures, document.get("neighbors")), measures.get("shepard_correlation")
-    said = [*([f"{kept:.0%} of the neighbors"] if kept is not None else []),
+    said = [*([f"{percent(kept, 0)} of the neighbors"] if kept is not None else []),
             *([f"distances with a rank correlation of {rank:.2f}"] if isinstance(rank, float) else [])]
     axes = f"{measures['components']} ax{'e' if measures['components'] > 1 else 'i'}s"
     return f"{title[:1].upper()}{title[1:]} on {axes} keeps {' and '.join(said)}." if said else ""

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
+from mlcli.base.values.percent import percent
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
-from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
+from mlcli.report.figures.shares import OVERLAP, WHY, exceed_one, positive_shares
 
 LEADING = 10  # eigenvalues in the table
 
@@ -25,7 +26,10 @@ def spectrum(run: Contents) -> Part:
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
-    if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
+    if run.overlapping:
+        head, rows = head[:2], [row[:2] for row in rows]
+    if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive"),
+                                 digits=2):
         head.append("cumulative, of positive ones")
         rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
     given = SpectrumFinding.of(run)
@@ -40,7 +44,8 @@ def spectrum(run: Contents) -> Part:
                        figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
-                   sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative) else None, _negative(summary))
+                   sentence(OVERLAP, "soft") if run.overlapping else None,
+                   sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
 
 
 def _expected(run: Contents) -> str:
@@ -51,7 +56,7 @@ def _expected(run: Contents) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return UNKNOWN if share is None else f"{share:.2%}"
+    return UNKNOWN if share is None else percent(share, 2)
 
 
 def _bounds(eigenvalues: Eigenvalues) -> Part:
@@ -61,9 +66,9 @@ def _bounds(eigenvalues: Eigenvalues) -> Part:
 
 
 def _negative(summary: Mapping[str, Any]) -> Part:
-    share = summary.get("negative_share")
-    if share is None or share == 0:
+    share = percent(summary.get("negative_share") or 0.0, 2)
+    if share == percent(0.0):
         return None
-    return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of absolute eigenvalues; they never "
+    return sentence(f"Negative eigenvalues hold {share} of the sum of absolute eigenvalues; they never "
                     "become axes.",
                     "soft")

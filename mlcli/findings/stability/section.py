@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.percent import percent
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.stability.measure import StabilityResult, spreads_of
 from mlcli.report.drawing.axes import to_pixels
@@ -46,7 +48,8 @@ def _intervals(found: Mapping[str, Any]) -> Part:
     """Return eigenvalues and shares, each with its interval."""
     values, shares = found.get("eigenvalues", []), found.get("shares", [])
     head, rows = ["component"], [[str(axis + 1)] for axis in range(max(len(values), len(shares)))]
-    for name, items, shown in (("eigenvalue", values, number), ("share of trace", shares, "{:.2%}".format)):
+    for name, items, shown in (
+            ("eigenvalue", values, number), ("share of trace", shares, partial(percent, digits=2))):
         if items:
             head += [name, "interval"]
             for row, item in zip(rows, items, strict=True):

@@ -8,6 +8,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Viewed, WeightedGraph
+from mlcli.base.values.percent import percent
 from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.declarations import Declarations
@@ -68,13 +69,18 @@ class Method(Declarations):
     def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
         """Return labels for `count` axes, some `constrained`: names, and the share of variance if known."""
         known = [*(proportions if self.variance_shares and not self.scaleless else ()), *[None] * count]
-        return [self.axis_name(place, constrained) + ("" if share is None else f" ({share:.1%})")
+        return [self.axis_name(place, constrained) + ("" if share is None else f" ({percent(share)})")
                 for place, share in enumerate(known[:count], start=1)]
 
     @property
     def distance(self) -> Metric:
         """The metric of features: Euclidean where the method has no such option."""
         return getattr(self, "metric", EUCLIDEAN)
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether columns count by their variances: in coordinates, and in distances by differences of columns."""
+        return not self.unit_free and self.distance.unit_power > 0
 
     @property
     def neighbor_count(self) -> int | None:

@@ -35,6 +35,7 @@ class Declarations(Options):
     loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
+    unit_free: ClassVar[bool] = False  # whether another unit of a column changes no coordinates
     most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`

@@ -32,6 +32,7 @@ class TwoViewMethod(Method):
     variance_shares: ClassVar = False
     rules: ClassVar = ()
     can_resample: ClassVar = True
+    unit_free: ClassVar = True
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the columns of the smaller view, of several of all views but the largest."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.percent import percent
 from mlcli.report.comparison.run_tables import titles
 from mlcli.report.comparison.side_by_side import LEADING, Side
 from mlcli.report.drawing.axes import Panel, Scale
@@ -61,7 +62,7 @@ def spectra(sides: Sequence[Side]) -> Figure:
             kind = "negative" if share < 0 else "kept" if i < side.values.shape[1] else "rest"
             above, below = sorted((panel.y(share), panel.y(0.0)))
             marks.append(Bar(kind=kind, x=panel.x(i) - wide / 2, y=above, width=wide, height=below - above,
-                             tip=f"{i + 1}: {share:.2f}%"))
+                             tip=f"{i + 1}: {percent(share / 100, 2)}"))
     return Figure("Spectra side by side", min(len(shares), COLUMNS) * (SIDE + GAP),
                   -(-len(shares) // COLUMNS) * (LOW + TOP + GAP + 18), marks, parts)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.percent import percent
 from mlcli.report.drawing.axes import ALIKE, Panel, Scale, guide, legend, round_step
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.text import number
@@ -88,7 +89,7 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
                          *panel.names("components kept", "share of the trace, %")]
     if 0 < spectrum.kept <= len(shares):
         x, y = points[spectrum.kept - 1]
-        text = f"{spectrum.kept:,} kept: {shares[spectrum.kept - 1]:.1%}"
+        text = f"{spectrum.kept:,} kept: {percent(shares[spectrum.kept - 1])}"
         marks += [*guide(panel, x, y, text, HEIGHT - BOTTOM - 8), Dots("mark", np.array([[x, y]]), 4.5)]
     return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlcli.base.values.percent import percent
 from mlcli.config.differences import differences
 from mlcli.findings import STAGES
 from mlcli.findings.frame.contents import Contents
@@ -65,7 +66,7 @@ def _reduction(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the PCA before the method, where there is one."""
     if first is None:
         return []
-    share = "" if first.get("proportion") is None else f", {first['proportion']:.1%} of the variance"
+    share = "" if first.get("proportion") is None else f", {percent(first['proportion'])} of the variance"
     return [("reduced by PCA", f"{number(first['columns'])} columns to {number(first['components'])} axes{share}")]
 
 

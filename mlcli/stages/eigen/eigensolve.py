@@ -9,6 +9,7 @@ from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.percent import percent
 from mlcli.base.values.signs import canonical_basis, leading_signs
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.algebra.linalg import EPS
@@ -141,12 +142,12 @@ def _note_negative(solved: Solved, notable: float) -> None:
         return
     if solved.complete:
         share = float(-negative.sum() / np.abs(solved.values).sum())
-        note("W-NEGATIVE", f"not Euclidean: {share:.1%} of the sum of absolute eigenvalues is negative; negative "
+        note("W-NEGATIVE", f"not Euclidean: {percent(share)} of the sum of absolute eigenvalues is negative; negative "
              "eigenvalues stay in the spectrum but give no axes", share=share)
         return
     size = float(-negative.min() / solved.values[0])
     note("W-NEGATIVE", "not Euclidean: the smallest eigenvalue is negative, with an absolute value of at least "
-         f"{size:.1%} of the largest; it is not in the computed spectrum, and negative eigenvalues give no axes",
+         f"{percent(size)} of the largest; it is not in the computed spectrum, and negative eigenvalues give no axes",
          smallest=-size)
 
 

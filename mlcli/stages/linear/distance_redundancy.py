@@ -9,6 +9,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Spatial
+from mlcli.base.values.percent import percent
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost
 from mlcli.stages.algebra.distances import halve
@@ -113,6 +114,7 @@ def _note_negative(values: Array, *, complete: bool) -> None:
     negative = values[values < 0]
     if negative.min(initial=0.0) < -NOTABLE * values.max(initial=0.0):
         share = float(-negative.sum() / np.abs(values).sum())
-        said = f"{share:.1%} of the sum of absolute eigenvalues" if complete else "a part of the computed eigenvalues"
+        said = (f"{percent(share)} of the sum of absolute eigenvalues" if complete else
+                "a part of the computed eigenvalues")
         note("W-NEGATIVE", f"not Euclidean: {said} is negative; negative eigenvalues stay in the spectrum but give no "
              "axes", share=share)

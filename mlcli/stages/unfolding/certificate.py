@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.percent import percent
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
@@ -97,8 +98,8 @@ def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solut
     """
     spread = float(np.sqrt(np.mean(misses**2)))
     note("W-SOFT", f"with a basis of {program.rows.shape[1]} vectors, distances are preserved only approximately: "
-         f"squared, they are off by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at "
-         "worst", rms=spread,
+         f"squared, they are off by {percent(spread)} of their mean (root mean square), and by "
+         f"{percent(proof.violation)} at worst", rms=spread,
          worst=proof.violation)
     return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 

@@ -38,7 +38,19 @@ def test_sums_over_one_are_explained_and_the_share_of_the_positive_ones_stands_b
     assert [line.split()[-1] for line in known[1:-1]] == ["66.7%", "100.0%", "100.0%"]
     unknown = scree(summary(values, shares), blocks=True, color=False)
     assert unknown[0].split()[-1] == "sum" and unknown[-1] == known[-1]
-    assert not any("subtracted" in line for line in scree(summary([4.0, 1.0], [0.8, 0.2]), blocks=True, color=False))
+    assert not any("exceed" in line for line in scree(summary([4.0, 1.0], [0.8, 0.2]), blocks=True, color=False))
+
+
+def test_sums_are_explained_only_where_the_column_shows_more_than_all() -> None:
+    shown, hidden = (scree(summary([4.0, -0.001], [share, -0.0002], spectrum={
+        "ranked_by": "eigenvalues", "sum_of_positive": 4.0}), blocks=True, color=False) for share in (1.0006, 1.0002))
+    assert "exceed 100%" in shown[-1] and "100.1%" in shown[1] and shown[0].split()[-1] == "positive"
+    assert not any("exceed" in line for line in hidden) and hidden[0].split()[-1] == "sum"
+
+
+def test_small_shares_keep_their_digits_and_their_sign() -> None:
+    lines = scree(summary([4.0, 0.001, -0.001, -1e-17], [1.0, 0.0002, -0.0002, -1e-18]), blocks=True, color=False)
+    assert [line.split()[-2] for line in lines[2:]] == ["0.02%", "-0.02%", "0%"]
 
 
 def test_what_are_no_eigenvalues_is_named() -> None:
@@ -83,7 +95,7 @@ def test_everything_fits_on_a_screen_and_hostile_names_stay_text() -> None:
 
 
 def test_standard_errors_stand_beside_what_is_estimated() -> None:
-    found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None})
+    found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None}, {})
     assert found.replace("+-", "±") == "trustworthiness 0.9500 ± 0.01, stress-1 0.2000"
 
 
@@ -96,6 +108,16 @@ def test_standard_errors_stand_beside_what_is_estimated() -> None:
      "mlcli: chi-square 6.107 on 4 degrees of freedom, p = 0.19")])
 def test_the_fit_of_a_layout_or_of_factors_is_told(fit: dict[str, Any], line: str) -> None:
     assert line in ending(summary([2.0, 1.0], fit=fit))
+
+
+@pytest.mark.parametrize("scale", ["data", "free"])
+def test_one_stress_is_told_and_it_is_the_one_that_the_method_made_small(scale: str) -> None:
+    measures = {"trustworthiness": 0.95, "stress_1": 0.2, "stress_1_scaled": 0.1, "scale": scale}
+    own = ending(summary([2.0, 1.0], quality=measures, fit={"stress": 0.11831855, "starts": 1, "reached": 1}))
+    assert [line for line in own if "stress" in line] == ["mlcli: stress 0.1183"]
+    assert any("trustworthiness" in line for line in own)
+    other = ending(summary([2.0, 1.0], quality=measures, fit={"stress": 0.5}))
+    assert len([line for line in other if "stress" in line]) == 1
 
 
 @pytest.mark.parametrize("fit", [{}, {"stress": None, "starts": 1}, {"chi_square": None}, {"stress": 0.5},

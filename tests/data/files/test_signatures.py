@@ -69,6 +69,13 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "a.json": (b'[{"x": 1}]', "JSON", "read_json"), "b.json": (b'{"x": [1]}', "JSON", "read_json"),
     "a.html": (b"<!DOCTYPE html><html>", "HTML", "download"),
     "a.zip": (zipped("faces/one.png", "faces/two.png"), "zip archive of 2 files", "unpack"),
+    "a.bed": (b"l\x1b\1" + bytes(range(256)), "PLINK", "plink --bfile NAME --recode A"),
+    "b.bed": (b"l\x1b\0" + bytes(9), "PLINK", "--recode A"),
+    "a.pgen": (b"l\x1b\x10" + bytes(9), "PLINK 2", "--export A"),
+    "a.vcf": (b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", "VCF", "plink --vcf FILE --recode A"),
+    "a.vcf.gz": (gzip.compress(b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", mtime=0), "VCF", "--recode A"),
+    "a.bcf": (gzip.compress(b"BCF\2\2" + bytes(9), mtime=0), "BCF", "--export A"),
+    "a.fasta": (b">one\nACGT\n>two\nACGA\n", "FASTA", "distances"),
     "a.7z": (b"7z\xbc\xaf'\x1c" + bytes(9), "7-Zip", "unpack"),
 }
 
@@ -91,9 +98,18 @@ def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, conte
 
 
 @pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n",
-                                      "P5\n6\n7\n"])
+                                      "P5\n6\n7\n", ">a\n1\n2\n", "l\n1\n2\n"])
 def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> None:
     assert len(read(Input(path=written(tmp_path, content))).columns) in (1, 2)
+
+
+@pytest.mark.parametrize("name", ["g.bim", "g.fam", "g.ped", "g.bim.gz"])
+def test_files_beside_genotypes_are_named_and_read_as_tables_if_asked_to(tmp_path: Path, name: str) -> None:
+    text = b"a b\n1 2\n3 4.5\n"
+    path = written(tmp_path, gzip.compress(text) if name.endswith("gz") else text, name)
+    error = refused(path, DataError, "NOT-READ")
+    assert "PLINK" in error.what and "--recode A" in error.hint and "--columns FIRST:LAST" in error.hint
+    assert read(Input(path=path, format="csv")).columns == ("a", "b")
 
 
 def test_folders_are_told_apart(tmp_path: Path) -> None:

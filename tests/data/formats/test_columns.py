@@ -79,13 +79,15 @@ def test_text_is_for_ids_and_labels_only(tmp_path: Path, form: str, kind: pa.Dat
 
 def test_other_types_are_refused_by_name_and_type(tmp_path: Path) -> None:
     day = datetime.date(2020, 1, 2)
-    table = pa.table({"a": [1], "when": [day], "list": [[1, 2]], "raw": [b"x"], "pair": [{"x": 1}]})
+    table = pa.table({"a": [1], "when": [day], "list": [["u", "v"]], "raw": [b"x"], "pair": [{"x": 1}]})
     path = written(tmp_path, stored(table, "parquet"), "data.parquet")
     error = refused(path, DataError, "COLUMN-TYPE")
     for part in ("'when' is of type date32", "'list' is of type list", "'raw' is of type binary",
                  "'pair' is of type struct"):
         assert part in error.what
     refused(path, DataError, "COLUMN-TYPE", id_column="raw", columns=["a"])
+    assert "--label-column when keeps it as labels" in refused(path, DataError, "COLUMN-TYPE",
+                                                               columns=["a", "when"]).hint
     found = table_of(tmp_path, stored(table, "parquet"), "data.parquet", id_column="when", columns=["a"])
     assert found.ids == ("2020-01-02",)
 

@@ -34,7 +34,7 @@ def changed(values: np.ndarray, *cells: tuple[int, int, float]) -> np.ndarray:
 PLAIN = table(POINTS)
 TEXTS = {  # what reads, or the exit codes of check and plan
     "constant": (table(np.ones((20, 3))), 0, 0), "repeated": (table(np.repeat(POINTS[:4], 8, axis=0)), 0, 0),
-    "one row": (table(POINTS[:1]), 0, 0), "a missing cell": (table(changed(POINTS, (3, 2, np.nan))), 0, 65),
+    "one row": (table(POINTS[:1]), 0, 65), "a missing cell": (table(changed(POINTS, (3, 2, np.nan))), 0, 65),
     "no numbers": (table(np.full((9, 3), np.nan)), 0, 65), "infinite": (table(changed(POINTS, (4, 1, np.inf))), 0, 65),
     "denormal": (table(POINTS * 5e-320), 0, 0), "large": (table(np.clip(POINTS, -1.7, 1.7) * 1e308), 0, 0),
     "all scales": (table(POINTS * [1e-300, 1, 1e300, 1e10]), 0, 0), "empty": (b"", 65, 65), "blank": (b"\n\n", 65, 65),
@@ -49,7 +49,7 @@ MATRICES = {  # with the exit codes as dissimilarities
     "asymmetric": (np.triu(SQUARE), 0, 65), "not square": (SQUARE[:5], 65, 65), "zero": (0 * SQUARE, 0, 0),
     "infinite": (changed(SQUARE, (1, 2, np.inf), (2, 1, np.inf)), 0, 65),
     "large": (SQUARE / SQUARE.max() * 1.7e308, 0, 0), "below zero": (-SQUARE, 0, 65),
-    "one point": (np.zeros((1, 1)), 0, 0), "no points": (np.zeros((0, 0)), 65, 65),
+    "one point": (np.zeros((1, 1)), 0, 65), "no points": (np.zeros((0, 0)), 65, 65),
 }
 
 

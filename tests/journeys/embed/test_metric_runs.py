@@ -106,3 +106,23 @@ def test_axes_that_an_iterative_solver_leaves_loose_are_certified_by_their_resid
     assert called.code == 0 and "W-CERTIFICATE" not in called.err, called.err
     checks = {check["name"]: check for check in json.loads(Path("run/certificate.json").read_text())["checks"]}
     assert checks["projection"]["verdict"] == checks["residual"]["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(("metric", "way"), [("jaccard", "never"), ("dice", "never"), ("jaccard", "always")])
+def test_amounts_that_count_as_presence_are_noted_and_numbers_below_zero_refused(mlcli: Caller, metric: str,
+                                                                                 way: str) -> None:
+    present = np.random.default_rng(6).integers(0, 2, (30, 5)) | np.eye(30, 5, dtype=int)
+    present[:, 4] = 1
+    table({**{f"bit{place}": present[:, place] for place in range(5)}, "activity": np.arange(1, 31) / 8})
+    options = ("-m", "mds", "--metric", metric, "--set", f"input.stream={way}", *(
+        ("--set", "method.landmarks=10") if way == "always" else ()))
+    assert mlcli.bare("data.csv", *options, "-o", "run").code == 0
+    notes = {note["code"]: note for note in json.loads(Path("run/run.json").read_bytes())["notes"]}
+    assert notes["N-PRESENCE"]["columns"] == ["activity"] and "ruzicka" in notes["N-PRESENCE"]["message"]
+    assert mlcli.bare("data.csv", *options, "--columns", "bit0:bit4", "-o", "bits").code == 0
+    assert b"N-PRESENCE" not in Path("bits/run.json").read_bytes()
+    present[7, 2] = -1
+    table({f"bit{place}": present[:, place] for place in range(5)})
+    called = mlcli.bare("data.csv", *options, "-o", "wrong")
+    assert called.code == 65 and not Path("wrong").exists()
+    assert f"column 'bit2': {metric} is defined for numbers of zero or more, not -1" in called.err

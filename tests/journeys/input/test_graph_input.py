@@ -231,7 +231,7 @@ def test_a_graph_of_lengths_zero_and_one_point(mlcli: Caller) -> None:
     Path("edges.csv").write_text("source,target,length\na,b,0\nb,c,0\n")
     assert "E-ALL-EQUAL" in mlcli("embed", "--graph", "edges.csv", "-m", "isomap", "-o", "-").err
     sparse.save_npz("one.npz", sparse.csr_array((1, 1)))
-    assert "E-ONE-POINT" in mlcli("embed", "--graph", "one.npz", "-m", "isomap", "-o", "-").err
+    assert "E-ONE-ROW" in mlcli("embed", "--graph", "one.npz", "-m", "isomap", "-o", "-").err
 
 
 def test_lengths_that_no_points_have_are_not_unfolded(mlcli: Caller) -> None:

@@ -68,6 +68,7 @@ class Metric(Options):
     embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
     closed: ClassVar[bool] = False  # whether texts that no training row has are refused
     contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
+    presence: ClassVar[bool] = False  # whether it compares only which numbers are not zero
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
 

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.engine.executor import results
@@ -16,6 +17,7 @@ from mlcli.errors import rows_from
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.domain import CONSTANT, FIRST
 
+LISTED, NAMED = 5, 100  # columns in a message, and in run.json
 BLOCK = 1 << 20  # numbers that are represented together
 
 
@@ -29,6 +31,20 @@ def require_domain(metric: Metric, data: Features) -> None:
         gap = memoize("gap", (rows, metric), lambda: file_gap(metric, rows, tuple(data.columns)))
     if metric.contrasts:
         metric.require_contrast(gap, len(data.values))
+    if metric.presence:
+        note_amounts(metric, data, rows)
+
+
+def note_amounts(metric: Metric, data: Features, rows: Rows | None) -> None:
+    """Note columns with numbers that are not whole, in some of the rows: they are amounts, which do not count."""
+    values = data.values
+    some = values[::-(-values.size // BLOCK) or 1] if rows is None else rows[rows.some(FIRST)]
+    names = [str(data.columns[column]) for column in np.flatnonzero((some != np.rint(some)).any(axis=0)).tolist()]
+    if names:
+        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+        note("N-PRESENCE", f"{metric.name} compares only which numbers are not zero, so the amounts in these columns "
+             f"do not count: {', '.join(map(repr, names[:LISTED]))}{more}; leave columns that tell no presence out "
+             "with {input.columns}, or choose ruzicka or braycurtis, which compare amounts", columns=names[:NAMED])
 
 
 def gap_of(metric: Metric, points: Array) -> float:

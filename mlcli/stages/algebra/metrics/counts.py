@@ -56,13 +56,18 @@ class Ruzicka(Metric):
 class Jaccard(Metric):
     """Of the columns that are not zero in at least one of two rows, the share that is zero in the other.
 
-    Only presence counts, not amounts; SciPy's `jaccard` of x ≠ 0, and vegan's with `binary = TRUE`. Two rows of zeros
+    Only presence counts, not amounts; SciPy's `jaccard` of x > 0, and vegan's with `binary = TRUE`. Two rows of zeros
     have distance zero.
     """
 
     name: Literal["jaccard"] = "jaccard"
     scalable: ClassVar[bool] = False
     contrasts: ClassVar[bool] = True
+    presence: ClassVar[bool] = True
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse numbers below zero (n x d); raises DataError."""
+        Domain(self.name, points, ids, columns).require_nonnegative()
 
     def require_contrast(self, gap: float, count: int) -> None:
         """Refuse a table whose rows are all alike in presence; raises DataError."""
@@ -84,7 +89,7 @@ class Jaccard(Metric):
 class Dice(Metric):
     """Columns that are zero in one of two rows only, as a share of the numbers that are not zero in both together.
 
-    Only presence counts, not amounts; SciPy's `dice` of x ≠ 0, the Bray-Curtis distance of presence, also called
+    Only presence counts, not amounts; SciPy's `dice` of x > 0, the Bray-Curtis distance of presence, also called
     Sørensen's. It breaks the triangle inequality.
     """
 
@@ -92,10 +97,11 @@ class Dice(Metric):
     scalable: ClassVar[bool] = False
     contrasts: ClassVar[bool] = True
     triangle: ClassVar[bool] = False
+    presence: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuse rows of zeros (n x d); raises DataError."""
-        Domain(self.name, points, ids, columns).require_nonzero()
+        """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
+        Domain(self.name, points, ids, columns).require_amounts()
 
     def require_contrast(self, gap: float, count: int) -> None:
         """Refuse a table whose rows are all alike in presence; raises DataError."""

@@ -30,9 +30,13 @@ class Domain:
 
     def require_amounts(self) -> None:
         """Raise DataError for numbers below zero, and for rows of zeros."""
+        self.require_nonnegative()
+        self.require_nonzero()
+
+    def require_nonnegative(self) -> None:
+        """Raise DataError for numbers below zero."""
         self.require_cells(self.points >= 0, "of zero or more",
                            "correct the cell, or choose euclidean or cityblock, which take all numbers")
-        self.require_nonzero()
 
     def require_nonzero(self) -> None:
         """Raise DataError for rows of zeros."""

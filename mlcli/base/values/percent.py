@@ -1,0 +1,18 @@
+"""Shares as percentages in texts: no share that is not zero is shown as zero."""
+
+FAINT, ROUNDING = 1e-5, 1e-12  # smallest share that is shown with its digits, and one that is rounding
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share of one as a percentage with so many decimals; a smaller one with two digits of its own.
+
+    0.4567 is 45.7%, 0.00032 is 0.032%, and shares below 0.001% are shown as such; zero is 0%, without a sign.
+    """
+    if abs(share) < ROUNDING:
+        return "0%"
+    text = f"{share:.{digits}%}"
+    if text.strip("-0.%"):
+        return text
+    if abs(share) >= FAINT:
+        return f"{100 * share:.2g}%"
+    return "<0.001%" if share > 0 else ">-0.001%"

@@ -1,0 +1,110 @@
+"""Lists of pairs: tables with two columns of names and one of numbers, a row for every two points."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import no_listeners
+from mlcli.base.types import Indices
+from mlcli.base.values.missing import is_missing
+from mlcli.data.options.input import NO_IDS, Input
+from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.pairs.edge_list import NUMBERS, SOURCE, TARGET
+from mlcli.data.table.sheet import Sheet
+from mlcli.errors import DataError, MlcliError
+
+FEWEST = 3  # points
+GRAPH = (f"or, as edges of a graph, name the columns {SOURCE}, {TARGET} and {NUMBERS['lengths']}, and give "
+         "{input.kind=graph}")
+
+
+@frozen
+class Pairs:
+    """The pairs of a list: points in the order in which they first appear, and the two of each row."""
+
+    ids: tuple[str, ...]  # n
+    first: Indices  # m
+    second: Indices  # m
+
+    @property
+    def distinct(self) -> bool:
+        """Whether no pair of points is there twice in one direction."""
+        return len(np.unique(self.first * len(self.ids) + self.second)) == len(self.first)
+
+    @property
+    def missing(self) -> int:
+        """The number of pairs of different points without a row."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        there = np.unique((low * len(self.ids) + high)[low != high])
+        return len(self.ids) * (len(self.ids) - 1) // 2 - len(there)
+
+
+def pairs_of(names: Sequence[Sequence[str]]) -> Pairs | None:
+    """Return the pairs of two columns of names; None where these are not names of the same points.
+
+    Half of the names of the shorter column at least stand in the other, too.
+    """
+    first, second = map(set, names)
+    if any(map(is_missing, first | second)) or 2 * len(first & second) < min(len(first), len(second)) or len(
+            first | second) < FEWEST:
+        return None
+    ids = {name: number for number, name in enumerate(dict.fromkeys(name for pair in zip(*names, strict=True)
+                                                                    for name in pair))}
+    left, right = (np.array([ids[name] for name in column]) for column in names)
+    return Pairs(tuple(ids), left, right)
+
+
+def lists_pairs(sheet: Sheet) -> bool:
+    """Whether a table has two columns of names of the same points, each pair once, and one of numbers."""
+    names = [*([] if sheet.ids is None else [sheet.ids]), *sheet.labels.values()]
+    if len(names) != 2 or sheet.values.shape[1:] != (1,):
+        return False
+    found = pairs_of(names)
+    return found is not None and found.distinct
+
+
+def square_sheet(read: Callable[[Input], Sheet], input: Input) -> Sheet | None:
+    """Return the matrix of a list of pairs, which `read` gives as a table; None for a table of another kind.
+
+    A pair stands in one direction or in both; a point has the dissimilarity zero to itself. Raises DataError for pairs
+    that are missing or there twice.
+    """
+    try:
+        with no_listeners():
+            sheet = read(input.replace(kind="features", id_column=NO_IDS, label_columns=(), symmetrize="error",
+                                       squared=False))
+    except MlcliError:
+        return None
+    if len(sheet.labels) != 2 or sheet.values.shape[1:] != (1,):
+        return None
+    found = pairs_of([*sheet.labels.values()])
+    return None if found is None else _square(found, sheet, input)
+
+
+def _square(found: Pairs, sheet: Sheet, input: Input) -> Sheet:
+    """Return the numbers of pairs as a square sheet; raises DataError for pairs without a number, or with two."""
+    where, size = place(input.path), len(found.ids)
+    if not found.distinct:
+        row = _repeated(found)
+        raise DataError("PAIRS", f"row {row + 1} repeats the pair {_named(found, row)}", where=where,
+                        hint="give every two points one number")
+    if found.missing:
+        raise DataError("PAIRS", f"{counted(found.missing, 'pair')} of {counted(size, 'point')} without a number",
+                        where=where, hint=f"give every two points one; {GRAPH}")
+    values = np.full((size, size), np.nan)
+    values[found.first, found.second] = sheet.values[:, 0]
+    values = np.where(np.isnan(values), values.T, values)
+    if input.kind == "dissimilarities":
+        np.fill_diagonal(values, np.nan_to_num(np.diag(values)))
+    return Sheet(values, found.ids, named=True, ids=found.ids)
+
+
+def _repeated(found: Pairs) -> int:
+    """Return the first row whose pair an earlier one has."""
+    _, first = np.unique(found.first * len(found.ids) + found.second, return_index=True)
+    return int(np.setdiff1d(np.arange(len(found.first)), first)[0])
+
+
+def _named(found: Pairs, row: int) -> str:
+    return f"{shown(found.ids[found.first[row]])} and {shown(found.ids[found.second[row]])}"

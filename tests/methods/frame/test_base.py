@@ -1,0 +1,36 @@
+"""What all methods say of themselves."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from mlcli.methods import METHODS
+from tests.support import features, fit, furnished
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("pca", {}), ("ppca", {}), ("fa", {}), ("fa", {"noise": "equal"}), ("lda", {}), ("lda", {"shrinkage": 0.5}),
+    ("cca", {}), ("ibfa", {}), ("gib", {}), ("sfa", {}), ("lgssm", {}), ("lgssm", {"noise": "equal"}),
+    ("ica", {}), ("random", {}),
+    ("mds", {}), ("mds", {"metric": "cityblock"}), ("kpca", {}), ("isomap", {})]
+
+
+@pytest.mark.parametrize(("method", "options"), CASES)
+def test_columns_count_by_their_variances_where_another_unit_of_one_moves_the_points(method: str,
+                                                                                     options: dict[str, Any]) -> None:
+    values = np.random.default_rng(5).standard_normal((40, 5)) @ np.random.default_rng(6).standard_normal((5, 5))
+    data = furnished(features(values), METHODS[method].accepts)
+    one, other = (pdist(fit(method, replace(data, values=values * unit), components=2, **options).embedding)
+                  for unit in (np.ones(5), np.array([1, 1, 64, 1, 1])))
+    alike = np.allclose(one, other, rtol=0, atol=1e-5 * one.max())
+    assert alike != METHODS[method](**options).weighs_columns
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("mds", {"metric": "cosine"}), ("umap", {"metric": "correlation"}), ("mds", {"metric": "braycurtis"}), ("ca", {}),
+    ("mca", {}), ("kpca", {"kernel": {"name": "cosine"}}), ("isomap", {"metric": "gower"})])
+def test_columns_do_not_count_by_their_variances_in_metrics_of_another_kind(method: str,
+                                                                            options: dict[str, Any]) -> None:
+    assert not METHODS[method](**options).weighs_columns
