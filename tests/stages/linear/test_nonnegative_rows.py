@@ -58,6 +58,7 @@ def test_a_small_weight_moves_together_with_the_others() -> None:
     """A step of the other weights alone lowers nothing here, and one of the small weight alone next to nothing."""
     points = np.abs(np.random.RandomState(14).randn(40, 5))
     model = fit("nmf", points, components=5, objective="kullback_leibler")
+    assert model.loadings is not None
     slopes = slopes_of("kullback_leibler", points, model.loadings.values.T, model.embedding)
     assert slopes.min() > -LEFT
     assert np.abs(slopes[model.embedding > 1e-9]).max() < LEFT
