@@ -3,6 +3,8 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,22 +15,30 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mlcli.api import as_keyword, call, fit_run
+from mlcli.api import as_keyword, call, fit_run, open_run
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
 from mlcli.config.build import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.methods import Method
+from mlcli.methods import METHODS, Method
+from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
+from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import KIND, Parameter, config_layer, keyword_of
+from mlcli.sklearn.parameters import KIND, Parameter, chosen_in, config_layer, keyword_of
 
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
                  "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
+
+
+def of_rank(estimator: "Estimator") -> bool:
+    """Whether axes are those of a kernel's eigenvalues, whose others are an error."""
+    return estimator.method.ranked_by == EIGENVALUES
 
 
 def leads_back(estimator: "Estimator") -> bool:
@@ -84,9 +94,49 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 values = check_array(X, dtype=np.float64, estimator=self)
             return self.run_.reconstruct(values)
 
+    @available_if(of_rank)  # type: ignore[untyped-decorator]
+    def reconstruction_error(self) -> float:
+        """Return √(Σ λ² - Σ over the axes λ²) / n for eigenvalues λ of the centered kernel, as Isomap's is defined."""
+        with self.estimator_call():
+            self._require_fitted()
+            found = error_of_rank(self.run_)
+            if found is None:
+                raise ConfigError("SPECTRUM", "the sum of all squared eigenvalues is not known",
+                                  hint="fit with eigensolve_solver='dense', and without landmarks")
+            return found
+
+    @classmethod
+    def from_run(cls, path: str | PathLike[str]) -> Self:
+        """Return the estimator of a finished run, as it was after its fit, with the run's options as parameters.
+
+        Options of a run that are no parameters, as those of preparation, hold in `transform`. Raises InputMissing where
+        there is no run, UnsafeFile where it was changed, and ConfigError for a run of another method.
+        """
+        run = open_run(path)
+        if run.method != (name := cls.method.model_fields["name"].default):
+            raise for_sklearn(ConfigError("METHOD", f"the run is one of {run.method}, not of {name}", where=str(path),
+                                          hint=f"use the estimator {METHODS[run.method].__name__}"))
+        estimator = cls(**chosen_in(config_of(Path(path)), cls.parameters))
+        estimator.run_, estimator.n_samples_fit_ = run, len(run.embedding)
+        names = run.columns
+        estimator.n_features_in_ = len(names)
+        if names != numbered_names("x", len(names)) and estimator.kind_of_rows == Features.kind:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return estimator
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the fit (`mlcli.sklearn.attributes`); raises AttributeError where it has no such thing."""
+        known, run = ATTRIBUTES.get(name), vars(self).get("run_")
+        value = None if known is None or run is None else known.value(run)
+        if value is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return value
+
     @property
     def embedding_(self) -> Array:
         """The coordinates (n, p) of the rows of the fit; a row that the fit left out has NaN."""
+        if isinstance(self.run_.source, Path):
+            return self.run_.embedding
         placed = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan)
         placed[np.array(self.run_.ids, dtype=np.int64) - 1] = self.run_.embedding
         return placed

@@ -19,6 +19,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.values.options import Options
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
@@ -103,6 +104,18 @@ def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mappi
         elif parameter.path == CONNECTED:
             layer = assignment(CONNECTED, parameter.default, name).over(layer)
     return layer
+
+
+def chosen_in(config: RunConfig, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the parameters that give the options of a configuration, where these are not the defaults."""
+    found: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        value: Any = config
+        for part in parameter.path.split("."):
+            value = getattr(value, part, None)
+        if value is not None and not isinstance(value, Options) and value not in (parameter.default, parameter.usual):
+            found[name] = value
+    return found
 
 
 def plain(value: Any) -> Any:
