@@ -256,7 +256,8 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     found = model.spectrum
     spectrum = None if found is None else Spectrum(found.eigenvalues[:rows], found.proportions[:rows],
                                                    found.divisor, found.frobenius / found.divisor)
-    loadings = model.loadings and Loadings(model.loadings.values, tuple(model.loadings.columns))
+    weights = model.loadings
+    loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
     model_of_run = result.start.finished(config.input, result.embedding, model)
     return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run,
                 loadings=loadings, fit=dict(model.fit))
@@ -290,10 +291,9 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
         return None
     require_intact(folder, dict(manifest), (SPECTRUM.name,))
     rows = Rows(csv_of(folder / SPECTRUM.name, ("eigenvalue", "proportion")))
-    facts = manifest.get("spectrum") or {}
-    known = (facts.get(name) for name in ("divisor", "frobenius"))
-    return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")),
-                    *(float("nan") if value is None else float(value) for value in known))
+    facts = {name: value for name, value in (manifest.get("spectrum") or {}).items()
+             if name in ("divisor", "frobenius") and value is not None}
+    return Spectrum(np.array(rows.numbers("eigenvalue")), np.array(rows.numbers("proportion")), **facts)
 
 
 def _loadings_of(folder: Path, manifest: Mapping[str, Any]) -> Loadings | None:

@@ -54,7 +54,7 @@ def components(run: Run) -> Array | None:
     affine = affine_of(run)
     if affine is None:
         return None
-    return np.linalg.pinv(affine.directions) if run.method == "ica" else affine.directions.T
+    return np.asarray(np.linalg.pinv(affine.directions) if run.method == "ica" else affine.directions.T)
 
 
 def mean(run: Run) -> Array | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import coo_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_array
@@ -17,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from mlcli.api import as_keyword, call, fit_run, open_run
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthGraph, Similarities, Viewed
 from mlcli.config.build import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
@@ -28,8 +29,9 @@ from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
 from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import KIND, Parameter, chosen_in, config_layer, keyword_of
+from mlcli.sklearn.parameters import EDGES, GRAPHS, KIND, Parameter, chosen_in, config_layer, keyword_of, plain
 
+FEWEST = 4  # rows that allow some perplexity
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
@@ -63,7 +65,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with self.estimator_call() as sizes:
             values, labels, view = self._given(X, y)
             sizes |= {"n_samples": values.shape[0], "n_features": values.shape[1]}
-            config = self.configuration()
+            config = self.configuration(**self._graph_of(values), **self._clipped(values.shape[0]))
+            values = both_ways(values) if config.input.kind == LengthGraph.kind else values
             self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                          labels=labels, view=view, streams=config.streams))
             for text in self.run_.warnings:
@@ -83,7 +86,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             placed = self.run_.project(values)
             for item in journal.noted("W-"):
                 warn(f"{item['code']}: {item['message']}", 4)  # set_output wraps transform
-        return placed
+        return self._in_precision(placed, X)
 
     @available_if(leads_back)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Array:
@@ -92,7 +95,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._require_fitted()
             with refusals():
                 values = check_array(X, dtype=np.float64, estimator=self)
-            return self.run_.reconstruct(values)
+            return self._in_precision(self.run_.reconstruct(values), X)
 
     @available_if(of_rank)  # type: ignore[untyped-decorator]
     def reconstruction_error(self) -> float:
@@ -130,14 +133,16 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         value = None if known is None or run is None else known.value(run)
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return value
+        single = vars(self).get("_single") and isinstance(value, np.ndarray)
+        return value.astype(np.float32) if single else value
 
     @property
     def embedding_(self) -> Array:
         """The coordinates (n, p) of the rows of the fit; a row that the fit left out has NaN."""
         if isinstance(self.run_.source, Path):
             return self.run_.embedding
-        placed = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan)
+        dtype = np.float32 if vars(self).get("_single") else np.float64
+        placed: Array = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan, dtype=dtype)
         placed[np.array(self.run_.ids, dtype=np.int64) - 1] = self.run_.embedding
         return placed
 
@@ -147,9 +152,31 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = self.parameters.get("kind")
         return str(self.kind) if known and known.path == KIND else Features.kind
 
-    def configuration(self) -> RunConfig:
-        """Return the configuration of a fit with these parameters; raises ConfigError for wrong ones."""
-        return build(config_layer(self.method.model_fields["name"].default, self.parameters, vars(self)))
+    def configuration(self, **changes: Any) -> RunConfig:
+        """Return the configuration of a fit with these parameters, some changed; raises ConfigError for wrong ones."""
+        return build(config_layer(self.method.model_fields["name"].default, self.parameters, {**vars(self), **changes}))
+
+    def _graph_of(self, rows: Any) -> dict[str, str]:
+        """Return the kind of sparse distances: they are the lengths of a graph, where the method takes one."""
+        sparse = issparse(rows) and self.kind_of_rows == Dissimilarities.kind and LengthGraph in self.method.accepts
+        return {"kind": LengthGraph.kind} if sparse else {}
+
+    def _clipped(self, rows: int) -> dict[str, Any]:
+        """Return a perplexity that the rows allow, with a warning, if the chosen one is too large for them."""
+        known, sizes = self.parameters.get("perplexity"), getattr(self, "perplexity", None)
+        if known is None or not known.chosen(sizes) or rows < FEWEST:
+            return {}
+        given, most = np.atleast_1d(np.asarray(plain(sizes))), (rows - 1.5) / 3
+        if given.dtype.kind not in "iuf" or given.max(initial=0.0) < (rows - 1) / 3:
+            return {}
+        warn(f"W-PERPLEXITY: perplexity={sizes!r} was reduced to {most:.4g}: it must be below a third of the other "
+             f"{rows - 1:,} rows", 4)
+        clipped = np.minimum(given, most).tolist()
+        return {"perplexity": clipped if np.ndim(plain(sizes)) else clipped[0]}
+
+    def _in_precision(self, found: Array, X: Any) -> Array:
+        """Return numbers in single precision if both these rows and those of the fit are."""
+        return found.astype(np.float32) if vars(self).get("_single") and is_single(X) else found
 
     @contextmanager
     def estimator_call(self) -> Iterator[dict[str, int]]:
@@ -170,6 +197,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _keyword(self, path: str, value: str) -> str:
         """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
+        if path == EDGES:
+            return f"kind={(LengthGraph.kind if value == 'lengths' else value)!r}"
         return keyword_of(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
             f"{as_keyword(path, value)} of mlcli.embed")
 
@@ -189,7 +218,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 else:
                     check_classification_targets(y)
                     labels = [str(name) for name in y.tolist()]
-        self.n_samples_fit_ = values.shape[0]
+        self.n_samples_fit_, self._single = values.shape[0], is_single(X)
         return values, labels, view
 
     def _rules(self) -> dict[str, Any]:
@@ -227,13 +256,29 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         features = self.kind_of_rows == Features.kind
         tags.input_tags.pairwise = not features
-        tags.input_tags.sparse = features and not self._takes(Viewed)
+        graph = any(accepted in self.method.accepts for accepted in GRAPHS) and self.kind_of_rows != Similarities.kind
+        tags.input_tags.sparse = not self._takes(Viewed) if features else graph
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.positive_only = self.method.domain == "amounts" or self.kind_of_rows == Dissimilarities.kind
         tags.input_tags.categorical = self.method.domain == "answers"
         tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
         tags.target_tags.required = self._takes(Labeled) or self._takes(Viewed)
         tags.target_tags.multi_output = self._takes(Viewed)
         return tags
+
+
+def is_single(X: Any) -> bool:
+    """Whether rows are an array of single precision."""
+    return getattr(X, "dtype", None) == np.float32
+
+
+def both_ways(rows: Any) -> Any:
+    """Return a graph's edges (n x n) with both directions where one is given alone, as of nearest neighbors."""
+    edges = coo_array(rows)
+    size, (left, right) = edges.shape[0], edges.coords
+    alone = ~np.isin(right.astype(np.int64) * size + left, left.astype(np.int64) * size + right)
+    return coo_array((np.concatenate([edges.data, edges.data[alone]]),
+                      (np.concatenate([left, right[alone]]), np.concatenate([right, left[alone]]))), shape=edges.shape)
 
 
 @contextmanager

@@ -122,7 +122,7 @@ def same_graph(model: Model, other: Model, order: Indices) -> None:
 
 
 def same_quality(points: Array, embedding: Array, other: Array) -> None:
-    """Two embeddings keep the neighbors of points alike, and far better than random points, which keep 0.54, 0.53 and 0.17."""
+    """Two embeddings keep the neighbors of points alike, and far better than random points do: 0.54, 0.53, 0.17."""
     kept, again = neighbors_kept(points, embedding), neighbors_kept(points, other)
     assert np.abs(kept - again).max() <= SAME_QUALITY
     assert (np.minimum(kept, again) >= [0.75, 0.75, 0.4]).all()
