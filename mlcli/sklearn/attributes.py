@@ -149,5 +149,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "reconstruction_err_": Attribute("Root of twice the objective, of NMF.", _root("objective", 2.0)),
     "reconstruction_error_": Attribute("Cost of coordinates of length one, of LLE.", _cost),
     "n_iter_": Attribute("Number of iterations.", of_fit("iterations")),
+    "n_samples_": Attribute("Number of rows.", lambda run: len(run.embedding)),
     "n_components_": Attribute("Number of axes.", lambda run: run.embedding.shape[1]),
     "loadings_": Attribute("Loadings (d x p).", lambda run: run.loadings and run.loadings.values)}

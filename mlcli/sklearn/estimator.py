@@ -133,8 +133,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         value = None if known is None or run is None else known.value(run)
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        single = vars(self).get("_single") and isinstance(value, np.ndarray)
-        return value.astype(np.float32) if single else value
+        if isinstance(value, np.ndarray):  # a copy: those of a model cannot be written to
+            return np.array(value, dtype=np.float32 if vars(self).get("_single") else np.float64)
+        return value
 
     @property
     def embedding_(self) -> Array:
@@ -273,11 +274,15 @@ def is_single(X: Any) -> bool:
 
 
 def both_ways(rows: Any) -> Any:
-    """Return a graph's edges (n x n) with both directions where one is given alone, as of nearest neighbors."""
+    """Return a graph's edges (n x n) with both directions where one is given alone, as of nearest neighbors.
+
+    What a point is to itself is left out.
+    """
     edges = coo_array(rows)
-    size, (left, right) = edges.shape[0], edges.coords
+    size, apart = edges.shape[0], edges.coords[0] != edges.coords[1]
+    left, right, numbers = edges.coords[0][apart], edges.coords[1][apart], edges.data[apart]
     alone = ~np.isin(right.astype(np.int64) * size + left, left.astype(np.int64) * size + right)
-    return coo_array((np.concatenate([edges.data, edges.data[alone]]),
+    return coo_array((np.concatenate([numbers, numbers[alone]]),
                       (np.concatenate([left, right[alone]]), np.concatenate([right, left[alone]]))), shape=edges.shape)
 
 
