@@ -18,6 +18,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.base.values.percent import percent
 from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
@@ -30,12 +31,15 @@ from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.contents import Rows
+from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.reading import csv_of
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import NoProjection
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
@@ -79,6 +83,8 @@ class Spectrum:
 
     eigenvalues: Array  # all that were computed, with their signs
     proportions: Array  # of the trace; NaN where that is unknown
+    divisor: float = float("nan")  # of the kernel's eigenvalues, as the number of rows
+    frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
 
     def __repr__(self) -> str:
         """The leading eigenvalues, each with its share of the trace where that is known."""
@@ -89,8 +95,16 @@ class Spectrum:
 
 
 @frozen
+class Loadings:
+    """The weights of the data's columns on each axis, as in `loadings.csv`."""
+
+    values: Array  # d x p
+    columns: tuple[str, ...]  # d
+
+
+@frozen
 class Run:
-    """A run: its coordinates, what ranks its axes, and the way of new rows to coordinates and back.
+    """A run: its coordinates, what ranks its axes, its fit, and the way of new rows to coordinates and back.
 
     `project` and `reconstruct` need the run's model, and read it when they are first called.
     """
@@ -101,6 +115,8 @@ class Run:
     labels: Mapping[str, tuple[str, ...]]  # by the name of the column, n each
     spectrum: Spectrum | None  # None where the method has none
     warnings: tuple[str, ...] = ()  # of the run
+    loadings: Loadings | None = None  # where axes are combinations of columns
+    fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit, as in `run.json`
     source: Path | FinishedModel = field(kw_only=True)
 
     def __repr__(self) -> str:
@@ -160,6 +176,28 @@ class Run:
         stored = self.source if isinstance(self.source, Path) else model_to_bytes(self.source)
         return _of_pickle, (parts, stored)
 
+    @property
+    def affine(self) -> Affine | None:
+        """The mean (d) and the directions (d x p) by which coordinates lead back to prepared features, if any do.
+
+        Raises InputMissing for a finished run without its model.
+        """
+        projector = self._model.projector
+        affine = projector.affine
+        if affine is None or isinstance(projector, NoProjection):
+            return None
+        plain, unit = projector.input_unit.plain, projector.output_unit.measured(np.ones(1))
+        return Affine(plain(affine.mean), plain(affine.directions * unit))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names that new rows have in their order: those of the columns (d), or of the run's points (n).
+
+        Raises InputMissing for a finished run without its model.
+        """
+        model = self._model
+        return tuple(model.steps[0].preparation.columns if model.kind == Features.kind else model.trained)
+
     @cached_property
     def _model(self) -> FinishedModel:
         """The model that places rows."""
@@ -176,7 +214,8 @@ def open_run(path: str | PathLike[str]) -> Run:
     folder = Path(path)
     manifest = read_manifest(folder)
     table = intact_embedding(folder, manifest)[1]
-    return _run(manifest["method"], table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder)
+    return _run(manifest["method"], table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder,
+                loadings=_loadings_of(folder, manifest), fit=manifest.get("fit") or {})
 
 
 def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
@@ -216,10 +255,14 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
         require_passed(certificate_of(result, None))
     model = result.model
     rows = result.config.method.axes_options.written(model.embedding.shape[1])
-    spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
-                                                            model.spectrum.proportions[:rows])
+    found = model.spectrum
+    spectrum = None if found is None else Spectrum(found.eigenvalues[:rows], found.proportions[:rows],
+                                                   found.divisor, found.frobenius / found.divisor)
+    weights = model.loadings
+    loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
     model_of_run = result.start.finished(config.input, result.embedding, model)
-    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run)
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run,
+                loadings=loadings, fit=dict(model.fit))
 
 
 def layer_in_memory(path: str, method: str) -> Layer:
@@ -238,9 +281,10 @@ def _require_unnamed(names: Mapping[str, Any]) -> None:
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
-         source: Path | FinishedModel) -> Run:
+         source: Path | FinishedModel, *, loadings: Loadings | None, fit: Mapping[str, Any]) -> Run:
     said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
-    return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
+    return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, loadings, fit,
+               source=source)
 
 
 def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
@@ -249,7 +293,19 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
         return None
     require_intact(folder, dict(manifest), (SPECTRUM.name,))
     rows = Rows(csv_of(folder / SPECTRUM.name, ("eigenvalue", "proportion")))
-    return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
+    facts = {name: value for name, value in (manifest.get("spectrum") or {}).items()
+             if name in ("divisor", "frobenius") and value is not None}
+    return Spectrum(np.array(rows.numbers("eigenvalue")), np.array(rows.numbers("proportion")), **facts)
+
+
+def _loadings_of(folder: Path, manifest: Mapping[str, Any]) -> Loadings | None:
+    """The loadings that a run wrote."""
+    if LOADINGS.name not in manifest["files"]:
+        return None
+    require_intact(folder, dict(manifest), (LOADINGS.name,))
+    rows = LOADINGS.read(folder)
+    head, *axes = rows.columns
+    return Loadings(np.column_stack([rows.array(axis) for axis in axes]), tuple(rows.texts(head)))
 
 
 def _right_name(name: str) -> str:

@@ -15,7 +15,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.graph.neighbors import NeighborCount
 from mlcli.stages.layout.density import Density
 
-CHAOS = ("permutation", "rotation", "shift", "columns", "twins")  # rounding of distances grows from epoch to epoch
+CHAOS = ("picture", "twins")  # rounding of distances grows from epoch to epoch
 
 
 class UMAP(SampledMethod):
@@ -55,8 +55,8 @@ class UMAP(SampledMethod):
 
     variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
                           variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
-                          variant("cityblock", *CHAOS, neighbors={"count": 9}, epochs=100, metric="cityblock",
-                                  start="random"))
+                          variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
+                                  metric="cityblock", start="random"))
     later: ClassVar = ("density",)
     axis: ClassVar = "UMAP"
     name: Literal["umap"] = "umap"

@@ -95,8 +95,9 @@ class Isomap(Estimator):
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 decoder_tolerance: float | None = None,
+                 kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class LLE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -176,8 +177,9 @@ class Laplacian(Estimator):
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 decoder_tolerance: float | None = None,
+                 kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class TSNE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -187,7 +189,7 @@ class TSNE(Estimator):
                  descent_exaggeration: float = 1.0, descent_steps: int = 500, descent_rate: float | None = None,
                  descent_early_momentum: float = 0.8, descent_momentum: float = 0.8,
                  components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+                 kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class Diffusion(Estimator):
@@ -208,7 +210,7 @@ class PHATE(Estimator):
                  nearest: int = 5, decay: float = 40.0, threshold: float = 0.0001, time: int | None = None,
                  gamma: float = 1.0, landmarks: int | None = None, starts: int = 1, iterate_limit: int = 10000,
                  iterate_tolerance: float = 0.0001, components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+                 kind: Literal['features', 'dissimilarities', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class UMAP(Estimator):
@@ -220,7 +222,7 @@ class UMAP(Estimator):
                  start: Literal['spectral', 'pca', 'random'] = 'spectral', epochs: int | None = None,
                  learning_rate: float = 1.0, negative_samples: int = 5, repulsion: float = 1.0,
                  components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
+                 kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class SDE(Estimator):
@@ -236,8 +238,9 @@ class SDE(Estimator):
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 decoder_tolerance: float | None = None,
+                 kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
+                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class Chain(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -271,8 +274,8 @@ class Chain(Estimator):
                  decoder_neighbors: int | None = None, decoder_ridge: float | None = None,
                  decoder_alpha: float | None = None, decoder_rate: float | None = None,
                  decoder_limit: int | None = None, decoder_tolerance: float | None = None,
-                 kind: Literal['features', 'dissimilarities', 'kernel'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 kind: Literal['features', 'dissimilarities', 'kernel', 'graph', 'affinities'] = 'features',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class LDA(Estimator):
     def __init__(self, *, priors: Literal['proportions', 'equal'] | float | Sequence[float] = 'proportions',

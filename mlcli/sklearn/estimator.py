@@ -3,9 +3,12 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import coo_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_array
@@ -13,22 +16,31 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mlcli.api import as_keyword, call, fit_run
+from mlcli.api import as_keyword, call, fit_run, open_run
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthGraph, Similarities, Viewed
 from mlcli.config.build import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.methods import Method
+from mlcli.methods import METHODS, Method
+from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
+from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import KIND, Parameter, config_layer, keyword_of
+from mlcli.sklearn.parameters import EDGES, GRAPHS, KIND, Parameter, chosen_in, config_layer, keyword_of, plain
 
+FEWEST = 4  # rows that allow some perplexity
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
                  "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
+
+
+def of_rank(estimator: "Estimator") -> bool:
+    """Whether axes are those of a kernel's eigenvalues, whose others are an error."""
+    return estimator.method.ranked_by == EIGENVALUES
 
 
 def leads_back(estimator: "Estimator") -> bool:
@@ -53,7 +65,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with self.estimator_call() as sizes:
             values, labels, view = self._given(X, y)
             sizes |= {"n_samples": values.shape[0], "n_features": values.shape[1]}
-            config = self.configuration()
+            config = self.configuration(**self._graph_of(values), **self._clipped(values.shape[0]))
+            values = both_ways(values) if config.input.kind == LengthGraph.kind else values
             self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                          labels=labels, view=view, streams=config.streams))
             for text in self.run_.warnings:
@@ -73,7 +86,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             placed = self.run_.project(values)
             for item in journal.noted("W-"):
                 warn(f"{item['code']}: {item['message']}", 4)  # set_output wraps transform
-        return placed
+        return self._in_precision(placed, X)
 
     @available_if(leads_back)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Array:
@@ -82,12 +95,55 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._require_fitted()
             with refusals():
                 values = check_array(X, dtype=np.float64, estimator=self)
-            return self.run_.reconstruct(values)
+            return self._in_precision(self.run_.reconstruct(values), X)
+
+    @available_if(of_rank)  # type: ignore[untyped-decorator]
+    def reconstruction_error(self) -> float:
+        """Return √(Σ λ² - Σ over the axes λ²) / n for eigenvalues λ of the centered kernel, as Isomap's is defined."""
+        with self.estimator_call():
+            self._require_fitted()
+            found = error_of_rank(self.run_)
+            if found is None:
+                raise ConfigError("SPECTRUM", "the sum of all squared eigenvalues is not known",
+                                  hint="fit with eigensolve_solver='dense', and without landmarks")
+            return found
+
+    @classmethod
+    def from_run(cls, path: str | PathLike[str]) -> Self:
+        """Return the estimator of a finished run, as it was after its fit, with the run's options as parameters.
+
+        Options of a run that are no parameters, as those of preparation, hold in `transform`. Raises InputMissing where
+        there is no run, UnsafeFile where it was changed, and ConfigError for a run of another method.
+        """
+        run = open_run(path)
+        if run.method != (name := cls.method.model_fields["name"].default):
+            raise for_sklearn(ConfigError("METHOD", f"the run is one of {run.method}, not of {name}", where=str(path),
+                                          hint=f"use the estimator {METHODS[run.method].__name__}"))
+        estimator = cls(**chosen_in(config_of(Path(path)), cls.parameters))
+        estimator.run_, estimator.n_samples_fit_ = run, len(run.embedding)
+        names = run.columns
+        estimator.n_features_in_ = len(names)
+        if names != numbered_names("x", len(names)) and estimator.kind_of_rows == Features.kind:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return estimator
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the fit (`mlcli.sklearn.attributes`); raises AttributeError where it has no such thing."""
+        known, run = ATTRIBUTES.get(name), vars(self).get("run_")
+        value = None if known is None or run is None else known.value(run)
+        if value is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if isinstance(value, np.ndarray):  # a copy: those of a model cannot be written to
+            return np.array(value, dtype=np.float32 if vars(self).get("_single") else np.float64)
+        return value
 
     @property
     def embedding_(self) -> Array:
         """The coordinates (n, p) of the rows of the fit; a row that the fit left out has NaN."""
-        placed = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan)
+        if isinstance(self.run_.source, Path):
+            return self.run_.embedding
+        dtype = np.float32 if vars(self).get("_single") else np.float64
+        placed: Array = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan, dtype=dtype)
         placed[np.array(self.run_.ids, dtype=np.int64) - 1] = self.run_.embedding
         return placed
 
@@ -97,9 +153,31 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known = self.parameters.get("kind")
         return str(self.kind) if known and known.path == KIND else Features.kind
 
-    def configuration(self) -> RunConfig:
-        """Return the configuration of a fit with these parameters; raises ConfigError for wrong ones."""
-        return build(config_layer(self.method.model_fields["name"].default, self.parameters, vars(self)))
+    def configuration(self, **changes: Any) -> RunConfig:
+        """Return the configuration of a fit with these parameters, some changed; raises ConfigError for wrong ones."""
+        return build(config_layer(self.method.model_fields["name"].default, self.parameters, {**vars(self), **changes}))
+
+    def _graph_of(self, rows: Any) -> dict[str, str]:
+        """Return the kind of sparse distances: they are the lengths of a graph, where the method takes one."""
+        sparse = issparse(rows) and self.kind_of_rows == Dissimilarities.kind and LengthGraph in self.method.accepts
+        return {"kind": LengthGraph.kind} if sparse else {}
+
+    def _clipped(self, rows: int) -> dict[str, Any]:
+        """Return a perplexity that the rows allow, with a warning, if the chosen one is too large for them."""
+        known, sizes = self.parameters.get("perplexity"), getattr(self, "perplexity", None)
+        if known is None or not known.chosen(sizes) or rows < FEWEST:
+            return {}
+        given, most = np.atleast_1d(np.asarray(plain(sizes))), (rows - 1.5) / 3
+        if given.dtype.kind not in "iuf" or given.max(initial=0.0) < (rows - 1) / 3:
+            return {}
+        warn(f"W-PERPLEXITY: perplexity={sizes!r} was reduced to {most:.4g}: it must be below a third of the other "
+             f"{rows - 1:,} rows", 4)
+        clipped = np.minimum(given, most).tolist()
+        return {"perplexity": clipped if np.ndim(plain(sizes)) else clipped[0]}
+
+    def _in_precision(self, found: Array, X: Any) -> Array:
+        """Return numbers in single precision if both these rows and those of the fit are."""
+        return found.astype(np.float32) if vars(self).get("_single") and is_single(X) else found
 
     @contextmanager
     def estimator_call(self) -> Iterator[dict[str, int]]:
@@ -120,6 +198,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _keyword(self, path: str, value: str) -> str:
         """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
+        if path == EDGES:
+            return f"kind={(LengthGraph.kind if value == 'lengths' else value)!r}"
         return keyword_of(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
             f"{as_keyword(path, value)} of mlcli.embed")
 
@@ -139,7 +219,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 else:
                     check_classification_targets(y)
                     labels = [str(name) for name in y.tolist()]
-        self.n_samples_fit_ = values.shape[0]
+        self.n_samples_fit_, self._single = values.shape[0], is_single(X)
         return values, labels, view
 
     def _rules(self) -> dict[str, Any]:
@@ -177,13 +257,33 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         features = self.kind_of_rows == Features.kind
         tags.input_tags.pairwise = not features
-        tags.input_tags.sparse = features and not self._takes(Viewed)
+        graph = any(accepted in self.method.accepts for accepted in GRAPHS) and self.kind_of_rows != Similarities.kind
+        tags.input_tags.sparse = not self._takes(Viewed) if features else graph
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.positive_only = self.method.domain == "amounts" or self.kind_of_rows == Dissimilarities.kind
         tags.input_tags.categorical = self.method.domain == "answers"
         tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
         tags.target_tags.required = self._takes(Labeled) or self._takes(Viewed)
         tags.target_tags.multi_output = self._takes(Viewed)
         return tags
+
+
+def is_single(X: Any) -> bool:
+    """Whether rows are an array of single precision."""
+    return getattr(X, "dtype", None) == np.float32
+
+
+def both_ways(rows: Any) -> Any:
+    """Return a graph's edges (n x n) with both directions where one is given alone, as of nearest neighbors.
+
+    What a point is to itself is left out.
+    """
+    edges = coo_array(rows)
+    size, apart = edges.shape[0], edges.coords[0] != edges.coords[1]
+    left, right, numbers = edges.coords[0][apart], edges.coords[1][apart], edges.data[apart]
+    alone = ~np.isin(right.astype(np.int64) * size + left, left.astype(np.int64) * size + right)
+    return coo_array((np.concatenate([numbers, numbers[alone]]),
+                      (np.concatenate([left, right[alone]]), np.concatenate([right, left[alone]]))), shape=edges.shape)
 
 
 @contextmanager

@@ -15,18 +15,21 @@ from mlcli.api import KEYWORDS, layer_in_memory
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, LengthGraph, Similarities
 from mlcli.base.values.options import Options
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
 
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
 AXES = "components"  # whose default is clipped to the axes that the data has
-KIND = "input.kind"
+KIND, EDGES = "input.kind", "input.edges"
 PAIRS = (Dissimilarities, Similarities)
+AFFINITIES = "affinities"
+GRAPHS = {LengthGraph: LengthGraph.kind, AffinityGraph: AFFINITIES}  # kinds of rows that are a graph's
 RESOURCES = ("seed", "threads", "memory_limit")
 
 
@@ -61,10 +64,13 @@ def parameters_of(method: type[Method]) -> dict[str, Parameter]:
             default, adapts = default_of(usual, row)
             found[keyword] = Parameter(row.path, None if adapts else default, row.words, row.sentence,
                                        default if adapts else None)
-    kinds = [Features.kind, *(accepted.kind for accepted in method.accepts if issubclass(accepted, PAIRS))]
+    kinds = [Features.kind, *(accepted.kind for accepted in method.accepts if issubclass(accepted, PAIRS)),
+             *(GRAPHS[accepted] for accepted in method.accepts if accepted in GRAPHS)]
     if len(dict.fromkeys(kinds)) > 1:
         found["kind"] = Parameter(KIND, Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
-                                  "What the rows hold: features, or numbers of pairs in a square matrix.")
+                                  "What the rows hold: features, numbers of pairs in a square matrix, or the edges of "
+                                  "a graph, as lengths (graph) or affinities, in a sparse matrix or one with zeros for "
+                                  "pairs without an edge.")
     if method.missing:
         found["missing"] = option_parameter("prepare", Prepare, "missing")
     return {**found, **{name: option_parameter("compute", Compute, name) for name in RESOURCES}}
@@ -98,11 +104,25 @@ def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mappi
     rows_are = assignment(KIND, Features.kind, "kind")  # whatever they look like
     layer = rows_are.over(layer_in_memory(HERE, method))
     for name, parameter in parameters.items():
-        if parameter.chosen(values[name]):
+        if parameter.path == KIND and values[name] == AFFINITIES:
+            layer = assignment(EDGES, AFFINITIES, name).over(assignment(KIND, LengthGraph.kind, name)).over(layer)
+        elif parameter.chosen(values[name]):
             layer = parameter.layer(name, values[name]).over(layer)
-        elif parameter.path == CONNECTED:
+        elif parameter.path == CONNECTED and values.get("kind") not in GRAPHS.values():
             layer = assignment(CONNECTED, parameter.default, name).over(layer)
     return layer
+
+
+def chosen_in(config: RunConfig, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the parameters that give the options of a configuration, where these are not the defaults."""
+    found: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        value: Any = config
+        for part in parameter.path.split("."):
+            value = getattr(value, part, None)
+        if value is not None and not isinstance(value, Options) and value not in (parameter.default, parameter.usual):
+            found[name] = value
+    return found
 
 
 def plain(value: Any) -> Any:

@@ -155,6 +155,8 @@ def require_bare(input: Input) -> None:
 class AllTexts(Input):
     """An input whose columns are all read as text."""
 
+    named: Names = option((), "Columns that options of the file's use name.")
+
 
 class WithCategories(Input):
     """An input with some of the columns read as text, as categories."""

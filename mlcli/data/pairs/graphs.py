@@ -33,11 +33,19 @@ def graph_table(file: Opened, input: Input, source: Source, compute: Compute) ->
                           hint="give a sparse matrix of SciPy (.npz), Matrix Market (.mtx), or a table of edges")
     edges = (read_edge_list(file, input, compute) if entries is None
              else entries(file, input, compute).edges(input.path))
+    return points_of_graph(edges, input, source, compute, matrix=entries is not None)
+
+
+def points_of_graph(edges: Edges, input: Input, source: Source, compute: Compute, *, matrix: bool) -> Table:
+    """Return the points of a graph by its edges; of a `matrix`, these are one for each direction, or one triangle.
+
+    Raises DataError if they contradict each other.
+    """
     if edges.size < 1:
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
     compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
     ids = edges.ids or RowNumbers.up_to(edges.size)
-    graph = GraphReader(ids, input, entries is not None).graph(edges)
+    graph = GraphReader(ids, input, matrix).graph(edges)
     return Table(graph.values, (), ids, edges.id_name if edges.ids else ROW, {}, input.kind, source, graph=graph)
 
 

@@ -62,7 +62,9 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
     ids = ids if frame is None or ids is not None else frame.ids
     labels = labels if frame is None else {**frame.labels, **labels}
-    if is_sparse_array(array):
+    if input.kind == "graph":
+        table = _of_graph(array, input, compute, ids=ids, labels=labels)
+    elif is_sparse_array(array):
         table = _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
     else:
         values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
@@ -126,6 +128,27 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
         table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told,
                       source=source)
         return after_first_pass(table, input, compute)
+
+
+def _of_graph(array: Any, input: Input, compute: Compute, *, ids: Names, labels: Mapping[str, Sequence[Any]]) -> Table:
+    """Return the table of the points of a graph: a sparse array (n, n) of its edges, or a dense one without zeros.
+
+    A stored zero of a sparse array is an edge. Raises DataError.
+    """
+    from scipy.sparse import coo_array
+
+    from mlcli.data.formats.entries import Entries
+    from mlcli.data.pairs.graphs import points_of_graph
+
+    matrix = array.tocoo() if is_sparse_array(array) else coo_array(doubles(array))
+    values = matrix.data.astype(np.float64)
+    rows, columns = matrix.coords
+    entries = Entries(matrix.shape, rows, columns, values)
+    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
+    names = None if ids is None else texts(ids, matrix.shape[0], "ids")
+    told = {str(name): texts(given, matrix.shape[0], f"the label {name}") for name, given in labels.items()}
+    table = points_of_graph(replace(entries, ids=names).edges(HERE), input, source, compute, matrix=True)
+    return replace(table, labels=told)
 
 
 def labels_of(given: Any) -> dict[str, Sequence[Any]]:

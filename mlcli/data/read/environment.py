@@ -67,10 +67,11 @@ def read_environment(path: str, ids: Sequence[str], id_name: str, *, id_column: 
     test, which are read beside `columns`. Raises ConfigError for unknown columns and
     DataError for ids that occur twice, or none in common.
     """
+    named = (("--columns", columns), ("--factors", factors), *tests.items())
     with mute_notes():  # about columns that are no labels
-        labels = read_labels(LabelFile(path=path, id_column=id_column))
-    for where, names in (("--id-column", [id_column] if id_column else []), ("--columns", columns),
-                         ("--factors", factors), *tests.items()):
+        labels = read_labels(LabelFile(path=path, id_column=id_column,
+                                       columns=tuple(itertools.chain.from_iterable(names for _, names in named))))
+    for where, names in (("--id-column", [id_column] if id_column else []), *named):
         for name in names:
             if name not in labels.columns:
                 raise ConfigError("UNKNOWN-COLUMN", f"{place(path)} has no column {shown(name)}", where=where,

@@ -67,7 +67,7 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
     """Return the columns of a file of labels, in the text conventions of the table's input if they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
-                   missing_markers=given.missing_markers,
+                   missing_markers=given.missing_markers, named=(*file.columns, *filter(None, [file.id_column])),
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
     with errors_for_labels(), open_input(own.path, compute) as there:
         format = format_of(there, own)

@@ -1,12 +1,17 @@
-"""The first record of a text: names or numbers."""
+"""The first record of a text: names or data."""
 
 import itertools
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from operator import eq
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
+from mlcli.base.values.missing import is_missing
+from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import BLANKS, are_numbers, is_number
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.text.dialect import options_for
@@ -15,6 +20,8 @@ from mlcli.errors import DataError
 
 LONGEST_COUNT = 15  # digits
 LOOKED_AT = 50  # records below the header
+UNLIKELY = 0.05  # chance of values that do not recur, below which they are names
+YEAR = 4  # digits
 
 
 @frozen
@@ -115,6 +122,100 @@ def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
     if text.input.header != "auto":
         return text.input.header
     return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
+
+
+def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the first record is a header, where words of it may recur in their columns in the records `below`.
+
+    A word that recurs is a cell of data, or the name of a question and one of its answers. The other cells decide: a
+    word above numbers is a name; a number above numbers, and a numbered id above others, is data. A cell above texts
+    that recur among themselves is a name if it does not: by Good and Turing, the chance of another value there is the
+    share of values that occur once. Raises DataError where this leaves both readings.
+    """
+    named = holds_names(text, cells)
+    if text.input.header != "auto" or not named or cells[0] == "" or not any(any(map(eq, cells, row)) for row in below):
+        return named
+    evidence = _evidence(cells, below, text.input.point)
+    recurring = [cells[column] for column in evidence.recurring]
+    if not recurring or not _named_by_options(text).isdisjoint(cells):
+        return True
+    if len(set(cells)) < len(cells):
+        return False
+    numbers, new = evidence.numbers, evidence.chances
+    counts = _counts(numbers) and (len(numbers) > 2 or len(numbers[0].strip(BLANKS)) == YEAR)
+    is_data = evidence.numbered or (numbers and not counts)
+    is_names = bool(evidence.words) or (bool(new) and math.prod(new) <= UNLIKELY)
+    if is_data and not evidence.words:
+        return False
+    if is_data or (not is_names and (counts or new or (evidence.ids and len(recurring) == 1))):
+        raise _two_readings(text, cells, recurring)
+    if is_names:
+        note("N-NAMES-RECUR", f"the first row of {place(text.path)} was read as column names although "
+             f"{listed(recurring)} {'occurs' if len(recurring) == 1 else 'occur'} again below; if it is data, give "
+             "{input.header=false}", columns=len(recurring))
+    return is_names
+
+
+@frozen
+class Evidence:
+    """What the cells of a first record are, compared with the records below."""
+
+    numbers: tuple[str, ...]  # above numbers
+    words: tuple[str, ...]  # above numbers
+    recurring: tuple[int, ...]  # columns of texts with the cell
+    chances: tuple[float, ...]  # of a value that does not occur below, for each other column of texts that recur
+    ids: tuple[str, ...]  # above texts that are all different
+    numbered: bool  # whether one of these differs from one below in digits alone
+
+
+def _evidence(cells: Sequence[str], below: Sequence[Sequence[str]], point: str) -> Evidence:
+    """Return what the cells of a first record are, those without a missing value."""
+    found = dict[str, list[str]](numbers=[], words=[], ids=[])
+    recurring, counts, numbered = list[int](), list[tuple[int, int]](), False
+    for column, cell in enumerate(cells):
+        texts = [record[column] for record in below if not is_missing(record[column])]
+        if is_missing(cell) or not texts:
+            continue
+        if all(is_number(text, point) for text in texts):
+            found["numbers" if is_number(cell, point) else "words"].append(cell)
+        elif cell in texts:
+            recurring.append(column)
+        elif len(set(texts)) == len(texts):
+            found["ids"].append(cell)
+            form = _without_digits(cell)
+            numbered |= form != cell and form in map(_without_digits, texts)
+        else:
+            counts.append((sum(texts.count(text) == 1 for text in texts), len(texts)))
+    # one name that recurs is a coincidence; several are a reason to expect one more new value in every other column
+    more = len(recurring) > 1
+    return Evidence(**{name: tuple(given) for name, given in found.items()}, recurring=tuple(recurring),
+                    chances=tuple((once + more) / (count + more) for once, count in counts), numbered=numbered)
+
+
+def _without_digits(cell: str) -> str:
+    """Return a cell with a mark instead of each number in it."""
+    return re.sub("[0-9]+", "\0", cell)
+
+
+def _named_by_options(text: Text) -> set[str]:
+    """Return the names of columns, and texts that may be ends of ranges of columns, that the options give."""
+    input = text.input
+    ranges = (end for item in input.columns for at, mark in enumerate(item) if mark == ":"
+              for end in (item[:at], item[at + 1:]))
+    items = (name for section in input.items for name in section.columns)
+    names = {input.ids_from or "", *input.label_columns, *input.columns, *ranges, *input.reverse, *items,
+             *getattr(input, "named", ()), *getattr(input, "categories", ())}
+    return names - {""}
+
+
+def _two_readings(text: Text, cells: Sequence[str], recurring: Sequence[str]) -> DataError:
+    """Return the error for a first record that may be a header or data."""
+    hint = "give {input.header=true} if it holds names, and {input.header=false} if it is data"
+    if isinstance(text.input, AllTexts):
+        hint = "if it holds names, name a column that is used; if it is data, write a row of names above it"
+    return DataError("HEADER", f"the first row, {listed(cells, 3)}, may be column names or data: "
+                     f"{listed(recurring)} {'occurs' if len(recurring) == 1 else 'occur'} again below in the same "
+                     "column, and the other cells do not decide", where=place(text.path, 1), hint=hint)
 
 
 def note_no_header(text: Text, cells: tuple[str, ...]) -> None:

@@ -32,11 +32,6 @@ def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, .
                  if cells and all(cell.strip()[:1].isalpha() and not is_number(cell, decimal) for cell in cells))
 
 
-def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequence[int]) -> bool:
-    """Whether a word of the first record occurs again in its column, so that the record is data, not names."""
-    return any(cells[column] == record[column] for column in words for record in records)
-
-
 def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True, chosen: bool = False) -> Sheet:
     """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 

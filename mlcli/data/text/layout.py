@@ -11,8 +11,8 @@ from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import numbered_names
-from mlcli.data.text.header import Head, holds_names, note_no_header, warn_of_numbers
-from mlcli.data.text.label_columns import records_below, recurs, word_columns
+from mlcli.data.text.header import Head, holds_names, names_columns, note_no_header, warn_of_numbers
+from mlcli.data.text.label_columns import records_below, word_columns
 from mlcli.data.text.records import Text
 from mlcli.errors import DataError
 
@@ -42,9 +42,7 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
     below = records_below(text, head)
     words = word_columns(below, text.input.point)
-    named = holds_names(text, head.cells) and not (
-        text.input.header == "auto" and head.cells[0] and recurs(head.cells, below, words))
-    if not expected and not named:
+    if not expected and not names_columns(text, head.cells, below):
         if not known:
             note_no_header(text, head.cells)
         return _headless(head, choose(numbered_names("x", len(head.cells)), text.input, words=words))

@@ -9,6 +9,7 @@ from typing import Any
 from mlcli.base.frozen import frozen
 
 LAWS = {
+    "picture": "rounding of the input changes coordinates as little; else the graph and its quality hold",
     "permutation": "rows in another order give the same rows in that order",
     "rotation": "a rotation of the columns changes no distance between coordinates",
     "shift": "a shift of all rows changes no distance between coordinates",

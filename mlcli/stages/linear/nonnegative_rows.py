@@ -48,14 +48,23 @@ def least_squares(points: Array, parts: Array) -> Array:
     units = parts / lengths[:, None]
     gram, products = units @ units.T, points @ units.T
     gram.flat[:: len(gram) + 1] += RIDGE
+    return _least_quadratic(gram, products) / lengths
+
+
+def _least_quadratic(gram: Array, products: Array) -> Array:
+    """Return the w ≥ 0 (m x p) of least wᵀ G w / 2 - wᵀ b for rows b of products (m x p).
+
+    `gram` is G, positive definite: one for all rows (p x p), or each row's own (m x p x p).
+    """
     weights, left = _exchange(gram, products)
     if left.any():
         from scipy.optimize import nnls
 
-        triangle = np.linalg.cholesky(gram).T  # least squares with Rᵀ R = Gram and right side R⁻ᵀ products
         for row in np.flatnonzero(left):
+            # least squares with Rᵀ R = G and right side R⁻ᵀ b
+            triangle = np.linalg.cholesky(gram if gram.ndim == 2 else gram[row]).T
             weights[row] = nnls(triangle, np.linalg.solve(triangle.T, products[row]))[0]
-    return weights / lengths
+    return weights
 
 
 def _exchange(gram: Array, products: Array) -> tuple[Array, AnyArray]:
@@ -65,10 +74,10 @@ def _exchange(gram: Array, products: Array) -> tuple[Array, AnyArray]:
     fewest, tries = np.full(rows, count + 1), np.full(rows, FULL_EXCHANGES)
     open_rows = np.flatnonzero(sizes[:, 0] > 0)
     for _ in range(EXCHANGES * (count + 2)):
-        free = used[open_rows]
-        matrices = np.where(free[:, :, None] & free[:, None, :], gram, np.eye(count))
+        free, own = used[open_rows], gram if gram.ndim == 2 else gram[open_rows]
+        matrices = np.where(free[:, :, None] & free[:, None, :], own, np.eye(count))
         found = np.linalg.solve(matrices, np.where(free, products[open_rows], 0.0)[:, :, None])[:, :, 0]
-        slopes = found @ gram - products[open_rows]
+        slopes = (found @ own if own.ndim == 2 else np.einsum("mi,mij->mj", found, own)) - products[open_rows]
         largest = np.abs(found).max(axis=1, initial=0.0)[:, None]
         wrong = np.where(free, found < -NEAR * largest, slopes < -NEAR * sizes[open_rows])
         number = wrong.sum(axis=1)
@@ -90,7 +99,8 @@ def least_divergence(points: Array, parts: Array) -> Array:
     """Return the w ≥ 0 (m x p) of least Σ x ln(x / w H) - x + w H for rows x of points (m x d) and parts H (p x d).
 
     A convex problem: multiplicative updates, then Newton's method on the entries that are not at zero (Bertsekas,
-    1982). Cells in columns that no part has do not count.
+    1982), and where its step does not lower the divergence, towards the least value of its quadratic model over all
+    w ≥ 0 (Lee, Sun and Saunders, 2014). Cells in columns that no part has do not count.
     """
     held = parts.max(axis=0) > FAINT * parts.max()
     points, parts = points[:, held], parts[:, held]
@@ -122,30 +132,37 @@ def _newton_step(shares: Array, weights: Array, units: Array) -> tuple[Array, An
     apart = np.abs(weights - np.maximum(weights - slopes, 0.0))
     distance = apart.max(axis=1)
     curved = np.divide(ratios, model, out=np.zeros_like(model), where=ratios > 0) @ (units[first] * units[second]).T
-    matrices = np.empty((len(shares), count, count))
-    matrices[:, first, second] = matrices[:, second, first] = curved
+    curves = np.empty((len(shares), count, count))
+    curves[:, first, second] = curves[:, second, first] = curved
     free = ~((weights <= np.minimum(distance, 0.1 / count)[:, None]) & (slopes > 0))
-    diagonal = np.einsum("mkk->mk", matrices)
+    diagonal = np.einsum("mkk->mk", curves)
     diagonal += RIDGE * diagonal.max(axis=1, keepdims=True)
-    matrices = np.where(free[:, :, None] & free[:, None, :], matrices, np.eye(count))
+    matrices = np.where(free[:, :, None] & free[:, None, :], curves, np.eye(count))
     steps = np.linalg.solve(matrices, np.where(free, slopes, 0.0)[:, :, None])[:, :, 0]
     steps = np.where(free, steps, weights)  # entries near zero with a positive slope go there
     before = _divergence(shares, weights, model)
     found, left, length = weights.copy(), distance > NEAR, 1.0
     waiting = np.flatnonzero(left)
-    for _ in range(HALVINGS):
+    for halving in range(HALVINGS):
         if not len(waiting):
             break
+        if halving == 1:  # entries on their way to zero take others along, which a step of the free ones does not see
+            steps[waiting] = weights[waiting] - _model_minimum(curves[waiting], slopes[waiting], weights[waiting])
         tried = np.maximum(weights[waiting] - length * steps[waiting], 0.0)
         after = _divergence(shares[waiting], tried, tried @ units)
         promised = np.einsum("mk,mk->m", slopes[waiting], tried - weights[waiting])
         lower = after <= before[waiting] + ARMIJO * promised + SLACK * (1 + np.abs(before[waiting]))
         found[waiting[lower]] = tried[lower]
-        waiting, length = waiting[~lower], length / 2
-        if length == 0.5:  # a weight may be tiny and not zero: it then shrinks as by a multiplicative update
-            steps = np.where(free, steps, weights * slopes)
+        waiting, length = waiting[~lower], length / 2 if halving else 1.0
     left[waiting] = False  # no step lowers it: what is left is rounding
     return found, left
+
+
+def _model_minimum(curves: Array, slopes: Array, weights: Array) -> Array:
+    """Return the w ≥ 0 (m x p) of least quadratic model, of curves (m x p x p) and slopes (m x p) at weights."""
+    sizes = np.sqrt(np.einsum("mkk->mk", curves))
+    products = np.einsum("mij,mj->mi", curves, weights) - slopes
+    return _least_quadratic(curves / (sizes[:, :, None] * sizes[:, None, :]), products / sizes) / sizes
 
 
 def _divergence(shares: Array, weights: Array, model: Array) -> Array:

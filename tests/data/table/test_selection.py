@@ -47,7 +47,7 @@ def test_unknown_ids_and_labels(tmp_path: Path, option: str) -> None:
 def test_a_label_of_a_second_file_is_chosen_there(tmp_path: Path) -> None:
     second = written(tmp_path, "kind,t\nx,1\n", "labels.csv")
     table = table_of(tmp_path, CONTENT, label_columns=["t"], labels={"path": second})
-    assert dict(table.labels)["t"][0] == "1" and "kind" not in table.labels
+    assert dict(table.labels)["t"][0] == "1" and dict(table.labels)["kind"] == ("u", "v")
     error = refused(written(tmp_path, CONTENT), ConfigError, "UNKNOWN-COLUMN", label_columns=["s"],
                     labels={"path": second})
     assert "labels.csv" in error.what
