@@ -27,7 +27,8 @@ def reliability(value: Mapping[str, Any]) -> Part:
                                    f"solution of {document['factors']} factors separates from factors of groups")
     said = ("Of the sum of all items. Alpha is of their covariances. Omega total is the share of the sum's variance "
             f"that is common to items{hierarchical}. Omega, standardized alpha and the average correlation are of the "
-            "correlations that were fitted. \"With the others\" is the correlation of an item with the sum of the others.")
+            "correlations that were fitted. \"With the others\" is the correlation of an item with the sum of the "
+            "others.")
     made = items_of(items)
     shown = as_html(replace(made, rows=made.rows[:MOST]))
     stated = [name for name in WORDS if document[name] is not None and not (one and name == "omega_hierarchical")]
