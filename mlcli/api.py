@@ -153,8 +153,8 @@ class Run:
 
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
-            return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
-                                          model.coding)).values
+            return np.array(placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
+                                                   model.coding)).values)  # a copy, as tables are read-only
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).

@@ -10,7 +10,7 @@ mlcli report runs/nmds --labels sample_data/dune_env.csv --label-column Manageme
 mlcli relate runs/pcoa --with sample_data/dune_env.csv --factors Moisture -o runs/environment
 
 mlcli relate runs/pcoa --with sample_data/dune_env.csv --factors Moisture --formula "A1 + Moisture + Management" --by margin -o runs/permanova
-mlcli relate runs/pcoa --with sample_data/dune_env.csv --formula "Management + A1" --strata Use -o runs/blocks
+mlcli relate runs/pcoa --with sample_data/dune_env.csv --formula "Management + A1" --by terms --strata Use -o runs/blocks
 
 mlcli relate runs/pcoa --with sample_data/dune_env.csv --columns Management --dispersion Management -o runs/dispersion
 

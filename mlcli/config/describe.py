@@ -37,22 +37,27 @@ class Row:
 
 
 def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None,
-         fields: Iterable[str] | None = None) -> Iterator[Row]:
-    """Yield every option of a set, or of some of its fields, sections before their options and alternatives in turn."""
+         fields: Iterable[str] | None = None, usual: Options | None = None) -> Iterator[Row]:
+    """Yield every option of a set, or of some of its fields, sections before their options and alternatives in turn.
+
+    Defaults are those of `usual`, the default of the section that holds them, else of the set itself.
+    """
     only = only or {}
     for name in options.model_fields if fields is None else fields:
         info = options.model_fields[name]
         here, classes = f"{path}.{name}" if path else name, alternatives(info)
         if name == TAG and here != TAG:
             continue  # stands with the section that it chooses
-        default, sentence = shown_default(info), sentence_of(name, info)
+        value = info.default if usual is None else getattr(usual, name)
+        default, sentence = shown_default(info, value), sentence_of(name, info)
         yield Row(path=here, type=in_words(info.annotation), range=limits(info.metadata), default=default,
                   sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
             yield Row(path=f"{here}.{TAG}", type=names, range="", default=default, sentence=sentence, only=only)
         for kind in classes:
-            yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only)
+            yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only,
+                            usual=value if isinstance(value, kind) else None)
 
 
 def sentence_of(name: str, info: FieldInfo) -> str:
@@ -160,15 +165,15 @@ def limits(metadata: Iterable[Any]) -> str:
     return " and ".join(parts)
 
 
-def shown_default(info: FieldInfo) -> str:
-    """Return a field's default as YAML would write it; empty for a section."""
-    if info.default is PydanticUndefined:
+def shown_default(info: FieldInfo, value: Any) -> str:
+    """Return a field's default value as YAML would write it; empty for a section."""
+    if value is PydanticUndefined:
         return "required" if info.default_factory is None else ""
-    if isinstance(info.default, Options):
-        return tag_of(type(info.default)) if len(alternatives(info)) > 1 else ""
-    if isinstance(info.default, tuple):
-        return f"[{', '.join(map(str, info.default))}]"
-    return info.default if isinstance(info.default, str) else show(info.default)
+    if isinstance(value, Options):
+        return tag_of(type(value)) if len(alternatives(info)) > 1 else ""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return value if isinstance(value, str) else show(value)
 
 
 def show(value: Any) -> str:

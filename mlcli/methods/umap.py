@@ -36,8 +36,9 @@ class UMAP(SampledMethod):
     The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
     q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
     `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
-    centered on principal axes, and have no unit. Any number of threads gives the same bytes. A graph in pieces has a
-    start that keeps them apart.
+    centered on principal axes, and have no unit. Any number of threads gives the same bytes, on processors of one
+    level. On another level distances round differently (4e-16), the start carries that on, and after some twenty epochs
+    the layout is another one; its graph and quality agree. A graph in pieces has a start that keeps them apart.
 
     With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
     A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.

@@ -45,7 +45,7 @@ class Asked:
     factors: tuple[str, ...] = ()
     axes: tuple[int, ...] = ()  # from 1; none: all
     formula: str | None = None
-    by: By = "terms"
+    by: By = "none"
     groups: str | None = None
     center: Center = "median"
     strata: str | None = None

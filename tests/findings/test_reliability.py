@@ -35,7 +35,9 @@ def test_parallel_items_have_the_reliability_of_spearman_and_brown(size: int) ->
     expected = size * 0.4 / (1 + (size - 1) * 0.4)
     solution = SchmidLeiman.of(np.full((size, 1), np.sqrt(0.4)), np.eye(1))
     assert alpha(correlations) == pytest.approx(expected, rel=1e-14)
-    assert solution.omega(correlations) == pytest.approx((expected, expected), rel=1e-14)
+    total, hierarchical = solution.omega(correlations)
+    assert total == pytest.approx(expected, rel=1e-14)
+    assert np.isnan(hierarchical)  # one factor has no groups beside the general one
 
 
 @pytest.mark.parametrize("factors", [2, 3, 4])

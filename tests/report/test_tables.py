@@ -119,3 +119,10 @@ def test_loadings_of_length_one_are_the_rotation_to_coordinates() -> None:
     data = METHODS["fa"].accepts[1](np.cov(points.T, bias=True), model.loadings.columns)
     found = covariance.resolve(data).fit(data, Compute()).loadings.values
     assert np.allclose(np.abs(found), np.abs(model.loadings.values), rtol=0, atol=1e-12)
+
+
+def test_infinite_numbers_are_shown_and_undefined_ones_left_out() -> None:
+    table = Table("Every two groups.", ("first", "t"), [("a", float("inf")), ("b", float("-inf")), ("c", float("nan"))])
+    assert as_csv(table) == "first,t\na,inf\nb,-inf\nc,\n"
+    assert [row[1] for row in table.lines] == ["∞", "-∞", ""]
+    assert r"$\infty$" in as_latex(table) and "-∞" in as_markdown(table)

@@ -70,6 +70,12 @@ def test_coordinates_lead_back_where_the_parameters_have_a_decoder() -> None:
     assert Isomap(decoder="ridge").fit(POINTS).inverse_transform(np.zeros((3, 2))).shape == (3, 4)
 
 
+def test_coordinates_and_features_can_be_written_to() -> None:
+    fitted = PCA(components=2).fit(POINTS)
+    placed = fitted.transform(NEW)
+    assert all(array.flags.writeable for array in (placed, fitted.embedding_, fitted.inverse_transform(placed)))
+
+
 def test_a_copy_has_the_parameters_and_no_model() -> None:
     fitted = Isomap(neighbors=7, kind="features", decoder={"name": "ridge", "alpha": 2.0}).fit(POINTS)
     copy = clone(fitted)

@@ -34,7 +34,7 @@ Axes = Annotated[str | None, typer.Option("--axes", metavar="NUMBERS", show_defa
 Formula = Annotated[str | None, typer.Option("--formula", metavar="TERMS", show_default=False, help=(
     "Partition the dissimilarities by these variables (PERMANOVA), as in 'A1 + Management' or 'Management*Use'."))]
 Of = Annotated[Literal["terms", "margin", "none"], typer.Option("--by", help=(
-    "What PERMANOVA tests: terms in their order, each term after all others (margin), or the whole model (none)."))]
+    "What PERMANOVA tests: the whole model (none), terms in their order, or each term after all others (margin)."))]
 Groups = Annotated[str | None, typer.Option("--dispersion", metavar="FACTOR", show_default=False, help=(
     "Compare the dispersion of the groups of this factor."))]
 Center = Annotated[Literal["median", "centroid"], typer.Option("--center", help=(
@@ -53,7 +53,7 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
 
 @with_flags(*DRAWN)
 def relate(run: Run, *, environment: With, output: Output = None, id_column: IdColumn = None, columns: Columns = None,
-           factors: Factors = None, axes: Axes = None, formula: Formula = None, by: Of = "terms",
+           factors: Factors = None, axes: Axes = None, formula: Formula = None, by: Of = "none",
            dispersion: Groups = None, center: Center = "median", strata: Strata = None, species: Species = "auto",
            permutations: Orders = "999", seed: Seed = 0, given: Given = None, force: behavior.Force = False,
            quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,

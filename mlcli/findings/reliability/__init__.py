@@ -38,8 +38,8 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
     name = "reliability"
     files = (FIGURES, ITEMS)
     option = (bool, option(False, "Reliability of the sum of the columns as items of a questionnaire, for fa: alpha, "
-                                  "omega total and hierarchical by a Schmid-Leiman solution, and statistics of each "
-                                  "item."))
+                                  "omega total, of several factors also hierarchical by a Schmid-Leiman solution, and "
+                                  "statistics of each item."))
     columns = ("alpha", "omega_total", "omega_hierarchical")
 
     def require(self, config: "RunConfig") -> None:

@@ -22,15 +22,18 @@ OPEN, MOST = 40, 500  # items up to which the table is not folded, and that it h
 def reliability(value: Mapping[str, Any]) -> Part:
     """Return the coefficients with a sentence about each, and the table of the items."""
     document, items = value["figures"], value["items"]
+    one = document["factors"] == 1  # runs of earlier versions have omega hierarchical there too
+    hierarchical = "" if one else (", hierarchical the share of the general factor of all, which a Schmid-Leiman "
+                                   f"solution of {document['factors']} factors separates from factors of groups")
     said = ("Of the sum of all items. Alpha is of their covariances. Omega total is the share of the sum's variance "
-            "that is common to items, hierarchical the share of the general factor of all, which a Schmid-Leiman "
-            f"solution of {document['factors']} {'factor' if document['factors'] == 1 else 'factors'} separates from "
-            "factors of groups. Both, standardized alpha and the average correlation are of the correlations that were "
-            "fitted. \"With the others\" is the correlation of an item with the sum of the others.")
+            f"that is common to items{hierarchical}. Omega, standardized alpha and the average correlation are of the "
+            "correlations that were fitted. \"With the others\" is the correlation of an item with the sum of the "
+            "others.")
     made = items_of(items)
     shown = as_html(replace(made, rows=made.rows[:MOST]))
-    return section("Reliability", figures((words, number(document[name])) for name, words in WORDS.items()
-                                          if document[name] is not None), sentence(said, "soft"),
+    stated = [name for name in WORDS if document[name] is not None and not (one and name == "omega_hierarchical")]
+    return section("Reliability", figures((WORDS[name], number(document[name])) for name in stated),
+                   sentence(said, "soft"),
                    shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
 
 
@@ -39,6 +42,8 @@ def items_of(items: Rows) -> Table:
     names = [name for name in items.columns if name != "item" and any(cell == cell for cell in items.numbers(name))]
     rows = [tuple(row) for row in zip(items.texts("item"), *(items.numbers_or_none(name) for name in names),
                                       strict=True)]
-    return Table("Statistics of the items, and a Schmid-Leiman solution.",
-                 [HEADS.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
+    several = any(name.startswith("group") for name in names)
+    heads = HEADS if several else {**HEADS, "general": "factor"}
+    return Table(f"Statistics of the items{', and a Schmid-Leiman solution' if several else ''}.",
+                 [heads.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
                  decimals=DECIMALS, keys=("item", *names))

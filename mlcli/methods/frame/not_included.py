@@ -16,10 +16,11 @@ class NotIncluded:
     names: tuple[str, ...]  # in lower case, with hyphens
     nearest: str  # the method here
     why: str
+    same: bool = False  # whether the nearest method is it, with the options that `why` names
 
 
 LACKING = (
-    NotIncluded(("densmap",), "umap", "with --set method.density.weight=2 it keeps densities as densMAP does"),
+    NotIncluded(("densmap",), "umap", "with --set method.density.weight=2", same=True),
     NotIncluded(("parametric-umap",), "umap", "the same graph and layout, without a network"),
     NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "tsne",
                 "both attract neighbors and repel others; here by the divergence of all pairs"),
@@ -33,8 +34,9 @@ LACKING = (
     NotIncluded(("pls", "plsr", "partial-least-squares"), "cca",
                 "it relates the columns of two tables, {input.view.path}; ibfa does so with a model of the noise"),
     NotIncluded(("svd", "truncated-svd", "tsvd", "lsa", "lsi"), "chain",
-                "pca without centering, with {method.kernel.name=linear} and {method.centering=none}"),
-    NotIncluded(("paf", "principal-axis-factoring", "minres"), "fa",
+                "with {method.kernel.name=linear} and {method.centering=none}, pca without centering", same=True),
+    NotIncluded(("minres", "uls"), "fa", "with {method.estimator=minres}", same=True),
+    NotIncluded(("paf", "principal-axis-factoring"), "fa",
                 "the same model of factors, by maximum likelihood, which has tests of fit"),
     NotIncluded(("cfa", "confirmatory-factor-analysis", "sem"), "fa",
                 "it explores: every column loads on every factor, and none of the loadings can be fixed"),
@@ -54,6 +56,8 @@ def remedy(asked: str, known: Sequence[str]) -> str:
     Spelling is compared without regard to capitals, underscores and spaces.
     """
     lacking, near = BY_NAME.get(plain(asked)), instead(asked, known)
+    if lacking is not None and lacking.same:
+        return f"it is {near} {lacking.why}"
     if lacking is not None:
         return f"it is not available; the closest method is {near}: {lacking.why}"
     return f"did you mean {near!r}?" if near else ""

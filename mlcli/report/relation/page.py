@@ -11,7 +11,8 @@ from mlcli.report.relation.tables import tables_of
 from mlcli.report.tables.table import Table, as_html
 
 BY = {"terms": "Terms are added one after the other, so that their order matters.",
-      "margin": "Each term is tested after all others.", "none": "The model is tested as a whole."}
+      "margin": "Each term is tested after all others.",
+      "none": "The model is tested as a whole; --by terms or --by margin test its terms."}
 MOST = 20  # rows of a table that is not folded
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from math import isinf, isnan
 
 from mlcli.base.frozen import frozen
 from mlcli.report.drawing import html
@@ -14,7 +14,7 @@ Cell = str | float | int | None
 Row = Sequence[Cell]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
          ">": r"\textgreater{}", "²": r"\textsuperscript{2}", "≥": r"$\geq$", "–": "--", "−": "$-$",
-         **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
+         "∞": r"$\infty$", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
 NAME = 26  # largest number of characters of row names that are never broken
 LONG = 400  # characters of a caption
 MARKDOWN = {sign: f"\\{sign}" for sign in "\\|*_`<>[]"}
@@ -43,8 +43,10 @@ class Table:
         """Return a cell for people."""
         if isinstance(cell, str):
             return visible(cell)
-        if cell is None or not isfinite(cell):
+        if cell is None or isnan(cell):
             return ""
+        if isinf(cell):
+            return "∞" if cell > 0 else "-∞"
         if isinstance(cell, float) and self.decimals is not None:
             return f"{round(cell, self.decimals) + 0.0:.{self.decimals}f}"
         return number(cell)
@@ -71,7 +73,7 @@ def as_csv(table: Table) -> str:
 
 
 def _exact(cell: Cell) -> str:
-    if cell is None or (not isinstance(cell, str) and not isfinite(cell)):
+    if cell is None or (isinstance(cell, float) and isnan(cell)):
         return ""
     return f"{cell:.17g}" if isinstance(cell, float) else str(cell)
 

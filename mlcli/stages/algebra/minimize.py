@@ -195,12 +195,13 @@ class Likeliest(Minimize):
         return fall / numbers
 
 
-def run_lbfgs(function: Function, start: Array, after: Callable[[Array, float], None],
-              limit: int) -> Termination | None:
+def run_lbfgs(function: Function, start: Array, after: Callable[[Array, float], None], limit: int,
+              least: Array | None = None) -> Termination | None:
     """Run SciPy's L-BFGS from `start`, an (n,) array, and call `after` with point and objective after each iteration.
 
-    Returns its end where no step lowers the objective, otherwise None. SciPy's first step is as long as one over the
-    slope, within limits, so the objective is measured in the slope's unit.
+    `least` are lower bounds (n), if there are any. Returns its end where no step lowers the objective, otherwise None.
+    SciPy's first step is as long as one over the slope, within limits, so the objective is measured in the slope's
+    unit.
     """
     from scipy import optimize
 
@@ -214,7 +215,9 @@ def run_lbfgs(function: Function, start: Array, after: Callable[[Array, float], 
         after(intermediate_result.x.copy(), unit.number(intermediate_result.fun))
 
     options = {"maxiter": limit, "maxfun": np.iinfo(np.int32).max, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-    ended = optimize.minimize(measured, start, jac=True, method="L-BFGS-B", callback=report, options=options)
+    bounds = None if least is None else optimize.Bounds(least, np.full(len(start), np.inf))
+    ended = optimize.minimize(measured, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=report,
+                              options=options)
     if not ended.message.startswith(OWN):
         return None
     step = -ended.hess_inv.dot(ended.jac)

@@ -44,12 +44,9 @@ class Full(Options):
 
     def maximize(self, states: Smoothed, moments: Array) -> tuple[Array, Array]:
         """Return the regression of states on the states before, and its covariance (K x K each)."""
-        means = states.means
-        crossed = np.sum(states.following, axis=0) + means[1:].T @ means[:-1]
-        transition = solve_moments(moments[:-1].sum(axis=0), crossed.T).T
-        first = states.covariances[0] + np.outer(means[0] - states.start, means[0] - states.start)
-        steps = moments[1:].sum(axis=0) - transition @ crossed.T
-        innovation = (first + steps) / len(means)
+        before, crossed, after = dynamic_moments(states, moments)
+        transition = solve_moments(before, crossed.T).T
+        innovation = (after - transition @ crossed.T) / len(moments)
         return transition, (innovation + innovation.T) / 2
 
     def pack(self, model: StateSpace) -> Array:
@@ -57,6 +54,17 @@ class Full(Options):
         root = np.linalg.cholesky(model.innovation)
         return np.concatenate([model.transition.ravel(),
                                (np.tril(root, -1) + np.diag(np.log(np.diag(root)))).ravel()])
+
+    def slope(self, model: StateSpace, states: Smoothed, moments: Array) -> Array:
+        """Return the gradient of the log-likelihood by the numbers of `pack` (2 K²)."""
+        before, crossed, after = dynamic_moments(states, moments)
+        across, precision = model.transition @ crossed.T, np.linalg.inv(model.innovation)
+        spread = after - across - across.T + model.transition @ before @ model.transition.T
+        by_innovation = (precision @ spread @ precision - len(moments) * precision) / 2
+        root = np.linalg.cholesky(model.innovation)
+        by_root = np.tril(2 * by_innovation @ root)
+        by_root[np.diag_indices(len(root))] *= np.diag(root)
+        return np.concatenate([(precision @ (crossed - model.transition @ before)).ravel(), by_root.ravel()])
 
     def unpack(self, numbers: Array, like: StateSpace) -> tuple[Array, Array]:
         """Return the transition and the innovation (K x K each)."""
@@ -121,6 +129,15 @@ class Diagonal(Options):
         """Return the coefficients without bounds (K), if they are not known."""
         return np.arctanh(np.diag(model.transition)) if self.fixed is None else np.zeros(0)
 
+    def slope(self, model: StateSpace, states: Smoothed, moments: Array) -> Array:
+        """Return the gradient of the log-likelihood by the numbers of `pack` (K, or none)."""
+        if self.fixed is not None:
+            return np.zeros(0)
+        before, crossed, after = (np.diag(part) for part in dynamic_moments(states, moments))
+        own = np.diag(model.transition)
+        spread = after - 2 * own * crossed + own**2 * before
+        return np.asarray(len(moments) * own + crossed - own * before - own * spread / ((1 - own) * (1 + own)))
+
     def unpack(self, numbers: Array, like: StateSpace) -> tuple[Array, Array]:
         """Return the transition and the innovation (K x K each)."""
         return autoregression(np.clip(np.tanh(numbers), -LARGEST, LARGEST) if self.fixed is None else self.fixed)
@@ -157,6 +174,21 @@ class Form:
         noise = model.noise[:{"each": len(model.noise), "equal": 1, "vanishing": 0}[self.noise]]
         return np.concatenate([self.dynamics.pack(model), model.loadings.ravel(), np.log(noise)])
 
+    def slope(self, model: StateSpace, states: Smoothed, moments: Array, *, by_loadings: Array,
+              by_noise: Array) -> Array:
+        """Return the gradient of the log-likelihood by the numbers of `pack` (m).
+
+        `by_loadings` (d x K) and `by_noise` (d; by the logarithm) are the parts of columns, `moments` (n x K x K) those
+        of the states.
+        """
+        noise = {"each": by_noise, "equal": by_noise.sum(keepdims=True), "vanishing": np.zeros(0)}[self.noise]
+        return np.concatenate([self.dynamics.slope(model, states, moments), by_loadings.ravel(), noise])
+
+    def least(self, sequence: Sequence, like: Array) -> Array:
+        """Return the lower bounds of the numbers of `pack`, an (m,) array like `like`."""
+        count = {"each": len(sequence.least), "equal": 1, "vanishing": 0}[self.noise]
+        return np.concatenate([np.full(len(like) - count, -np.inf), np.log(self.bounds(sequence)[:count])])
+
     def unpack(self, numbers: Array, like: StateSpace) -> StateSpace:
         """Return the model of unbounded numbers (m), in the shapes of `like` and with its known parameters."""
         width = self.dynamics.width(len(like.transition))
@@ -164,6 +196,14 @@ class Form:
         transition, innovation = self.dynamics.unpack(moved, like)
         return StateSpace(transition=transition, innovation=innovation, loadings=loadings.reshape(like.loadings.shape),
                           noise=like.noise if self.noise == "vanishing" else np.exp(noise) * np.ones(len(like.noise)))
+
+
+def dynamic_moments(states: Smoothed, moments: Array) -> tuple[Array, Array, Array]:
+    """Return the sums of xₜ xₜᵀ, xₜ₊₁ xₜᵀ and xₜ₊₁ xₜ₊₁ᵀ over the steps (K x K each), the first one from the start."""
+    means = states.means
+    crossed = np.sum(states.following, axis=0) + means[1:].T @ means[:-1]
+    first = states.covariances[0] + np.outer(means[0] - states.start, means[0] - states.start)
+    return moments[:-1].sum(axis=0), crossed, first + moments[1:].sum(axis=0)
 
 
 def autoregression(coefficients: Array) -> tuple[Array, Array]:

@@ -73,11 +73,15 @@ class SchmidLeiman:
         return cls(pattern @ shared, pattern * np.sqrt(1 - shared**2), communalities)
 
     def omega(self, correlations: Array) -> tuple[float, float]:
-        """Return omega total, 1 - Σ u² / Σ R, and hierarchical, (Σ g)² / Σ R, for correlations (d x d)."""
+        """Return omega total, 1 - Σ u² / Σ R, and hierarchical, (Σ g)² / Σ R, for correlations (d x d).
+
+        One factor has no groups to tell a general one from, so that hierarchical is NaN there, as psych's is left out.
+        """
         total = float(correlations.sum())
         if total <= 0:
             return float("nan"), float("nan")
-        return 1 - float((1 - self.communalities).sum()) / total, float(self.general.sum()) ** 2 / total
+        hierarchical = float(self.general.sum()) ** 2 / total if self.groups.shape[1] else float("nan")
+        return 1 - float((1 - self.communalities).sum()) / total, hierarchical
 
 
 def factor_of_factors(factors: Array) -> Array:

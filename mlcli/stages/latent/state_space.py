@@ -7,13 +7,13 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
-from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.stage import advance, note, running
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.errors import NumericalError
-from mlcli.stages.algebra.iterate import Iterate, objective_change
+from mlcli.stages.algebra.iterate import Iterate, Iterated, objective_change
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.forms import Form, solve_moments
@@ -24,7 +24,11 @@ TURNS = 4  # changes of basis at most until smoothed states have the canonical f
 FAINT = 2.0**-400  # share of the largest number: the noise of smaller columns, a share of their squares, has no digits
 MEMORY = 10  # steps that Anderson's acceleration uses
 NEAR = 1e-10  # to which mean squares are one
+FAR = 1e3  # times the likelihood at the end of EM: what overflows lies as far below
 STEADY = 10  # steps considered for convergence
+CLIMB = 500  # steps of L-BFGS from the end of EM at most
+REST = 1e-12  # gain of STEADY such steps, relative to the log-likelihood, that is none
+SINGULAR = 1e7  # condition of an innovation beyond which states that rows hardly show decide the likelihood
 USUAL_FORM = Form()  # any dynamics, and noise of each column
 USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother for a row
 
@@ -89,6 +93,7 @@ def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: F
     with running("iterate"):
         start = smooth_states(sequence, first_guess(sequence, axes.count, form))
         ended = iterate(lambda fitted: accelerated_step(sequence, fitted, form), start, largest_gain, rising=True)
+        ended = climb(sequence, ended, form)
     fitted = canonical_fit(sequence, ended.state, form)
     noiseless = int(np.sum(fitted.model.noise <= form.bounds(sequence) * (1 + 1e-9)))
     if noiseless and form.noise != "vanishing":
@@ -172,6 +177,71 @@ def extrapolate(past: tuple[tuple[Array, Array], ...]) -> Array:
     weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=np.sqrt(EPS))[0]
     ahead: Array = ends[-1] - weights @ np.diff(ends, axis=0)
     return ahead
+
+
+def climb(sequence: Sequence, ended: Iterated[Fitted], form: Form) -> Iterated[Fitted]:
+    """Return the maximum of the likelihood near the end of EM, by L-BFGS; or that end, if it is not near.
+
+    Where the likelihood is flat, EM creeps: its gains become small long before the maximum, and say little about the
+    gain that is left. So an end of EM from which `CLIMB` steps reach no maximum has not converged; nor has one from
+    which the likelihood rises towards states without innovation. The gradient is that of EM's expectation (Fisher).
+    """
+    from mlcli.stages.algebra.minimize import run_lbfgs
+
+    if not ended.converged or np.linalg.cond(ended.state.model.innovation) > SINGULAR:
+        return ended
+    first, heights = ended.state, [ended.state.objective]
+    numbers = form.pack(first.model)
+    best, done = numbers, False
+    sizes = np.ones(len(numbers))  # of the numbers: loadings are of the size of their column's noise
+    place, size = form.dynamics.width(len(first.model.transition)), len(first.model.transition)
+    sizes[place : place + first.model.loadings.size] = np.repeat(np.sqrt(first.model.noise), size)
+
+    def objective(scaled: Array) -> tuple[float, Array]:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = smooth_states(sequence, unpack_parameters(scaled * sizes, first.model, form))
+                value, slope = -found.objective, -gradient(sequence, found, form) * sizes
+        except (np.linalg.LinAlgError, NumericalError):
+            value, slope = np.inf, np.zeros(len(scaled))
+        if np.isfinite(value) and np.isfinite(slope).all():
+            return value, slope
+        return abs(first.objective) * FAR + FAR, np.zeros(len(scaled))  # so that the line search steps back
+
+    def after(scaled: Array, value: float) -> None:
+        nonlocal best, done
+        best = scaled * sizes
+        heights.append(-value)
+        advance(len(heights) - 1, CLIMB)
+        done = len(heights) > STEADY and heights[-1] - heights[-1 - STEADY] <= REST * abs(value)
+        if done or np.linalg.cond(unpack_parameters(best, first.model, form).innovation) > SINGULAR:
+            raise StopIteration
+
+    rest = run_lbfgs(objective, numbers / sizes, after, CLIMB, form.least(sequence, numbers) / sizes)
+    if not (done or rest is not None):
+        note("W-UNCONVERGED", f"stopped after {len(ended.trace)} iterations without convergence: the log-likelihood "
+             "rises on in a flat direction", iterations=len(ended.trace), change=objective_change(
+                 first, Fitted(first.model, replace(first.states, log_likelihood=heights[-1]))))
+        return Iterated(first, ended.trace, False)
+    top = smooth_states(sequence, unpack_parameters(best, first.model, form))
+    if not top.objective > first.objective:
+        return ended
+    return Iterated(top, np.append(ended.trace, [*heights[1:-1], top.objective]), True)
+
+
+def gradient(sequence: Sequence, fitted: Fitted, form: Form) -> Array:
+    """Return the gradient of the log-likelihood by the free parameters as unbounded numbers (m)."""
+    model, states = fitted.model, fitted.states
+    moments = states.covariances + states.means[:, :, None] * states.means[:, None, :]
+    present = sequence.present.astype(np.float64)
+    size = len(model.transition)
+    seen = (present.T @ moments.reshape(len(moments), -1)).reshape(-1, size, size)
+    spread = (present.T @ states.covariances.reshape(len(moments), -1)).reshape(-1, size, size)
+    by_loadings = sequence.values.T @ states.means - np.einsum("dj,djk->dk", model.loadings, seen)
+    errors = np.where(sequence.present, sequence.values - states.means @ model.loadings.T, 0.0)
+    squares = np.sum(errors**2, axis=0) + np.einsum("di,dij,dj->d", model.loadings, spread, model.loadings)
+    return form.slope(model, states, moments, by_loadings=by_loadings / model.noise[:, None],
+                      by_noise=(squares / model.noise - present.sum(axis=0)) / 2)
 
 
 def largest_gain(_: Fitted, after: Fitted) -> float:

@@ -27,14 +27,18 @@ class Dispersion:
     means: Array  # the mean distance of each group
     freedom: tuple[int, int]  # between groups, and within
     squares: tuple[float, float]
-    ratio: float  # F
-    p_value: float
+    ratio: float  # F; infinite where distances vary between the groups only, NaN where nowhere
+    p_value: float  # NaN where there are no residuals to permute
     pairs: "Sequence[Pair]"
 
 
 @frozen
 class Pair:
-    """Two groups compared: Student's t of their distances, and its p-value by the same permutations."""
+    """Two groups compared: Student's t of their distances, and its p-value by the same permutations.
+
+    Both are NaN where a group has one row, whose variance is not defined, or nothing varies; t is infinite where
+    distances vary between the groups only.
+    """
 
     first: int
     second: int
@@ -58,13 +62,15 @@ def dispersion(products: Array, codes: Indices, levels: int, center: Center, per
     sizes = member.sum(axis=0)
     means = member.T @ distances / sizes
     residuals = distances - means[codes]
-    freedom = levels - 1, len(codes) - levels
+    freedom, scale = (levels - 1, len(codes) - levels), float(distances.max(initial=0.0))
 
     def parts(values: Array) -> tuple[Array, Array]:
         """Return the squares of columns (n x b) between groups, and within."""
         centers = member.T @ values / sizes[:, None]
         grand = values.mean(axis=0)
-        return (sizes[:, None] * (centers - grand) ** 2).sum(axis=0), ((values - centers[codes]) ** 2).sum(axis=0)
+        within = ((values - centers[codes]) ** 2).sum(axis=0)
+        within[within <= ROUNDING * scale**2 * len(codes)] = 0.0
+        return (sizes[:, None] * (centers - grand) ** 2).sum(axis=0), within
 
     def ratios(values: Array) -> Array:
         between, within = parts(values)
@@ -73,8 +79,9 @@ def dispersion(products: Array, codes: Indices, levels: int, center: Center, per
 
     (between,), (within,) = parts(distances[:, None])
     observed = ratios(distances[:, None])
-    (p_value,) = permutations.p_values(observed, lambda orders: ratios(residuals[orders].T)[:, None], len(codes),
-                                       strata=strata)
+    (p_value,) = permutations.p_values(
+        observed if within else np.array([np.nan]), lambda orders: ratios(residuals[orders].T)[:, None], len(codes),
+        strata=strata)
     pairs = list(combinations(range(levels), 2))
 
     def students(values: Array) -> Array:
@@ -91,7 +98,7 @@ def dispersion(products: Array, codes: Indices, levels: int, center: Center, per
 def students_of(values: Array, member: Array, pairs: Sequence[tuple[int, int]]) -> Array:
     """Return Student's t with a pooled variance (b x pairs) of every two groups, for columns (n x b).
 
-    `member` has a column of ones and zeros for each group. NaN for a pair of single rows.
+    `member` has a column of ones and zeros for each group. NaN for a group of one row, as in vegan's `permutest`.
     """
     sizes = member.sum(axis=0)
     means = (member.T @ values).T / sizes
@@ -101,7 +108,8 @@ def students_of(values: Array, member: Array, pairs: Sequence[tuple[int, int]]) 
     i, j = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = np.sqrt((spreads[:, i] + spreads[:, j]) / (sizes[i] + sizes[j] - 2))
-        return np.asarray((means[:, i] - means[:, j]) / (pooled * np.sqrt(1 / sizes[i] + 1 / sizes[j])))
+        found = (means[:, i] - means[:, j]) / (pooled * np.sqrt(1 / sizes[i] + 1 / sizes[j]))
+    return np.where((sizes[i] > 1) & (sizes[j] > 1), found, np.nan)
 
 
 def distances_to_centers(products: Array, codes: Indices, levels: int, center: Center) -> Array:

@@ -47,3 +47,14 @@ def test_a_run_shows_its_items_and_names_those_that_are_not_turned(mlcli: Caller
     table = mlcli("report", "keyed", "--table", "items", "--as", "latex")
     assert table.code == 0 and "alpha without" in table.out
     assert mlcli("embed", "keyed.csv", "-m", "pca", "--reliability", "-o", "no").code == 78
+
+
+def test_one_factor_has_no_omega_hierarchical_anywhere(mlcli: Caller) -> None:
+    names = ",".join(f"q{place}" for place in range(10))
+    np.savetxt("keyed.csv", turned(), delimiter=",", header=names, comments="", fmt="%d")
+    made = mlcli("embed", "keyed.csv", "-m", "fa", "-p", "1", "--reliability", "-o", "keyed")
+    assert made.code == 0 and "omega total" in made.err and "hierarchical" not in made.err
+    assert json.loads(Path("keyed/reliability.json").read_text())["omega_hierarchical"] is None
+    page = Path("keyed/report.html").read_text()
+    assert "omega total" in page and "hierarchical" not in page and "Schmid-Leiman" not in page
+    assert "general" not in mlcli("report", "keyed", "--table", "items", "--as", "markdown").out

@@ -76,7 +76,7 @@ def ecology(folder: Path) -> None:
     require_terms(folder / "again", "margin", ("p_value", "Pr(>F)"))
     found = json.loads((folder / "again/relate.json").read_text())["dispersion"]["p_value"]
     assert found == float(test["Pr(>F)"])
-    assert run([*options, blocked, "--formula", "Management + A1", "--strata", "Use"]) == 0
+    assert run([*options, blocked, "--formula", "Management + A1", "--by", "terms", "--strata", "Use"]) == 0
     require_terms(folder / "again", "use", ("p_value", "Pr(>F)"))
     require_size(folder / "runs/figure/relate.pdf", 90, 80)
 

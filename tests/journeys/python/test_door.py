@@ -129,6 +129,21 @@ def test_coordinates_lead_back_where_the_command_leads_back(mlcli_: Caller) -> N
         mlcli.embed(values, "isomap").reconstruct(made.embedding)
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_the_arrays_of_a_run_can_be_written_to(mlcli_: Caller, opened: bool) -> None:
+    """As those of NumPy and scikit-learn; what is written changes no later call."""
+    array, _ = points()
+    if opened:
+        assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
+    run = mlcli.open_run("run") if opened else mlcli.embed(array)
+    for call, given in ((run.project, array[:3]), (run.reconstruct, run.embedding[:3])):
+        found = call(given)
+        kept = found.copy()
+        found[:] = 0.0
+        assert np.array_equal(call(given), kept)
+    run.embedding[0] = 0.0
+
+
 def test_labels_reach_the_method_and_the_run() -> None:
     species = ["a", "b", "c"] * 20
     values = np.random.default_rng(0).standard_normal((60, 4)) + np.tile([[0.0], [3.0], [9.0]], (20, 1))

@@ -52,8 +52,14 @@ def test_what_serves_instead_of_a_missing_method_is_there(lacking: NotIncluded, 
     assert config.method.name == lacking.nearest and len(lacking.why) < 150
     assert not {*METHODS, *ALIASES} & set(lacking.names)
     for name in lacking.names:
-        assert remedy_for(name.upper().replace("-", "_")).startswith(f"it is not available; the closest method "
-                                                                     f"is {lacking.nearest}: ")
+        start = f"it is {lacking.nearest} " if lacking.same else (
+            f"it is not available; the closest method is {lacking.nearest}: ")
+        assert remedy_for(name.upper().replace("-", "_")).startswith(start)
+
+
+def test_a_method_that_is_here_under_options_is_not_called_missing() -> None:
+    assert remedy_for("minres") == "it is fa with {method.estimator=minres}"
+    assert remedy_for("densMAP").startswith("it is umap with --set method.density")
 
 
 def test_names_of_missing_methods_stand_in_one_entry_each() -> None:

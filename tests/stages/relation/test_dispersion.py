@@ -42,3 +42,23 @@ def test_too_few_groups_or_rows_are_refused(codes: np.ndarray, levels: int) -> N
     with pytest.raises(DataError) as caught:
         dispersion(np.eye(5), codes, levels, "median", Permutations(9))
     assert caught.value.code == "E-GROUPS"
+
+
+def test_a_group_of_one_row_has_no_t_as_its_variance_is_not_defined() -> None:
+    codes = np.array([0, 1, 1, 1, 2, 2, 2])
+    products = inner_products(((POINTS[:7, None] - POINTS[:7]) ** 2).sum(axis=2))
+    found = dispersion(products, codes, 3, "centroid", Permutations(19))
+    undefined = [(pair.first, pair.second) for pair in found.pairs if np.isnan(pair.t)]
+    assert undefined == [(0, 1), (0, 2)]
+    assert [np.isnan(pair.p_value) for pair in found.pairs] == [np.isnan(pair.t) for pair in found.pairs]
+
+
+def test_distances_that_differ_between_groups_only_have_an_infinite_t() -> None:
+    """Two rows are equally far from their center, so that groups of two never vary within."""
+    points = np.array([[0.0], [2.0], [10.0], [16.0]])
+    products = inner_products((points - points.T) ** 2)
+    found = dispersion(products, np.array([0, 0, 1, 1]), 2, "centroid", Permutations(199))
+    (pair,) = found.pairs
+    assert pair.t == -np.inf and 0.2 < pair.p_value < 0.5  # a third of the orders keep the pairs together
+    assert found.ratio == np.inf and np.isnan(found.p_value)  # no residuals that could be permuted
+    assert found.squares[1] == 0.0

@@ -5,9 +5,20 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.forms import Diagonal, Form, Noise
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
-from mlcli.stages.latent.state_space import accelerated_step, canonical_form, first_guess, maximize, smooth_states
+from mlcli.stages.latent.state_space import (
+    accelerated_step,
+    canonical_form,
+    first_guess,
+    fit_model,
+    gradient,
+    maximize,
+    smooth_states,
+    unpack_parameters,
+)
 from tests.support import Notes, features, fit
 
 TIME = np.arange(600)
@@ -119,6 +130,71 @@ def test_no_step_lowers_the_likelihood(points: Array) -> None:
         assert next_bent.objective >= bent.objective - 1e-12 * abs(bent.objective)
         plain, bent = next_plain, next_bent
     assert bent.objective > plain.objective  # and what bends the steps is worth it
+
+
+FORMS = [Form(), Form(Diagonal()), Form(Diagonal(), noise="equal"), Form(Diagonal(coefficients=(0.9, 0.2))),
+         Form(noise="vanishing")]
+
+
+def slope_at(sequence: Sequence, numbers: Array, like: StateSpace, form: Form) -> Array:
+    return gradient(sequence, smooth_states(sequence, unpack_parameters(numbers, like, form)), form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("points", [SERIES[:60], with_gaps(SERIES[:60], 5)], ids=["whole", "gaps"])
+def test_the_gradient_is_that_of_the_likelihood(points: Array, form: Form) -> None:
+    sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-3)
+    model = first_guess(sequence, 2, form)
+    numbers = form.pack(model)
+
+    def height(moved: Array) -> float:
+        return smooth_states(sequence, unpack_parameters(moved, model, form)).objective
+
+    found = slope_at(sequence, numbers, model, form)
+    steps = 1e-5 * np.eye(len(numbers))
+    expected = [(height(numbers + step) - height(numbers - step)) / 2e-5 for step in steps]
+    assert np.allclose(found, expected, rtol=0, atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("seed", "rows", "columns", "size", "form"), [
+    (2, 100, 5, 3, Form()), (1, 60, 3, 2, Form(Diagonal()))], ids=str)
+def test_a_fit_that_has_converged_leaves_no_gain(seed: int, rows: int, columns: int, size: int, form: Form) -> None:
+    """What Newton's step would gain is within ten times the tolerance: sequences on which EM creeps."""
+    points = flat_sequence(seed, rows, columns)
+    sequence = Sequence.of(points - points.mean(axis=0), 1e-4)
+    fitted = fit_model(points, Axes(components=size), Iterate(), 1e-4, form)
+    assert fitted.facts["converged"]
+    numbers = form.pack(fitted.model)
+    free = numbers > form.least(sequence, numbers) + 1e-6
+    slope = slope_at(sequence, numbers, fitted.model, form)[free]
+    steps = 1e-5 * np.eye(len(numbers))[free]
+    curvature = -np.array([slope_at(sequence, numbers + step, fitted.model, form)[free]
+                           - slope_at(sequence, numbers - step, fitted.model, form)[free] for step in steps]) / 2e-5
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    kept = values > 1e-6 * values[-1]  # the others change no likelihood: the basis of the states is free
+    gain = 0.5 * float(np.sum((vectors.T @ slope)[kept] ** 2 / values[kept]))
+    assert gain < 1e-8 * abs(fitted.log_likelihood)
+
+
+@pytest.mark.medium
+def test_an_end_of_em_far_below_the_maximum_is_no_convergence() -> None:
+    """EM gains less than its tolerance here, on a likelihood that rises on over thousands of steps."""
+    with Notes() as notes:
+        fitted = fit_model(flat_sequence(0, 60, 3), Axes(components=2), Iterate(), 1e-4,
+                           Form(Diagonal(), noise="equal"))
+    assert not fitted.facts["converged"] and "W-UNCONVERGED" in notes.codes
+
+
+def flat_sequence(seed: int, rows: int, columns: int) -> Array:
+    """Rows of two states that turn and decay, with noise that hides part of them."""
+    generator = np.random.default_rng(seed)
+    turn = 0.95 * np.linalg.qr(generator.standard_normal((2, 2)))[0]
+    loadings, state, points = generator.standard_normal((columns, 2)), np.zeros(2), []
+    for _ in range(rows):
+        state = turn @ state + 0.5 * generator.standard_normal(2)
+        points.append(loadings @ state + 0.5 * generator.standard_normal(columns))
+    return np.array(points)
 
 
 @pytest.mark.medium
