@@ -295,7 +295,7 @@ def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: py
 
 @pytest.mark.parametrize("method", ["isomap", "sde"])
 def test_a_graph_in_pieces_is_a_line_of_the_plan(mlcli: Caller, method: str) -> None:
-    """What would connect it is not looked for: that takes longer than all else."""
+    """What would connect it is not looked for: that can take another search for neighbors."""
     points = np.random.default_rng(0).standard_normal((60, 3))
     points[40:] += 100
     np.save("pieces.npy", points)
