@@ -53,8 +53,8 @@ class Diffusion(Method):
     variants: ClassVar = (
         variant(), variant("adaptive", "permutation", bandwidth={"name": "adaptive"}),
         variant("plain", alpha=0.0, time=0.0, decoder={"name": "barycentric"}), variant("long", time=3.0),
-        variant("sparse", nearest=12), variant("sparse adaptive", "permutation", nearest=12,
-                                               bandwidth={"name": "adaptive"}),
+        variant("sparse", nearest=11),
+        variant("sparse adaptive", "permutation", nearest=11, bandwidth={"name": "adaptive"}),
         variant("cosine", "shift", metric="cosine"), variant("cityblock", "rotation", metric="cityblock"))
     later: ClassVar = ("decoder", "nearest")
     axis: ClassVar = "Diffusion"
