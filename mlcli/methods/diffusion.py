@@ -17,6 +17,7 @@ from mlcli.stages.chain.kernels.diffusion import Bandwidth, DiffusionKernel
 from mlcli.stages.chain.options import AnyDecoder
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import graph_bytes
 
 SPARSE = 64  # neighbors of a sparse kernel, where all pairs do not fit into memory
 
@@ -91,6 +92,10 @@ class Diffusion(Method):
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of all pairs, or of neighbors where these were asked for or all pairs do not fit."""
         return super(Diffusion, self._fitting(data, compute)).steps(data, compute, share)
+
+    def stored(self, data: Any) -> float:
+        """Return the bytes of training rows, and of the graph of a sparse kernel."""
+        return super().stored(data) + (0.0 if self.nearest is None else graph_bytes(self.nearest, data))
 
     def _fitting(self, data: Any, compute: Compute) -> Self:
         """Return this method, with a sparse kernel where the memory limit does not allow all pairs."""
