@@ -1,5 +1,6 @@
 """The neighbor graph: zero-length edges, pieces, and the policies for them."""
 
+import tracemalloc
 from typing import Literal
 
 import numpy as np
@@ -117,6 +118,16 @@ def test_clusters_are_refused_without_another_search(method: str, monkeypatch: p
     assert caught.value.code in ("E-PIECES", "E-OVERLAP")
     assert caught.value.hint == ("give {method.neighbors.pieces=largest} or connect; it takes more than 50 neighbors "
                                  "to connect it")
+
+
+def test_a_refusal_holds_no_matrix_of_all_pairs() -> None:
+    draw = np.random.default_rng(0).standard_normal((3000, 5)) + 100.0 * (np.arange(3000) % 3)[:, None]
+    tracemalloc.start()
+    with pytest.raises(GeometryError):
+        fit("laplacian", draw, neighbors=8)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 3000**2 / 4
 
 
 @pytest.mark.parametrize("rule", ["union", "mutual"])
