@@ -142,6 +142,10 @@ class GPLVM(GaussianProcessMethod):
                      spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
+    def stored(self, data: Input) -> float:
+        """Return the bytes of the precisions between rows (n x n); with inducing points there are few."""
+        return 8.0 * len(data.values) ** 2 if self.inference.name == "map" else 0.0
+
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
         decoder: Any = require_projector(model.projector).decoder

@@ -16,8 +16,6 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
 
-BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these are neighbors of each other
-
 
 class Laplacian(Method):
     """Coordinates that differ little between neighbors: the smoothest functions on the neighbor graph.
@@ -75,11 +73,6 @@ class Laplacian(Method):
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"), decoder=self.decoder)
-
-    def stored(self, data: Input) -> float:
-        """Return the bytes of training rows and of their graph: an index and a length for each neighbor, both ways."""
-        neighbors = self.neighbors.neighborhood(data)
-        return super().stored(data) + 16.0 * BOTH_WAYS * len(data.values) * neighbors.usual
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return neighbors and weights; a graph with affinities has these as weights, unless others are chosen."""

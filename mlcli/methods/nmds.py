@@ -98,7 +98,7 @@ class NMDS(StressMethod):
         beside = workers(self.starts, count, threads)
         each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
-                        8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2), usual=USUAL,
+                        8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2 + self.starts), usual=USUAL,
                         most=self.minimize.limit, square=True, needs=OPTIMIZE)
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:

@@ -108,12 +108,13 @@ def arithmetic_probes() -> Mapping[str, Probe]:
 def neighbor_probes() -> Mapping[str, Probe]:
     """Return probes of the k-d tree, the neighbor graph, and shortest paths from single points and between all."""
     points = np.random.default_rng(0).random((POINTS, 3))
-    lists = nearest(points, NEIGHBORS)
+    lists, wide = nearest(points, NEIGHBORS), np.random.default_rng(0).random((1500, 400))
     graph, small = graph_of(lists, "union"), graph_of(nearest(points[:400], NEIGHBORS), "union")
     room, sources = np.empty((400, 400)), np.arange(40)
     steps = len(sources) * (2 * graph.edges + POINTS * np.log2(POINTS + 1))
     heap, cube = (1.0, 1.0) if available() else (WITHOUT["heap"], WITHOUT["cube"])
     return {"branch": (lambda: nearest(points, NEIGHBORS), POINTS * (5 + NEIGHBORS) * np.log2(POINTS + 2)),
+            "paired": (lambda: nearest(wide, NEIGHBORS), len(wide) ** 2 * wide.shape[1]),
             "neighbor": (lambda: graph_of(lists, "union"), POINTS * NEIGHBORS),
             "heap": (lambda: dijkstra_rows(graph, sources), steps * heap),
             "cube": (lambda: floyd_warshall(small, room), 400.0**3 * cube)}

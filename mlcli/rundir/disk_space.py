@@ -16,6 +16,8 @@ from mlcli.rundir.kept import bytes_of, free_bytes, require_room
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
 FILES = 200_000  # bytes of figures, page and small files
+SCRIPT, POINTS = 4_830_000, 50_000  # bytes of interactive.html without points, and the most points that it shows
+AXIS, LABEL, ROW = 11, 6, 14  # bytes of a point there: for each axis, for each label, and for its number and id
 TRIED = 2**20  # bytes up to which a run that may not fit is tried
 COPIES = 2  # arrays of coordinates that lie in files without a name when the embedding is written
 WEIGHTS = 2  # arrays of weights of columns in a model: to coordinates, and back
@@ -65,8 +67,16 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     cells: float = numbers_written(config, method, table)
     if config.output != "-":
         cells += sum(finding.cells(method, table) for finding in config.report.wanted())
-    return int(bytes_of(config.report.products_to_keep(), table.rows) + (0 if config.output == "-" else model + files)
+    shown = interactive_bytes(config, method, table) if files else 0
+    written = 0.0 if config.output == "-" else shown + model + files
+    return int(written + bytes_of(config.report.products_to_keep(), table.rows)
                + number * cells + scratch_bytes(config, method, table))
+
+
+def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
+    """Bytes of the interactive page, where one is asked for."""
+    each = AXIS * min(method.axes_of(table.data()), 10) + LABEL * len(table.labels) + ROW
+    return SCRIPT + each * min(table.rows, POINTS) if config.report.interactive else 0
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:

@@ -37,6 +37,25 @@ def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table
     return file, read_embedding(folder / file, manifest)
 
 
+def intact_ids(folder: Path, manifest: Mapping[str, Any], file: str) -> Sequence[str]:
+    """The ids in a CSV or Parquet file that a run wrote, without its coordinates, which take most of the time.
+
+    Raises UnsafeFile where it is not what the run wrote.
+    """
+    require_intact(folder, manifest, (file,))
+    path = folder / file
+    with own_file(path):
+        if path.suffix == ".parquet":
+            from pyarrow import parquet
+
+            first = parquet.read_table(path, columns=columns_of(path)[:1]).column(0)
+            return tuple(map(str, first.to_pylist()))
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
+            rows = csv.reader(lines)
+            next(rows, None)
+            return tuple(row[0] for row in rows)
+
+
 def note_unnamed(table: Table, formats: Sequence[str]) -> None:
     """Says where rows have names, and no file of the embedding will hold them."""
     if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):

@@ -48,7 +48,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.columns": ("columns",),
     "stages.similarities.layouts.decay": ("decay-steps", "edge-steps"),
     "stages.similarities.decoders": ("decoder",),
-    "stages.similarities.diffusion": ("transitions",),
+    "stages.similarities.diffusion": ("transitions", "edge-transitions"),
     "stages.similarities.layouts.entering": ("calibrated", "entering"),
     "stages.similarities.explained": ("explained",),
     "stages.similarities.models.gaussian": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",

@@ -151,7 +151,7 @@ def _manifest_path(folder: Path) -> Path:
     return path
 
 
-def require_intact(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> None:
+def require_intact(folder: Path, manifest: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Raises UnsafeFile unless the named files have the hashes in run.json, InputMissing for one that was not written.
     """
     for name in names:

@@ -1,10 +1,10 @@
 """The model in a run directory: the reading of new rows, and the steps that place them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
 from mlcli.data.prepare.categories import Categories
@@ -50,9 +50,12 @@ class FinishedModel:
         return (*self.reductions, Reduction(self.preparation, self.projector))
 
 
-def read_model(folder: Path) -> FinishedModel:
-    """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
-    require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
+def read_model(folder: Path, manifest: Mapping[str, Any] | None = None) -> FinishedModel:
+    """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed.
+
+    `manifest` is the content of run.json, where it was read already.
+    """
+    require_intact(folder, manifest or read_manifest(folder), (names.MODEL, names.ARRAYS))
     return _loaded(folder)
 
 

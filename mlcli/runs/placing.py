@@ -1,7 +1,9 @@
 """New rows placed in the space of a finished run: read as its own were, through every step of it."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
@@ -12,16 +14,16 @@ from mlcli.errors import ConfigError, DataError
 from mlcli.methods import methods_accepting
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir import names
-from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.placement import FinishedModel
 from mlcli.stages.similarities.projector import require_projector
 
 REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 
 
-def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
+def as_read(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input) -> Input:
     """How new rows are read: as the run's own were, where nothing else is said."""
-    require_intact(folder, read_manifest(folder), (names.CONFIG,))
+    require_intact(folder, manifest, (names.CONFIG,))
     own = config_of(folder).input
     said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
     if own.columns and not new.chosen("columns"):  # as the run, which read no other column

@@ -39,36 +39,37 @@ def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = (
     Those of a table that is read in blocks are computed when they are asked for. `views` are the numbers of the views
     that the table and its further views have rows of, from 1.
     """
-    run = _model_for(folder, new)
+    run, manifest = _model_for(folder, new)
     if new.views or tuple(views) not in ((), (1,)):
         from mlcli.runs.views import place_views
 
-        return with_own_ids(folder, place_views(folder, run, new, compute, views))
-    return blockwise(_rows_to_place(folder, run, new, compute), partial(placed, run))
+        return with_own_ids(folder, manifest, place_views(folder, manifest, run, new, compute, views=views))
+    return blockwise(_rows_to_place(folder, manifest, run, new, compute), partial(placed, run))
 
 
 def project_and_classify(folder: Path, new: Input, compute: Compute,
                          views: Sequence[int] = ()) -> tuple[Table | MappedTable, Table | MappedTable]:
     """Coordinates of new points, and their classes with posterior probabilities; ConfigError where there are none."""
-    run = _model_for(folder, new)
+    run, manifest = _model_for(folder, new)
     if new.views or tuple(views) not in ((), (1,)):
         raise ConfigError("NO-CLASSES", "rows of several views have no classes", hint="leave out --classes, or --view "
                           "and --as-view")
-    rows = _rows_to_place(folder, run, new, compute)
+    rows = _rows_to_place(folder, manifest, run, new, compute)
     return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
 
 
-def _model_for(folder: Path, new: Input) -> FinishedModel:
-    """The model of a finished run, for all rows of an input."""
+def _model_for(folder: Path, new: Input) -> tuple[FinishedModel, dict[str, Any]]:
+    """The model of a finished run, for all rows of an input, and its run.json, which is read once."""
     require_all(new)
-    return read_model(folder)
+    manifest = read_manifest(folder)
+    return read_model(folder, manifest), manifest
 
 
-def _rows_to_place(folder: Path, run: FinishedModel, new: Input, compute: Compute) -> Table:
+def _rows_to_place(folder: Path, manifest: dict[str, Any], run: FinishedModel, new: Input, compute: Compute) -> Table:
     """The table of new points; raises ConfigError where the run places none."""
     for step in run.steps:
         step.projector.require_places()
-    return with_own_ids(folder, read_rows(run, new, as_read(folder, run, new), compute))
+    return with_own_ids(folder, manifest, read_rows(run, new, as_read(folder, manifest, run, new), compute))
 
 
 def classified(run: FinishedModel, table: Table) -> Table:

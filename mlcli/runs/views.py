@@ -1,8 +1,9 @@
 """New rows of several views placed in the space of a run of these: of one view alone, or of several together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
@@ -15,7 +16,8 @@ from mlcli.rundir.placement import FinishedModel
 from mlcli.runs.placing import as_read, placed, read_rows
 
 
-def place_views(folder: Path, run: FinishedModel, new: Input, compute: Compute, views: Sequence[int]) -> Table:
+def place_views(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input, compute: Compute, *,
+                views: Sequence[int]) -> Table:
     """Coordinates of new rows of one view or of several, matched by id; `views` are their numbers, from 1.
 
     Raises ConfigError for views that the run does not have, or whose rows together give no coordinates, and DataError
@@ -24,7 +26,8 @@ def place_views(folder: Path, run: FinishedModel, new: Input, compute: Compute, 
     inputs = [new.replace(view=View()), *(new.of_view(view) for view in new.views)]
     numbers = list(views) or list(range(1, len(inputs) + 1))
     require_views(run, numbers, len(inputs))
-    tables = [rows_of_view(folder, run, given, number, compute) for given, number in zip(inputs, numbers, strict=True)]
+    tables = [rows_of_view(folder, manifest, run, given, number, compute)
+              for given, number in zip(inputs, numbers, strict=True)]
     if len(tables) == 1:
         return tables[0]
     matched = match_views(tables, "error").table.views
@@ -36,10 +39,11 @@ def place_views(folder: Path, run: FinishedModel, new: Input, compute: Compute, 
     return replace(matched[0], values=values)
 
 
-def rows_of_view(folder: Path, run: FinishedModel, given: Input, number: int, compute: Compute) -> Table:
+def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, given: Input, number: int,
+                 compute: Compute) -> Table:
     """Coordinates of rows of one view alone, read as those of the fit were."""
     own = run.of_view(number)
-    asked = as_read(folder, own, given)
+    asked = as_read(folder, manifest, own, given)
     view = None if number == 1 else config_of(folder).input.views[number - 2]
     if view is not None and view.id_column is not None and not given.chosen("id_column") and given.path != "-":
         asked = asked.replace(id_column=view.id_column)

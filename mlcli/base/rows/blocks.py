@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from functools import cache, partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed, single_threaded_blas
@@ -18,7 +18,15 @@ from mlcli.base.stages.stage import advance
 
 AHEAD = 2  # blocks that are begun, or done, beyond one for each worker
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R")
+
+
+class Blocks(Protocol[T_co]):
+    """Blocks of work of a known number, which may be made when they are needed."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[T_co]: ...
 
 
 @frozen
@@ -48,7 +56,7 @@ def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = F
         pass
 
 
-def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = False, done: int = 0, ahead: int = AHEAD,
+def in_order(work: Callable[[T], R], blocks: Blocks[T], *, progress: bool = False, done: int = 0, ahead: int = AHEAD,
              stop: Callable[[], None] = lambda: None, workers: Workers | None = None,
              most: int = 0) -> Generator[R, None, None]:
     """Yield `work(block)` for each block, in order, computed by all allowed threads or by other workers.
@@ -78,7 +86,7 @@ def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[
             advance(stage + 1, len(counts))
 
 
-def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ahead: int,
+def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Blocks[T], ahead: int,
                stop: Callable[[], None]) -> Generator[R, None, None]:
     """The results in order; an error, or a consumer that leaves, waits for the blocks that have begun and no others."""
     waiting: deque[Future[R]] = deque()

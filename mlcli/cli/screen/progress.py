@@ -63,9 +63,17 @@ class Bar(Watcher):
     def __init__(self) -> None:
         from rich import progress
         from rich.console import Console
+        from rich.text import Text
+
+        class Left(progress.TimeRemainingColumn):
+            """The time left once there is a rate; before, nothing that could be read as one."""
+
+            def render(self, task: progress.Task) -> Text:
+                known = task.total is not None and task.time_remaining is not None
+                return Text("left ").append_text(super().render(task)) if known else Text(STARTING)
 
         columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
-                   progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
+                   progress.TimeElapsedColumn(), Left())
         self.progress = progress.Progress(*columns, console=Console(stderr=True), transient=True)
         self.tasks: dict[str, Any] = {}
 

@@ -21,7 +21,7 @@ from mlcli.stages.chain.chain_input import Composition
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
+from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors, graph_bytes
 from mlcli.stages.similarities.projector import NoProjection
 
 
@@ -246,11 +246,17 @@ class Method(Declarations):
         return count
 
     def stored(self, data: Input) -> float:
-        """Return the bytes of training rows in the model: all, or the landmarks; none for a method of columns."""
-        chain = self.chain(data.kind)
-        if chain is None or data.points is None or (chain.kernel.by_columns and chain.centering != "double"):
+        """Return the bytes of training rows in the model, all or the landmarks, and of a graph that places new points.
+
+        A method of columns has none.
+        """
+        chain, size = self.chain(data.kind), len(data.values)
+        if chain is None or (chain.kernel.by_columns and chain.centering != "double"):
             return 0.0
-        return 8.0 * data.points.size * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
+        placed = chain.paths is not None or chain.kernel.of_weights
+        used = size if placed else self.landmark_count(data) or size
+        rows = 0.0 if data.points is None else 8.0 * data.points.size * used / max(size, 1)
+        return rows + (graph_bytes(chain.graph.neighbors, data) if placed and chain.graph is not None else 0.0)
 
     def axes_of(self, data: Input) -> int:
         """Return the number of axes; for a share of the variance, the largest."""

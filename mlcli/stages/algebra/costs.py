@@ -85,11 +85,12 @@ def product_rate(threads: int) -> float:
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
     """Seconds of an exact search for neighbors, through a k-d tree or products in single precision.
 
-    The native kernels take each pair of points once, SciPy's way twice.
+    The native kernels take each pair of points once, SciPy's way twice. Neighbors that are kept are refined.
     """
     if tree:
         return points * (5 + count) * max(columns / 3, 1.0) * np.log2(points + 2) * rates().branch / threads
-    return (1.0 if native else 2.0) * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
+    pairs = (1.0 if native else 2.0) * points**2 * columns * rates().paired
+    return (pairs + points**2 * 1.5e-9 + points * count * rates().neighbor) / threads
 
 
 def pairs_cost(points: int, columns: int, threads: int) -> float:

@@ -15,7 +15,7 @@ from mlcli.stages.algebra.distances import gower, halve
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.chain.lengths import drop_centering, kernel_of_function
-from mlcli.stages.chain.placing import place_points, place_rows, placing_memory, placing_passes
+from mlcli.stages.chain.placing import place_features, place_rows, placing_memory, placing_passes
 from mlcli.stages.chain.scaling import build_fit, solve_spectrum
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
@@ -57,11 +57,11 @@ class PairwiseChain:
         return drop_centering(chain, steps if whole else [*steps, self._placing_step(count, placing)])
 
     def _placing_step(self, count: int, memory: float) -> Step:
-        """Return the step that places all points by landmarks; for a file `memory` is its bytes."""
+        """Return the step that places all points by landmarks; `memory` is its bytes."""
         points, rows = len(self.chain.data.values), rows_of(self.chain.data.values)
         step, axes = landmark_step(count, points), self.chain.eigensolve.wanted(count)
         if rows is None:
-            return step
+            return replace(step, memory=memory)
         return replace(step, memory=memory, passes=placing_passes(rows, count, axes, step.seconds))
 
     def _instead(self) -> str:
@@ -81,8 +81,7 @@ class PairwiseChain:
         landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
         fit = self.fit_to(data.take(landmarks), landmarks)
         with running("coordinates"):
-            return place_rows(fit, rows) if rows is not None else place_points(
-                fit, fit.projector.similarity.rows(data.values))
+            return place_rows(fit, rows) if rows is not None else place_features(fit, data.values)
 
     def _by_passes(self, rows: Rows) -> Fitted:
         """Return the fit of K = -H D² H / 2 with a matrix in a file, which is only applied to vectors."""

@@ -115,7 +115,7 @@ def affinity_steps(data: Joined, perplexities: tuple[float, ...], compute: Compu
         entries = len(data.values) * reach(perplexities)
         searching = [Nearest(reach(perplexities)).step(data, compute)]
     trials = 0 if isinstance(data, AffinityGraph) else TRIALS * len(perplexities)
-    seconds = (trials * rates().bent / compute.thread_count() + 4 * pass_cost(1) * 8) * entries
+    seconds = (trials * rates().bent / compute.thread_count() + rates().neighbor + 4 * pass_cost(1) * 8) * entries
     return [*searching, Step("weights", f"of {entries:,} neighbors" if searching else f"of {entries:,} edges", seconds,
                              8.0 * WORKING * entries)]
 

@@ -3,8 +3,10 @@
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
 from mlcli.base.rows.source import Part, Rows
 from mlcli.base.stages.steps import Passes
@@ -46,6 +48,21 @@ def place_points(fit: Fitted, rows: Array) -> Fitted:
     return _fix_signs(fit, fit.projector.centering(rows) @ fit.projector.axes)
 
 
+def place_features(fit: Fitted, points: Array) -> Fitted:
+    """Return the fit of landmarks with all points (n x d, or n x n dissimilarities) placed, and signs set again.
+
+    Their kernel rows are made a few points at a time on each thread, so that they are never in memory together.
+    """
+    place, axes = fit.projector, fit.projector.axes
+    embedding = np.empty((len(points), axes.shape[1]))
+
+    def fill(rows: slice) -> None:
+        embedding[rows] = place.centering(place.similarity.rows(points[rows])) @ axes
+
+    each(fill, row_blocks(len(points), TOGETHER, len(axes)), progress=True)
+    return _fix_signs(fit, embedding)
+
+
 def place_rows(fit: Fitted, rows: Rows) -> Fitted:
     """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
     embedding = allocate(len(rows), fit.projector.axes.shape[1])
@@ -60,7 +77,7 @@ def place_rows(fit: Fitted, rows: Rows) -> Fitted:
 def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
     """Return the bytes that placing `points` points takes in memory, or from `rows` of a file."""
     if rows is None:
-        return 8.0 * 2 * landmarks * points
+        return threads * 8.0 * HELD * max(TOGETHER, landmarks) + 8.0 * COPIES * points * axes
     passes = rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes)
     return passes + bytes_in_memory(COPIES, points * axes)
 

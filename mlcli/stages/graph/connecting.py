@@ -6,12 +6,18 @@ from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.distances import squared_distances as squared_euclidean
 from mlcli.stages.algebra.metrics.blocks import squared as squared_distances
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
-from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.metric_neighbors import nearest_of_some
+from mlcli.stages.graph.nearest import Lists, smallest
 
 Edges = tuple[Indices, Indices, Array]  # both ends, and the length
+BOUNDED = 100  # pieces up to which bounds on the distances between them cost less than a search
+PAIRED = 1000  # pieces up to which one pass over all pairs of points finds the shortest link of each pair of pieces
+FOUND = 2**20  # neighbors in memory at a time, while the fewest that connect are looked for
+SLACK = 1e-6  # rounding of distances, over the largest of them
 
 
 def connecting_count(data: Spatial, lists: Lists) -> int:
@@ -27,6 +33,62 @@ def connecting_count(data: Spatial, lists: Lists) -> int:
         return int(_bottleneck(_ranks_between(data, pieces)))
     ranks = (np.arange(len(lists.indices)) - lists.starts[lists.rows] + 1).astype(np.float64)
     return int(_bottleneck(undirected(size, lists.rows, lists.indices, ranks, "union")))
+
+
+def connecting_count_up_to(most: int, data: Spatial, pieces: Indices) -> int | None:
+    """Return the fewest neighbors whose union graph joins its (n,) pieces; None if these are more than `most`.
+
+    This costs another search for neighbors at most: only points are searched that may have a point of another piece
+    among so many neighbors, and none at all where these points are too few to join all pieces.
+    """
+    count = int(pieces.max()) + 1
+    ranks = np.full((count, count), np.inf)
+    rows = _may_leave(data, pieces, most)
+    for block in one_by_one(row_blocks(len(rows), FOUND, most)):
+        some = rows[block]
+        indices = (smallest(data.values[some], most, some)[0] if isinstance(data, Dissimilarities) else
+                   nearest_of_some(metric_of(data), data.values, some, most).indices.reshape(-1, most))
+        np.minimum.at(ranks, (pieces[some][:, None], pieces[indices]), np.arange(most) + 1.0)
+    longest = _joining(ranks)
+    return None if longest is None else int(longest)
+
+
+def _joining(lengths: Array) -> float | None:
+    """Return the longest edge of the minimum spanning tree of pieces, by the (p, p) lengths from one to another.
+
+    Infinite lengths are no edges; None where the others do not join all pieces.
+    """
+    rows, columns = np.nonzero(np.isfinite(lengths) & ~np.eye(len(lengths), dtype=bool))
+    joined = undirected(len(lengths), rows, columns, lengths[rows, columns], "union")
+    return None if joined.pieces().max() > 0 else _bottleneck(joined)
+
+
+def _may_leave(data: Spatial, pieces: Indices, most: int) -> Indices:
+    """Return the points that may have a point of another piece among their `most` nearest; none where too few do.
+
+    By the triangle inequality, from the distances to one point of each piece: no point of a piece is nearer than that
+    one less the piece's radius about it, and `most` points of the own piece are no farther than that one plus the
+    radius of so many.
+    """
+    count, everyone = int(pieces.max()) + 1, np.arange(len(pieces))
+    if isinstance(data, Dissimilarities) or count > BOUNDED or not (metric_of(data).plain or metric_of(data).embeds):
+        return everyone
+    points = metric_of(data).represent(data.values)
+    centers = np.unique(pieces, return_index=True)[1]
+    apart = np.sqrt(squared_euclidean(points, points[centers]))
+    own = apart[everyone, pieces]
+    radii, reaches = np.empty(count), np.full(count, np.inf)
+    for piece in range(count):
+        lengths = np.sort(own[pieces == piece])
+        radii[piece] = lengths[-1]
+        if len(lengths) > most:
+            reaches[piece] = lengths[most]
+    may = apart - radii <= (own + reaches[pieces])[:, None] + SLACK * apart.max()
+    may[everyone, pieces] = False
+    some = np.flatnonzero(may.any(axis=1))
+    from_piece = np.zeros((count, count), dtype=bool)
+    np.logical_or.at(from_piece, pieces[some], may[some])
+    return some if _joining(np.where(from_piece, 1.0, np.inf)) is not None else some[:0]
 
 
 def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
@@ -61,6 +123,26 @@ def shortest_links(data: Spatial, pieces: Indices) -> Edges:
         pieces = by_size(pieces)
     left, right, lengths = zip(*links, strict=True)
     return np.array(left), np.array(right), np.array(lengths)
+
+
+def connecting_link(data: Spatial, pieces: Indices) -> float:
+    """Return the longest of the shortest links between the (n,) pieces: the radius that connects them."""
+    count = int(pieces.max()) + 1
+    if count > PAIRED:
+        return float(shortest_links(data, pieces)[2].max())
+    order = np.argsort(pieces, kind="stable")
+    sorted_pieces = pieces[order]
+    starts = np.searchsorted(sorted_pieces, np.arange(count))
+    points = data.values[order]
+    shortest = np.full((count, count), np.inf)
+    for block in one_by_one(row_blocks(len(order), HELD, max(len(order), points.shape[1]))):
+        part = points[block]
+        apart = (part[:, order]**2 if isinstance(data, Dissimilarities)
+                 else squared_distances(metric_of(data), part, points))
+        nearest, firsts = np.unique(sorted_pieces[block], return_index=True)
+        shortest[nearest] = np.minimum(shortest[nearest], np.minimum.reduceat(
+            np.minimum.reduceat(apart, starts, axis=1), firsts, axis=0))
+    return float(np.sqrt(_joining(shortest) or 0.0))
 
 
 def leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> Edges:

@@ -33,6 +33,14 @@ def nearest(metric: Comparison, points: Array, count: int) -> Lists:
     return _select(metric, rows, rows, count, np.arange(len(rows)))
 
 
+def nearest_of_some(metric: Comparison, points: Array, rows: Indices, count: int) -> Lists:
+    """Return the `count` nearest other points of the (m,) `rows` of an (n, d) array."""
+    if metric.plain:
+        return euclidean.nearest_of_some(points, rows, count)
+    represented = metric.represent(points)
+    return _select(metric, represented[rows], represented, count, rows)
+
+
 def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) -> Lists:
     """Return the `count` nearest of (n, d) points for every new point (m x d)."""
     if metric.plain:

@@ -27,7 +27,7 @@ from mlcli.stages.graph.searching import search_passes
 
 PASSES = 20  # cost of a search in a matrix of dissimilarities, in passes over it
 OTHERWISE = "give {method.neighbors.pieces=largest} or connect"  # advice for a graph in pieces
-MANY = 50  # neighbors beyond which those that connect a graph are hardly neighbors
+MANY = 50  # neighbors beyond which those that connect a graph are hardly neighbors, and are not looked for
 USUAL = 10  # neighbors of a point to predict with, where their number is unknown before the search
 
 
@@ -84,15 +84,17 @@ class Nearest:
             return _matrix_step(len(data.values))
         return neighbors_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
-    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
-        """Return advice for a graph in pieces, an (n,) array; `fewest` returns the smallest count that connects it.
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int | None]) -> str:
+        """Return advice for a graph in pieces, an (n,) array, with the other ways first: most graphs in pieces are of
+        clusters, which a larger number does not connect.
 
-        Where that is large, neighbors are far, and the other way comes first.
+        `fewest` returns the smallest count that connects it, or None where that is over a bound.
         """
-        count = fewest(self.count)
-        if count > MANY:
-            return f"{OTHERWISE}; only {count} neighbors or more would connect it"
-        return f"use {count} neighbors, the fewest that connect it, or {OTHERWISE}"
+        most = max(MANY, 2 * self.count)
+        count = fewest(most)
+        if count is None:
+            return f"{OTHERWISE}; it takes more than {most} neighbors to connect it"
+        return f"{OTHERWISE}, or use {count} neighbors, the fewest that connect it"
 
 
 @stored("within")
@@ -152,12 +154,12 @@ class Within:
         return Step("neighbors", "distances of all pairs", here, memory,
                     passes=search_passes(data.values.shape, USUAL, memory, alone=alone, there=alone))
 
-    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int | None]) -> str:
         """Return advice for a graph in pieces, an (n,) array: the longest of the links between them, rounded up."""
-        from mlcli.stages.graph.connecting import shortest_links
+        from mlcli.stages.graph.connecting import connecting_link
 
-        radius = Decimal(data.unit.number(shortest_links(data, pieces)[2].max()))
-        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more, or {OTHERWISE}"
+        radius = Decimal(data.unit.number(connecting_link(data, pieces)))
+        return f"{OTHERWISE}, or use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
 
 
 Neighborhood = Nearest | Within

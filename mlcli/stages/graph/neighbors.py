@@ -5,12 +5,13 @@ from typing import ClassVar, Literal, Self, TypeVar
 from pydantic import model_validator
 
 from mlcli.base.stages.stage import note
-from mlcli.base.values.inputs import Given
+from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.neighborhoods import USUAL, Nearest, Neighborhood, Within
 
 FARTHEST = 2.0**500  # the largest radius on normalized data: beyond all points, and with a finite square
+BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these are neighbors of each other
 SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no effect
 
 
@@ -66,6 +67,14 @@ class NeighborCount(Options):
     def neighborhood(self, data: Given) -> Nearest:
         """Return the neighborhood in this data."""
         return Nearest(self.count)
+
+
+def graph_bytes(neighbors: Neighbors | int, data: Given) -> float:
+    """Return the bytes of the graph of some neighbors, or so many: an index and a length for each, both ways."""
+    if isinstance(data, WeightedGraph):
+        return 16.0 * len(data.indices)
+    count = neighbors if isinstance(neighbors, int) else neighbors.neighborhood(data).usual
+    return 16.0 * BOTH_WAYS * len(data.values) * min(count, len(data.values) - 1)
 
 
 Counted = TypeVar("Counted", bound=Options)

@@ -46,7 +46,7 @@ def overlapping_lists(data: Spatial, neighbors: Neighborhood, policy: Policy) ->
             lists = neighbors.lists(data)
             groups = overlap_groups(lists)
         if groups.max() > 0:
-            raise _error_of_overlaps(data, neighbors, groups)
+            raise _error_of_overlaps(data, neighbors, lists, groups)
     return lists, kept
 
 
@@ -92,9 +92,9 @@ def _connect(data: Spatial, lists: Lists, groups: Indices) -> Lists:
     return lists
 
 
-def _error_of_overlaps(data: Spatial, neighbors: Neighborhood, groups: Indices) -> GeometryError:
+def _error_of_overlaps(data: Spatial, neighbors: Neighborhood, lists: Lists, groups: Indices) -> GeometryError:
     """Return the error with the groups' sizes, members of the small ones, and advice that joins them."""
-    fewest = partial(fewest_neighbors, data, lambda found: overlap_groups(found).max() == 0)
+    fewest = partial(fewest_neighbors, data, lists, lambda found: overlap_groups(found).max() == 0)
     return GeometryError("OVERLAP", f"the neighborhoods are in {groups.max() + 1} groups of "
                          f"{listed(np.bincount(groups))} points that do not overlap",
                          where=f"outside the largest: {first_ids(data.ids, groups > 0)}",

@@ -45,7 +45,7 @@ def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: L
                   compute: Compute) -> tuple[Graph, list[Step]]:
     """Return the graph whose paths a run would use, with its cost; all pieces where the run would refuse it.
 
-    The advice on connecting these is not computed, because it can take as long as the run.
+    The advice on connecting these is not computed, because it can take another search for neighbors.
     """
     steps = graph_steps(data, neighbors, compute)
     if policy != "error" or isinstance(data, WeightedGraph):
@@ -75,20 +75,20 @@ def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule:
     with running("graph"):
         given = lists.starts, lists.indices, lists.lengths, rule
         graph = memoize("graph", given, lambda: graph_of(lists, rule))
-        return _in_one_piece(data, neighbors, policy, graph, rule, consequence)
+        return _in_one_piece(data, neighbors, policy, lists, graph, rule, consequence)
 
 
-def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph: Graph,
+def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, lists: Lists, graph: Graph,
                   rule: Literal["union", "mutual"], consequence: str) -> tuple[Graph, Indices | None]:
     pieces = graph.pieces()
     if pieces.max() == 0:
         return graph, None
-    from mlcli.stages.graph.connecting import connecting_count, shortest_links
+    from mlcli.stages.graph.connecting import shortest_links
 
     if policy == "error":
-        fewest = partial(fewest_neighbors, data, lambda lists: graph_of(lists, rule).pieces().max() == 0)
-        raise _error_of_pieces(data, neighbors, pieces, consequence, fewest=fewest if rule == "mutual" else (
-            lambda count: connecting_count(data, nearest_lists(data, count))))
+        connected = None if rule == "union" else lambda found: graph_of(found, rule).pieces().max() == 0
+        raise _error_of_pieces(data, neighbors, pieces, consequence,
+                               fewest=partial(fewest_neighbors, data, lists, connected))
     if policy == "largest":
         kept = keep_largest(pieces)
         return graph.subgraph(kept), kept
@@ -144,7 +144,7 @@ def _with_one_group(data: Spatial, neighbors: Neighborhood, policy: Policy,
             return lists, kept
     elif pieces.max() > 0:
         raise _error_of_pieces(data, neighbors, pieces,
-                               fewest=partial(fewest_neighbors, data, lambda lists: _closed_count(lists) == 1))
+                               fewest=partial(fewest_neighbors, data, lists, lambda found: _closed_count(found) == 1))
     raise _error_of_groups(data, lists)
 
 
@@ -166,7 +166,7 @@ def note_connected(edges: int) -> None:
 
 
 def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
-                     fewest: Callable[[int], int]) -> GeometryError:
+                     fewest: Callable[[int], int | None]) -> GeometryError:
     """Return the error with advice that connects the pieces."""
     return _pieces_error(data.ids, pieces, consequence, neighbors.remedy(data, pieces, fewest))
 
@@ -198,14 +198,28 @@ def first_ids(ids: Sequence[str], members: AnyArray) -> str:
     return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
-def fewest_neighbors(data: Spatial, connected: Callable[[Lists], bool], count: int) -> int:
-    """Return the fewest neighbors, more than `count`, whose lists are connected: doubling, then bisection."""
-    low, high, most = count, count, len(data.values) - 1
-    while not connected(lists := nearest_lists(data, high)) and high < most:
+def fewest_neighbors(data: Spatial, lists: Lists, connected: Callable[[Lists], bool] | None, most: int) -> int | None:
+    """Return the fewest neighbors, more than those of `lists`, that are connected; None if more than `most` are.
+
+    Lists that are connected have a union graph in one piece, which is all that None asks for. So the least count that
+    joins its pieces is found first, and only from there on whole lists are tried: doubling, then bisection.
+    """
+    from mlcli.stages.graph.connecting import connecting_count_up_to
+
+    most, low = min(most, len(data.values) - 1), int(lists.counts[0])
+    pieces = graph_of(lists, "union").pieces()
+    least = connecting_count_up_to(most, data, pieces) if pieces.max() > 0 else low + 1
+    if least is None or connected is None:
+        return least
+    wide = nearest_lists(data, most)
+    high = low = max(low, least - 1)
+    while not connected(first_neighbors(wide, high)):
+        if high == most:
+            return None
         low, high = high, min(2 * high, most)
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if connected(first_neighbors(lists, middle)) else (middle, high)
+        low, high = (low, middle) if connected(first_neighbors(wide, middle)) else (middle, high)
     return high
 
 

@@ -1,9 +1,14 @@
 """Minimizations from several starts: side by side on threads, as none depends on another."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from threading import Event
 from typing import Any
+
+import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed, single_threaded_blas
@@ -32,12 +37,29 @@ class Run:
         return {"iterations": len(self.trace), "converged": self.converged}
 
 
-@result("layout-runs")
+@result("layout-starts")
 @frozen
-class Runs:
-    """The runs that have ended, in the order of their starts."""
+class Ended:
+    """What is kept of the runs that have ended: the one of least stress, and the stress of each, in their order."""
 
-    ended: tuple[Run, ...]
+    best: Run
+    stresses: Array
+
+
+@frozen
+class Starts:
+    """Starts (u x p each), made one after the other when they are needed, without the first `done`."""
+
+    count: int
+    points: int
+    make: Callable[[], Iterable[Array]]
+    done: int = 0
+
+    def __len__(self) -> int:
+        return self.count - self.done
+
+    def __iter__(self) -> Iterator[Array]:
+        return islice(self.make(), self.done, None)
 
 
 class Halt(Place[Any]):
@@ -60,14 +82,20 @@ class Halted(Exception):
     """The end of a loop whose result nobody waits for."""
 
 
-def run_starts(run: Callable[[Array], Run], starts: Sequence[Array]) -> list[Run]:
-    """Return the runs from starts (u x p each), in their order: the same for any number of threads.
+def run_starts(run: Callable[[Array], Run], starts: Starts) -> Ended:
+    """Return the run of least stress from some starts, the first of equal ones: the same for any number of threads.
 
-    On threads, a checkpoint holds the runs that have ended. One after the other, each run offers its own steps.
+    Starts are made when they run, and of the other runs only the stress is kept, so that memory does not grow with
+    their number. On threads, a checkpoint holds what is kept. One after the other, each run offers its own steps.
     """
-    if workers(len(starts), len(starts[0]), allowed()) == 1:
+    stresses = np.empty(starts.count)
+    found: Ended | None = None
+    if workers(starts.count, starts.points, allowed()) == 1:
         with single_threaded_blas():
-            return [run(start) for start in starts]
+            for number, start in enumerate(starts):
+                found = _with_run(found, run(start), stresses, number)
+        assert found is not None, "there is one start at least"
+        return found
     halt = Halt()
 
     def alone(start: Array) -> Run | None:
@@ -75,14 +103,25 @@ def run_starts(run: Callable[[Array], Run], starts: Sequence[Array]) -> list[Run
             return run(start)
         return None
 
-    with running("iterate"), loop(Runs) as place:
-        ended = list(place.left.ended if place.left else ())
-        rest = starts[len(ended):]
-        for one in in_order(alone, rest, progress=True, done=len(ended), stop=halt.asked.set):
+    with running("iterate"), loop(Ended) as place:
+        found = place.left
+        done = 0 if found is None else len(found.stresses)
+        if found is not None:
+            stresses[:done] = found.stresses
+        rest = replace(starts, done=done)
+        for number, one in enumerate(in_order(alone, rest, progress=True, done=done, stop=halt.asked.set), done):
             assert one is not None, "only what nobody waits for is halted"
-            ended.append(one)
-            place.offer(lambda: Runs(tuple(ended)))
-    return ended
+            found = _with_run(found, one, stresses, number)
+            place.offer(partial(replace, found))  # this one, and not a later one
+    assert found is not None, "there is one start at least"
+    return found
+
+
+def _with_run(ended: Ended | None, run: Run, stresses: Array, number: int) -> Ended:
+    """Return what is kept of the runs with a further one, whose stress is put into the (s,) `stresses`."""
+    stresses[number] = run.stress
+    best = run if ended is None or run.stress < ended.best.stress else ended.best
+    return Ended(best, stresses[: number + 1])
 
 
 def workers(starts: int, points: int, threads: int) -> int:

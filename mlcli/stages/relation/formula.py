@@ -8,20 +8,24 @@ from mlcli.errors import ConfigError
 
 TOKENS = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*|\.[^\W\d][\w.]*)|([+:*~]))")
 Term = tuple[str, ...]  # the variables of an interaction, or one
+MOST = 127  # terms of a formula: those of seven variables joined by `*`
 
 
 def terms_of(formula: str) -> tuple[Term, ...]:
     """Return the terms of a formula such as `A1 + Management * Use`, by their degree as R orders them.
 
-    Names with other characters than letters, digits, dots and underscores stand in backquotes. Raises ConfigError.
+    Names with other characters than letters, digits, dots and underscores stand in backquotes. Raises ConfigError, also
+    for more than MOST terms.
     """
     tokens = _tokens(formula)
     if tokens and tokens[0] == ("~", ""):
         tokens = tokens[1:]
     found: dict[frozenset[str], Term] = {}
     for part in _split(tokens, "+", formula):
-        for term in _crossed([_interaction(factor, formula) for factor in _split(part, "*", formula)]):
+        for term in _crossed([_interaction(factor, formula) for factor in _split(part, "*", formula)], formula):
             found.setdefault(frozenset(term), term)
+    if len(found) > MOST:
+        raise _too_many(formula)
     return tuple(sorted(found.values(), key=len))
 
 
@@ -58,10 +62,19 @@ def _interaction(tokens: Sequence[tuple[str, str]], formula: str) -> Term:
     return tuple(dict.fromkeys(part[0][1] for part in parts))
 
 
-def _crossed(factors: Sequence[Term]) -> list[Term]:
+def _crossed(factors: Sequence[Term], formula: str) -> list[Term]:
     """Return all interactions of some factors: `a*b` is a, b and a:b."""
+    factors = list({frozenset(factor): factor for factor in reversed(factors)}.values())[::-1]  # each once
+    if 2 ** len(factors) - 1 > MOST:
+        raise _too_many(formula)
     return [tuple(dict.fromkeys(name for factor in chosen for name in factor))
             for size in range(1, len(factors) + 1) for chosen in combinations(factors, size)]
+
+
+def _too_many(formula: str) -> ConfigError:
+    return ConfigError("FORMULA-TERMS", f"{formula[:80]!r} has more than {MOST} terms", where="--formula",
+                       hint="join fewer variables by `*`: of k variables it makes all 2^k - 1 interactions; name those "
+                       "of interest by `:`")
 
 
 def _unreadable(formula: str, what: str) -> ConfigError:

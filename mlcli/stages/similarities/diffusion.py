@@ -7,7 +7,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.stages.similarities.base import OfOtherDistances
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighborhoods import Nearest
+from mlcli.stages.graph.scales import local_scales
+from mlcli.stages.graph.weights import weight_rows
+from mlcli.stages.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.stages.similarities.kernels import Distances, GivenDistances
 
 
@@ -37,6 +42,53 @@ class Transitions(OfOtherDistances):
     def width(self, given: int) -> int:
         """Return the number of training points."""
         return len(self.widths)
+
+
+@stored("edge-transitions", points="nd", widths="n", densities="n")
+@frozen
+class EdgeTransitions(Similarity):
+    """p(x, xⱼ) of a walk to the nearest training points, as `Transitions` has it of all of them.
+
+    A new point has affinities with its k + 1 nearest training points, as a training point has with itself and k others;
+    one that equals a training point has that point's.
+    """
+
+    keeps_distances: ClassVar[bool] = False
+    neighbors: Nearest
+    graph: Graph
+    points: Array | None  # n x d; None where dissimilarities are given
+    widths: Array  # n: σ of the training points
+    densities: Array  # n: q
+    nearest: int  # rank of the training neighbor whose distance is σ of a point; 0: one σ for all
+    metric: Fitted = EUCLIDEAN
+
+    def rows(self, new: Array) -> Array:
+        """Return probabilities that sum to one, an (m, n) array, for an (m, d) array of new points."""
+        lists = Nearest(self.neighbors.count + 1).of_new(new, self.points, self.metric)
+        firsts = lists.starts[:-1]
+        widths = (np.broadcast_to(self.widths[0], len(new)) if self.nearest == 0 else
+                  local_scales(lists.starts, lists.lengths, self.nearest))
+        exponents = -lists.lengths**2 / (widths[lists.rows] * self.widths[lists.indices])
+        exponents -= np.maximum.reduceat(exponents, firsts)[lists.rows]  # no zero rows
+        rows = weight_rows(np.exp(exponents) / self.densities[lists.indices], lists, self.graph.size)
+        for row in np.flatnonzero(lists.lengths[firsts] == 0).tolist():
+            point = int(lists.indices[firsts[row]])
+            edges = slice(self.graph.starts[point], self.graph.starts[point + 1])
+            ends = self.graph.indices[edges]
+            rows[row] = 0.0
+            rows[row, point] = 1 / self.densities[point]
+            rows[row, ends] = np.exp(-self.graph.lengths[edges] ** 2 / (self.widths[point] * self.widths[ends])) / (
+                self.densities[ends])
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    @property
+    def parts(self) -> Parts:
+        """The points and their metric."""
+        return Parts(points=self.points, metric=self.metric)
+
+    def width(self, given: int) -> int:
+        """Return the number of training points."""
+        return self.graph.size
 
 
 def local_widths(halved: Array, nearest: int) -> Array:

@@ -293,9 +293,23 @@ def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: py
     assert ": does not fit" in mlcli("plan", "points.npy", "-m", "lle").out
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize("given", ["umap --set method.epochs=20", "isomap --set method.landmarks=50", "laplacian",
+                                   "diffusion --set method.nearest=20", "sammon --set method.iterate.limit=3",
+                                   "umap --set method.epochs=20 --interactive"])
+def test_the_disk_that_a_run_takes_is_what_the_plan_says(mlcli: Caller, given: str) -> None:
+    pytest.importorskip("plotly")
+    np.save("points.npy", np.random.default_rng(0).standard_normal((900, 80)))
+    method, *options = given.split()
+    planned = json.loads(mlcli("plan", "points.npy", "-m", method, *options, "--json").out)["disk"]
+    assert mlcli("embed", "points.npy", "-m", method, *options, "-o", "run", "-q").code == 0
+    taken = sum(file.stat().st_size for file in Path("run").iterdir())
+    assert 0.75 <= planned / taken <= 1.35
+
+
 @pytest.mark.parametrize("method", ["isomap", "sde"])
 def test_a_graph_in_pieces_is_a_line_of_the_plan(mlcli: Caller, method: str) -> None:
-    """What would connect it is not looked for: that takes longer than all else."""
+    """What would connect it is not looked for: that can take another search for neighbors."""
     points = np.random.default_rng(0).standard_normal((60, 3))
     points[40:] += 100
     np.save("pieces.npy", points)

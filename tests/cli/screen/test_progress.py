@@ -137,6 +137,25 @@ def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(shown_as("auto", False), Log)
 
 
+def test_a_bar_says_starting_until_it_knows_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    bar = Bar()
+
+    def shown() -> str:
+        with bar.progress.console.capture() as captured:
+            bar.progress.console.print(bar.progress.get_renderable())
+        return captured.get()
+
+    bar.begin("paths")
+    assert "starting" in shown() and "left" not in shown()
+    bar.advance("paths", "", 1, 100)
+    assert "starting" in shown() and "left" not in shown()
+    monkeypatch.setattr(bar.progress, "get_time", lambda: time.monotonic() + 30)
+    bar.advance("paths", "", 50, 100)
+    bar.advance("paths", "", 60, 100)
+    assert re.search(r"left 0:0\d:\d\d", shown())
+
+
 def read_all(descriptor: int) -> str:
     """What a terminal has received, until its other side is closed."""
     received = b""

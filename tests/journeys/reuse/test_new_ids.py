@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from pyarrow import parquet
 
+from mlcli.rundir import embedding, manifest
 from tests.journeys.support import Caller
 
 
@@ -34,3 +36,30 @@ def test_new_rows_without_ids_have_ids_of_their_own_by_their_numbers(mlcli: Call
     assert "<title>new2<" in Path("new.svg").read_text()
     back = mlcli("reconstruct", "run", "new.parquet")
     assert (back.code, [line.split(",")[0] for line in back.out.splitlines()[1:]]) == (0, ids)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_ids_are_taken_is_read_without_the_coordinates_and_once(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
+                                                                     form: str) -> None:
+    ids = ["a,b", '"quoted"', "=1+1", " spaced ", "Größe", "007", "1e5", "two\nlines", "NA", "plain"]
+    values = np.random.default_rng(0).standard_normal((len(ids), 3))
+    lines = [f"\"{name.replace(chr(34), 2 * chr(34))}\",{','.join(map(str, row))}"
+             for name, row in zip(ids, values.tolist(), strict=True)]
+    Path("odd.csv").write_text("\n".join(["id,x,y,z", *lines]) + "\n")
+    mlcli.finished("embed", "odd.csv", "--id-column", "id", "-o", "odd", "--set", f"report.formats=[{form}]")
+    written = embedding.intact_embedding(Path("odd"), manifest.read_manifest(Path("odd")))[1]
+    assert embedding.intact_ids(Path("odd"), manifest.read_manifest(Path("odd")), f"embedding.{form}") == tuple(
+        written.ids)
+    read, times = manifest.raw_json, []
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("the coordinates are read")
+
+    def counted(path: Path) -> object:
+        times.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(embedding, "read", refuse)
+    monkeypatch.setattr(manifest, "raw_json", counted)
+    called = mlcli("project", "odd", "odd.csv", "--id-column", "id")
+    assert called.code == 0 and "N-KNOWN-IDS" in called.err and times == ["run.json"]

@@ -1,18 +1,25 @@
 """The neighbor graph: zero-length edges, pieces, and the policies for them."""
 
+import tracemalloc
+from typing import Literal
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features
+from mlcli.base.values.inputs import Features, Spatial
 from mlcli.errors import GeometryError
-from mlcli.stages.graph import connecting
+from mlcli.stages.algebra.metrics.angles import Cosine
+from mlcli.stages.algebra.metrics.minkowski import Cityblock
+from mlcli.stages.algebra.metrics.points import MetricFeatures
+from mlcli.stages.graph import connecting, pieces
 from mlcli.stages.graph.connecting import nearest_outside
 from mlcli.stages.graph.graph import graph_of, undirected
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.graph.pieces import closed_groups, connected_graph, connected_lists
+from mlcli.stages.graph.nearest import Lists, nearest
+from mlcli.stages.graph.neighborhoods import Nearest, nearest_lists
+from mlcli.stages.graph.pieces import closed_groups, connected_graph, connected_lists, fewest_neighbors
 from mlcli.stages.paths.paths import Paths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
@@ -20,6 +27,13 @@ GENERATOR = np.random.default_rng(4)
 POINTS_OF_A_LINE = np.arange(6.0)[:, None]
 CLUSTERS = np.vstack([GENERATOR.standard_normal((30, 2)), GENERATOR.standard_normal((20, 2)) + [50, 0],
                       GENERATOR.standard_normal((12, 2)) + [0, 90]])
+
+
+def in_each_form(points: Array) -> list[Spatial]:
+    """The points (n x d) as features with several metrics, and as distances."""
+    plain = features(points)
+    return [plain, *(MetricFeatures(plain.values, plain.ids, columns=plain.columns, metric=metric)
+                     for metric in (Cosine(), Cityblock())), dissimilarities(cdist(points, points))]
 
 
 def test_a_zero_length_is_an_edge() -> None:
@@ -83,7 +97,62 @@ def test_more_neighbors_are_the_last_advice_where_it_takes_many() -> None:
     with pytest.raises(GeometryError) as caught:
         fit("isomap", draw, neighbors=5)
     hint = caught.value.hint
-    assert hint.index("largest") < hint.index("70 neighbors")
+    assert hint.index("largest") < hint.index("more than 50 neighbors")
+
+
+@pytest.mark.parametrize("method", ["isomap", "laplacian", "lle", "mlle", "ltsa", "hlle", "sde", "lpp", "npe"])
+def test_clusters_are_refused_without_another_search(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lists tell the pieces, and bounds that nothing near joins them; what most need then stands first."""
+    draw = np.random.default_rng(0).standard_normal((180, 4))
+    draw[60:120] += 1e3
+    draw[120:] -= 1e3
+
+    def refuse(*given: object) -> Lists:
+        raise AssertionError("another search for neighbors")
+
+    monkeypatch.setattr(pieces, "nearest_lists", refuse)
+    monkeypatch.setattr(connecting, "nearest_of_some", refuse)
+    monkeypatch.setattr(connecting, "nearest_outside", refuse)
+    with pytest.raises(GeometryError) as caught:
+        fit(method, draw, neighbors=8)
+    assert caught.value.code in ("E-PIECES", "E-OVERLAP")
+    assert caught.value.hint == ("give {method.neighbors.pieces=largest} or connect; it takes more than 50 neighbors "
+                                 "to connect it")
+
+
+def test_a_refusal_holds_no_matrix_of_all_pairs() -> None:
+    draw = np.random.default_rng(0).standard_normal((3000, 5)) + 100.0 * (np.arange(3000) % 3)[:, None]
+    tracemalloc.start()
+    with pytest.raises(GeometryError):
+        fit("laplacian", draw, neighbors=8)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 3000**2 / 4
+
+
+@pytest.mark.parametrize("rule", ["union", "mutual"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_fewest_neighbors_up_to_a_bound_are_those_of_every_count_tried(rule: Literal["union", "mutual"],
+                                                                          seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((60, 3)) + 1.0
+    points[: 15 + seed] += 3.0 + seed % 3
+    points[-3:] = points[-1]
+    for data in in_each_form(points):
+        joined = [count for count in range(1, 31) if graph_of(nearest_lists(data, count), rule).pieces().max() == 0]
+        expected = joined[0] if joined else None
+        for start in {1, 2, 3} - set(joined):
+            assert fewest_neighbors(data, nearest_lists(data, start), None if rule == "union" else (
+                lambda lists: graph_of(lists, rule).pieces().max() == 0), 30) == expected
+
+
+@pytest.mark.parametrize("size", [1000, 2])
+def test_the_longest_link_of_one_pass_is_that_of_the_shortest_links(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "PAIRED", size)
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(8), [20, 10, 9, 8, 7, 5, 2, 1]))
+    for data in in_each_form(CLUSTERS):
+        expected = connecting.shortest_links(data, labels)[2].max()
+        assert connecting.connecting_link(data, labels) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["isomap", "lle"])

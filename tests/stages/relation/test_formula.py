@@ -3,7 +3,7 @@
 import pytest
 
 from mlcli.errors import ConfigError
-from mlcli.stages.relation.formula import droppable, label_of, terms_of
+from mlcli.stages.relation.formula import MOST, droppable, label_of, terms_of
 
 
 @pytest.mark.parametrize(("text", "labels"), [
@@ -21,6 +21,16 @@ def test_what_is_no_formula_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         terms_of(text)
     assert caught.value.code == "E-FORMULA" and caught.value.where == "--formula"
+
+
+@pytest.mark.parametrize("sign", ["*", " + "])
+def test_a_formula_of_very_many_terms_is_refused_before_they_are_made(sign: str) -> None:
+    names = [f"v{number}" for number in range(18 if sign == "*" else MOST + 1)]
+    with pytest.raises(ConfigError) as caught:
+        terms_of(sign.join(names))
+    assert caught.value.code == "E-FORMULA-TERMS" and f"more than {MOST} terms" in caught.value.what
+    assert len(terms_of("*".join(names[:7]))) == MOST
+    assert len(terms_of("*".join(names[:2] * 20))) == 3  # each once
 
 
 def test_only_terms_in_no_other_one_can_be_left_out() -> None:

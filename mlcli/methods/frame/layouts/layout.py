@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, LengthGraph
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
@@ -20,6 +20,10 @@ class LayoutMethod(Method):
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
     beside_baseline: ClassVar = True
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of training rows in the model, all of which place new points."""
+        return 0.0 if data.points is None else 8.0 * data.points.size
 
 
 class NeighborEmbedding(LayoutMethod):

@@ -37,7 +37,7 @@ class MajorizedMethod(StressMethod):
         """Return the step of majorization from all starts."""
         beside = workers(self.starts, count, threads)
         held = 8.0 * count**2 * (COPIES if self.exponent != 0 else 0.0) + 16.0 * (
-            MEMORY + 6) * count * self.axes.count * beside
+            MEMORY + 6) * count * self.axes.count * beside + 8.0 * self.starts
         each = self.starts / beside * step_seconds(
             count, self.axes.count, 1 if beside > 1 else threads, self.exponent != 0)
         return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}", each, held,

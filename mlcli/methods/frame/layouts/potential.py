@@ -66,10 +66,6 @@ class PotentialMethod(MajorizedMethod):
         found = super().landmark_count(data)
         return None if found == len(data.values) else found
 
-    def stored(self, data: Any) -> float:
-        """Return the bytes of training rows in the model: all."""
-        return 0.0 if data.points is None else 8.0 * data.points.size
-
     def reproduces(self) -> bool:
         """Whether projecting a training row gives its coordinates: it gives a mean with those of its neighbors."""
         return False

@@ -1,7 +1,8 @@
 """The base of layouts of least stress, from several starts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.goodness import Goodness, metric_goodness
 from mlcli.stages.layout.pairs import Pairs
-from mlcli.stages.layout.starts import Run, run_starts
+from mlcli.stages.layout.starts import Ended, Run, Starts, run_starts
 from mlcli.stages.similarities.layouts.stress import LeastStress
 from mlcli.stages.similarities.projector import Projector
 
@@ -85,24 +86,25 @@ class StressMethod(LayoutMethod):
             pairs = Pairs.of(np.sqrt(squares(data)), self.exponent, list(data.ids))
         return self.model(data, pairs, self.runs(pairs, compute))
 
-    def runs(self, pairs: Pairs, compute: Compute) -> list[Run]:
-        """Return the ends of the minimizations from all starts."""
+    def runs(self, pairs: Pairs, compute: Compute) -> Ended:
+        """Return what is kept of the minimizations from all starts."""
         if len(pairs) == 1:
-            return [self.without_extent(pairs)]
+            return Ended(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
         first = classical_start(pairs, self.axes.count, compute)
         available, axes = first.shape[1], self.axes.count
         if available < axes and reproduces(pairs, first):
             axes = self.axes.available_count(available)
         with mute_notes():
-            return run_starts(self.runner(pairs), list(layout_starts(pairs, first, axes, self.starts, compute)))
+            return run_starts(self.runner(pairs), Starts(
+                self.starts, len(pairs), partial(layout_starts, pairs, first, axes, self.starts, compute)))
 
     def without_extent(self, pairs: Pairs) -> Run:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""
         points = np.zeros((1, self.axes.available_count(0)))
         return Run(points, 0.0, np.zeros(0), converged=True)
 
-    def model(self, data: Spatial, pairs: Pairs, runs: list[Run]) -> Model:
+    def model(self, data: Spatial, pairs: Pairs, runs: Ended) -> Model:
         """Return the model of the run of least stress."""
         best = best_of(runs)
         axes = best.points.shape[1]
@@ -114,18 +116,18 @@ class StressMethod(LayoutMethod):
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
                      fit=self.facts(runs, best) | {"linear_r_squared": goodness.linear})
 
-    def facts(self, runs: Sequence[Run], best: Run) -> dict[str, Any]:
+    def facts(self, runs: Ended, best: Run) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""
         return {"stress": best.stress, "starts": self.starts,
-                "reached": int(np.sum([run.stress <= best.stress + SAME for run in runs])), **best.facts}
+                "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
 
     def require_order(self, pairs: Pairs) -> None:
         """Raise DataError for dissimilarities without an order, where the method keeps only that."""
 
 
-def best_of(runs: Sequence[Run]) -> Run:
+def best_of(runs: Ended) -> Run:
     """Return the run of least stress; warns where it did not converge."""
-    best = min(runs, key=lambda run: run.stress)
+    best = runs.best
     if not best.converged:
         note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
              iterations=len(best.trace), change=None)

@@ -17,6 +17,7 @@ WHOLE = 600  # points of which every row is checked
 SAMPLED = 400  # points whose distances show whether ε is their median
 NEAR = 1e-9
 SAMPLE = 64  # rows checked of more
+FEW = 4  # of these, those whose edges are also checked from their other ends
 TOGETHER = 2**20  # numbers of rows in memory at once
 
 
@@ -62,6 +63,85 @@ def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spec
                    ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), rounding + spectrum.tolerance,
                          "Σ π ψ = 0: the constant function is no axis")]
     return checks
+
+
+def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, kernel: Any, *,
+                     full: bool) -> list[Check]:
+    """Check the edges, widths, densities and residuals of an embedding (n x p) by a sparse kernel, in some rows or all.
+
+    The walk is that of `walk_checks` along the edges; these lead to the nearest points, and to those that have the
+    point among their own nearest.
+    """
+    size, axes = embedding.shape
+    whole = full or size <= WHOLE
+    chosen = np.arange(size) if whole else np.linspace(0, size - 1, SAMPLE).astype(np.int64)
+    graph, nearest, values = similarity.graph, similarity.neighbors.count, spectrum.solved[:axes]
+    powers = np.where(values > 0, values, 0.0) ** kernel.time
+    there = (values > 0) & (powers > np.finfo(np.float64).tiny)
+    powers = np.where(there, powers, 1.0)
+    reaches = _reaches(data, np.arange(size) if whole else np.unique(np.concatenate(
+        [chosen, *(graph.indices[graph.starts[i] : graph.starts[i + 1]] for i in chosen[:: len(chosen) // FEW + 1])])),
+        nearest)
+    wrong, density, width, residual, noise = 0, 0.0, 0.0, np.zeros(axes), 0.0
+    sums = np.zeros(len(chosen))
+    for part in row_blocks(len(chosen), TOGETHER, size):
+        rows = chosen[part]
+        squares, errors = _squares(data, rows)
+        errors = np.broadcast_to(errors, squares.shape)
+        for place, row in enumerate(rows.tolist()):
+            ends = graph.indices[graph.starts[row] : graph.starts[row + 1]]
+            joined = np.zeros(size, dtype=bool)
+            joined[ends] = True
+            others = np.arange(size) != row
+            far, rough = squares[place], errors[place] + NEAR * squares[place]
+            reach = np.maximum(reaches, reaches[row])  # NaN where that of the other end is not known
+            near = (far < reaches[row] - rough) | (far < reach - rough)
+            wrong += int(np.sum(near & others & ~joined)) + int(joined[row])
+            wrong += int(np.sum(joined & (far > reach + rough)))
+            near_rows = np.append(ends, row)
+            scale = _widths(similarity, np.partition(far, nearest)[None, : nearest + 1], rows[place : place + 1])
+            width = max(width, abs(float(scale[0]) / similarity.widths[row] - 1))
+            scales = scale[0] * similarity.widths[near_rows]
+            weights = np.exp(-np.append(far[ends], 0.0) / scales)
+            noise = max(noise, float((np.append(errors[place, ends], 0.0) / scales).max()))
+            density = max(density, abs(float(weights.sum()) ** kernel.alpha / similarity.densities[row] - 1))
+            steps = weights / similarity.densities[near_rows]
+            sums[part.start + place] = steps.sum() / similarity.densities[row]
+            image = steps @ embedding[near_rows] / steps.sum()
+            residual = np.maximum(residual, np.abs(image - values * embedding[row]) / powers)
+    rounding = 16 * (size * EPS + noise)
+    allowed = np.sqrt(size) * (rounding + spectrum.tolerance) * _sizes(sums, whole)
+    checks = [count("neighbors", wrong, "edges that lead to no near point, and near points without one", exact=whole),
+              ratio("widths", width, rounding, "widths of the kernel, from distances", exact=whole),
+              ratio("densities", density, rounding, "sums of exp(-d² / (σ σ)) along the edges", exact=whole),
+              ratio("residual", float((residual[there] / allowed).max(initial=0.0)), 1.0,
+                    "P ψ = λ ψ with probabilities computed again", exact=whole)]
+    if whole:
+        shares, functions = sums / sums.sum(), embedding / powers
+        products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
+        checks += [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), rounding + spectrum.tolerance,
+                         "Σ π ψ ψ' = I with the stationary shares π"),
+                   ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), rounding + spectrum.tolerance,
+                         "Σ π ψ = 0: the constant function is no axis")]
+    return checks
+
+
+def _reaches(data: Spatial, rows: Indices, count: int) -> Array:
+    """Return the squared distance to the `count`-th nearest other point (n), NaN but for the (m,) `rows`."""
+    reaches = np.full(len(data.values), np.nan)
+    for part in row_blocks(len(rows), TOGETHER, len(reaches)):
+        squares = _squares(data, rows[part])[0].copy()
+        squares[np.arange(len(squares)), rows[part]] = np.inf
+        reaches[rows[part]] = np.partition(squares, count - 1, axis=1)[:, count - 1]
+    return reaches
+
+
+def edge_epsilon_check(similarity: Any) -> Check:
+    """Check that the default ε is the median of the squared lengths of the edges, which other checks compare."""
+    apart = similarity.graph.lengths[similarity.graph.lengths > 0] ** 2
+    expected = float(np.median(apart)) if len(apart) else 1.0
+    return ratio("epsilon", abs(float(similarity.widths[0]) ** 2 / expected - 1), 64 * EPS,
+                 "ε is the median squared length of an edge")
 
 
 def epsilon_check(epsilon: float, data: Spatial) -> Check:

@@ -167,6 +167,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"edges", "graph"}, RING, GIVEN),
     "landmarks place points without centering": Fault(
         {"name": "chain", "landmarks": 20}, replacing(
-            "mlcli.stages.chain.distances.place_points", lambda whole, fit, given: (
-                replace(whole(fit, given), embedding=given @ fit.projector.axes))), {"projection"}),
+            "mlcli.stages.chain.distances.place_features", lambda whole, fit, points: (
+                replace(whole(fit, points), embedding=fit.projector.similarity.rows(points) @ fit.projector.axes))),
+        {"projection"}),
 }

@@ -1,5 +1,7 @@
 """Facts about diffusion maps: the walk by its definition, diffusion distances, densities, and new points."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -158,3 +160,78 @@ def test_a_sample_of_rows_of_many_points_passes_the_certificate() -> None:
     method = METHODS["diffusion"]().resolve(data)
     checks = method.identities(data, method.fit(data, Compute()))
     assert {check.verdict for check in checks} <= {"pass", "skipped"} and not all(check.exact for check in checks)
+
+
+def fit_by(nearest: int | None, data: Any, *, components: int = 2, compute: Compute | None = None,
+           **options: Any) -> Any:
+    """The model by affinities of the nearest neighbors, or of all pairs."""
+    method = METHODS["diffusion"](nearest=nearest, eigensolve={"components": components}, **options)
+    return method.fit(data, compute or Compute())
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("bandwidth", WIDTHS, ids=str)
+@pytest.mark.parametrize(("alpha", "time"), [(0.0, 0.0), (1.0, 1.0), (0.5, 2.5)])
+def test_a_sparse_kernel_of_all_neighbors_is_that_of_all_pairs(bandwidth: dict, alpha: float, time: float) -> None:
+    new = np.random.default_rng(5).standard_normal((7, 3))
+    for data in (features(POINTS), dissimilarities(distances(POINTS))):
+        dense, sparse = (fit_by(nearest, data, bandwidth=bandwidth, alpha=alpha, time=time, components=4)
+                         for nearest in (None, len(POINTS) - 1))
+        assert np.abs(dense.embedding - sparse.embedding).max() <= 1e-10 * np.abs(dense.embedding).max()
+        assert np.abs(dense.spectrum.values - sparse.spectrum.values).max() <= 1e-12
+        assert dense.spectrum.trace == pytest.approx(sparse.spectrum.trace, abs=1e-12)
+        assert dense.spectrum.frobenius == pytest.approx(sparse.spectrum.frobenius, abs=1e-12)
+    dense, sparse = (fit_by(nearest, features(POINTS), bandwidth=bandwidth, alpha=alpha, time=time)
+                     for nearest in (None, len(POINTS) - 1))
+    placed = dense.projector.project(new)
+    assert np.abs(placed - sparse.projector.project(new)).max() <= 1e-10 * np.abs(placed).max()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("bandwidth", WIDTHS[1:3], ids=str)
+def test_coordinates_of_a_sparse_kernel_are_those_of_its_walk(bandwidth: dict, alpha: float) -> None:
+    """Affinities of pairs of which neither is among the 9 nearest of the other are zero."""
+    apart = distances(POINTS)
+    reach = np.sort(apart, axis=1)[:, 9]
+    weights = np.where(apart <= np.maximum(reach[:, None], reach), affinities(POINTS, bandwidth), 0.0)
+    density = weights.sum(axis=1) ** alpha
+    weights = weights / np.outer(density, density)
+    sums = weights.sum(axis=1)
+    costs, vectors = scipy.linalg.eigh(np.diag(sums) - weights, np.diag(sums))
+    expected = vectors[:, 1:5] / np.sqrt((sums / sums.sum()) @ vectors[:, 1:5] ** 2) * (1 - costs[1:5])
+    model = fit_by(9, features(POINTS), bandwidth=bandwidth, alpha=alpha, components=4)
+    expected *= np.sign((expected * model.embedding).sum(axis=0))
+    assert np.abs(model.embedding - expected).max() <= 1e-9 * np.abs(expected).max()
+    assert np.abs(np.sort(1 - costs)[::-1][1:] - model.spectrum.values[model.spectrum.values != 0]).max() <= 1e-12
+    assert np.abs(model.projector.project(POINTS) - model.embedding).max() <= 1e-9
+
+
+@pytest.mark.medium
+def test_a_sparse_kernel_recovers_a_circle_of_any_density() -> None:
+    """With alpha one the first functions are cosine and sine of the arc, for many points by one factorization."""
+    angles = 2 * np.pi * np.random.default_rng(0).beta(2.0, 2.0, 2000) + np.linspace(0, 2 * np.pi, 2000)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    model = fit_by(60, features(circle), time=0.0)
+    assert not model.spectrum.complete
+    rest = model.embedding - circle @ np.linalg.lstsq(circle, model.embedding)[0]
+    assert np.sqrt((rest**2).mean()) <= 0.15 * np.sqrt((model.embedding**2).mean())
+
+
+@pytest.mark.medium
+def test_neighbors_are_taken_where_all_pairs_do_not_fit_into_memory_and_it_says_so() -> None:
+    points = np.random.default_rng(0).standard_normal((9000, 3))
+    compute = Compute(memory_limit="600M")
+    with Notes() as notes:
+        model = fit_by(None, features(points), compute=compute)
+    assert "N-SPARSE" in notes.codes
+    assert np.array_equal(model.embedding, fit_by(64, features(points)).embedding)
+    method = METHODS["diffusion"]()
+    assert max(step.memory for step in method.steps(features(points), compute, None)) < 400e6
+    assert max(step.memory for step in method.steps(features(points), Compute(), None)) > 1e9
+
+
+def test_a_sparse_kernel_of_more_neighbors_than_points_is_refused() -> None:
+    with pytest.raises(ConfigError, match="ask for at most 89"):
+        fit("diffusion", POINTS, nearest=90)
+    with pytest.raises(ConfigError, match="rank 8"):
+        fit("diffusion", POINTS, nearest=6, bandwidth={"name": "adaptive"})
