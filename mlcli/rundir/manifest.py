@@ -13,7 +13,7 @@ from mlcli.base.machine import blas
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
 from mlcli.findings import FINDINGS
 from mlcli.publication.publish import refuse_existing, write_whole
-from mlcli.publication.recovery import anything, require_kind
+from mlcli.publication.recovery import require_kind
 from mlcli.publication.replaceable import FORMAT
 from mlcli.publication.staging import folder_lock, impossible
 from mlcli.rundir.machine import libraries, versions
@@ -65,7 +65,7 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)
                 for name in (*contents, *removed):
-                    refuse_existing(here / name, "file", anything, force=True)
+                    refuse_existing(here / name, None, force=True)
                 manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
                 files = {key: entry for key, entry in manifest["files"].items() if key not in (*contents, *removed)}
                 pending = [*contents, *removed]

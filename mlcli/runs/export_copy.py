@@ -28,7 +28,6 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
 from mlcli.publication.publish import refuse_existing, write_whole
-from mlcli.publication.recovery import anything
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.kept import free_bytes
@@ -69,7 +68,7 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
     with limit_threads(Compute().thread_count()), in_temporary_files():
         runs = lineage(folder)
         input = origin_of(runs[0], output, given)
-        refuse_existing(output, "file", anything, force=force, flag="--into")
+        refuse_existing(output, None, force=force, flag="--into")
         with open_input(input.path, Compute()) as opened:
             require_input(input.path, "unchanged" if opened.sha256 == runs[0].run.manifest["input"]["sha256"]
                           else "changed")
