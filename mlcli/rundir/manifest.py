@@ -19,7 +19,7 @@ from mlcli.publication.staging import folder_lock, impossible
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
-from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json, sha256_of
+from mlcli.rundir.reading import damaged, is_own, json_of, own_file, raw_json, sha256_of
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
@@ -158,6 +158,6 @@ def require_intact(folder: Path, manifest: dict[str, Any], names: tuple[str, ...
         if name not in manifest["files"] and not (folder / name).exists():
             raise InputMissing("NOT-WRITTEN", f"the run wrote no {name}", where=str(folder),
                                hint="make it again with all of its outputs, as without {report.outputs}")
-        if name not in manifest["files"] or not is_intact(folder / name, manifest["files"][name]):
+        if name not in manifest["files"] or not is_own(folder, name, manifest["files"][name]):
             raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),
                              hint="make the run again")

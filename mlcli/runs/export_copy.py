@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import note, running
@@ -40,7 +41,7 @@ from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate_rows import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
 from mlcli.runs.unchanged_input import require_input, run_before
-from mlcli.runs.verify import moved
+from mlcli.runs.verify import REMOTE, moved
 from mlcli.stages.similarities.projector import require_projector
 
 
@@ -92,7 +93,9 @@ def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     input = moved(first.run.config, facts, given, ()).input
     if facts.get("format") != HDF5 or input.path == "-":
         raise not_anndata(input.path)
-    if not is_remote(input.path):
+    if is_remote(input.path):
+        require_input(input.path, "unchanged" if given is not None or context().network else REMOTE)
+    else:
         require_input(input.path, "unchanged" if is_there(Path(input.path)) else "missing")
     with suppress(OSError):
         if Path(input.path).samefile(output):

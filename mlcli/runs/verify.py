@@ -1,12 +1,13 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is available."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
@@ -36,10 +37,11 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
+from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
 from mlcli.runs.results import loadings_of, private_of, trace_of
 from mlcli.stages.eigen.spectrum import Spectrum
 
+REMOTE = "on a network"  # the state of an input that is not opened there
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
@@ -55,7 +57,7 @@ class Verified:
     """The result of checking a run again."""
 
     changed: tuple[str, ...]  # files that are not those the run wrote
-    input: str  # unchanged, changed or missing
+    input: str  # unchanged, changed, missing, or on a network
     certificate: Certificate
 
     def document(self, folder: Path) -> dict[str, Any]:
@@ -68,16 +70,17 @@ class Verified:
 def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *, full: bool = False) -> Verified:
     """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
 
-    `given` and `views` are where the input and its second view and further ones lie now. Raises InputMissing if there
+    `given` and `views` are where the input and its second view and further ones lie now. An input that the run names
+    on a network is opened only where the context allows it. Raises InputMissing if there
     is no run, NumericalError if the run failed, UnsafeFile if it cannot be read, and ConfigError for a view that the
     run does not have.
     """
     manifest = read_manifest(folder)
-    changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
+    changed = changed_files(folder, manifest)
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder), manifest["input"], given, views), manifest)
-    state = input_state(config, manifest["input"])
+    state = input_state(config, manifest["input"], (given, *views))
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
@@ -96,7 +99,13 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       goodness=goodness_of(folder, len(values)))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
-        return Verified((), state, certify(record, folder, full=full))
+        certificate = certify(record, folder, full=full)
+        if state == REMOTE:
+            lost = skipped("input", "it is on a network, so rows, preparation and coordinates are not compared with "
+                           "it: --network opens it, and --input names a copy")
+            others = tuple(check for check in certificate.checks if check.name != lost.name)
+            certificate = replace(certificate, checks=(*others, lost))
+        return Verified((), state, certificate)
 
 
 def unlike(folder: Path, config: RunConfig) -> str:
@@ -105,13 +114,17 @@ def unlike(folder: Path, config: RunConfig) -> str:
         manifest = read_manifest(folder)
     except MlcliError as error:
         return error.what
-    changed = next((name for name, known in manifest["files"].items() if not is_intact(folder / name, known)), None)
-    if changed is not None:
+    for changed in changed_files(folder, manifest):
         return f"{changed} is not the file that the run wrote"
     if manifest.get("asked") != fingerprint(config):
         return "it was made with other options"
-    state = input_state(config, manifest["input"])
+    state = input_state(config, manifest["input"], None)
     return "" if state == "unchanged" else f"its input is {state}"
+
+
+def changed_files(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files of a run that are not those it wrote."""
+    return tuple(name for name, known in manifest["files"].items() if not is_own(folder, name, known))
 
 
 def moved(config: RunConfig, known: dict[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
@@ -155,20 +168,22 @@ def existing_path(path: str, known: dict[str, Any]) -> str:
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
-def input_state(config: RunConfig, known: dict[str, Any]) -> str:
-    """Whether the input, with its second view and its labels, is still what the run read."""
-    states = [state for _, state in input_states(config, known)]
-    return next((state for state in ("missing", "changed") if state in states), "unchanged")
+def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:
+    """Whether the input, with its second view and its labels, is still what the run read; `named` as of `file_state`.
+    """
+    states = [state for _, state in input_states(config, known, named)]
+    return next((state for state in ("missing", "changed", REMOTE) if state in states), "unchanged")
 
 
-def input_states(config: RunConfig, known: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return path and state of each file of an input: the table, its views, its labels."""
+def input_states(config: RunConfig, known: dict[str, Any],
+                 named: Collection[str | None] | None) -> list[tuple[str, str]]:
+    """Return path and state of each file of an input: the table, its views, its labels; `named` as of `file_state`."""
     views, labels = config.input.views, config.input.labels
     files = [(config.input.path, known), *((str(view.path), facts) for view, facts in zip(
         views, facts_of_views(known, len(views)), strict=True))]
     if labels.path is not None:
         files.append((labels.path, known.get("labels") or {}))
-    return [(path, file_state(path, facts)) for path, facts in files]
+    return [(path, file_state(path, facts, named)) for path, facts in files]
 
 
 def remote_state(path: str, known: dict[str, Any]) -> str:
@@ -182,13 +197,15 @@ def remote_state(path: str, known: dict[str, Any]) -> str:
     return "unchanged" if intact else "changed"
 
 
-def file_state(path: str, known: dict[str, Any]) -> str:
+def file_state(path: str, known: dict[str, Any], named: Collection[str | None] | None = ()) -> str:
     """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
 
-    Of a run, or a file that has others beside it, the files that were read.
+    Of a run, or a file that has others beside it, the files that were read. A path that the user has not `named` comes
+    from the files of the run, and opens no network unless the context allows it; None: the user named all.
     """
     if is_remote(path):
-        return remote_state(path, known)
+        opens = named is None or path in named or context().network
+        return remote_state(path, known) if opens else REMOTE
     if files := known.get("files"):
         folder = Path(path).parent if Path(path).is_file() else Path(path)
         wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts

@@ -21,7 +21,7 @@ def test_a_finished_folder_of_any_kind_is_known(tmp_path: Path, listing: Listing
     folder = finished(tmp_path / "out", listing)
     assert require_finished(folder) == listing.require(folder) == ("data", listing.name)
     (folder / "thesis").touch()
-    with pytest.raises(OutputRefused, match="it holds thesis|no run.json"):
+    with pytest.raises(OutputRefused, match=r"it holds thesis|no run\.json"):
         require_finished(folder)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.reuse_options import Run
@@ -55,9 +56,9 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
 def relate(run: Run, *, environment: With, output: Output = None, id_column: IdColumn = None, columns: Columns = None,
            factors: Factors = None, axes: Axes = None, formula: Formula = None, by: Of = "terms",
            dispersion: Groups = None, center: Center = "median", strata: Strata = None, species: Species = "auto",
-           permutations: Orders = "999", seed: Seed = 0, given: Given = None, force: behavior.Force = False,
-           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-           debug: behavior.Debug = False, **flags: Any) -> None:
+           permutations: Orders = "999", seed: Seed = 0, given: Given = None, network: behavior.Network = False,
+           force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Relate a finished run to other variables of its rows.
 
     \b
@@ -83,7 +84,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
                   axes=numbers_in(axes), formula=formula, by=by, groups=dispersion, center=center, strata=strata,
                   species=species, permutations=permutations, seed=seed, input=given)
     layer = layer_of(flags)
-    with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer):
+    with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer), set_context(network=network):
         found, contents = relate(Path(run), asked, layer)
         write_relation(found, contents, folder, force=force)
     if json:
