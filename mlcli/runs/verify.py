@@ -11,7 +11,7 @@ from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import skipped
+from mlcli.base.values.check import Check, count, skipped
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
@@ -26,10 +26,12 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.methods import Model
+from mlcli.methods.frame.model import Loadings
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
@@ -40,8 +42,10 @@ from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
 from mlcli.runs.results import loadings_of, private_of, trace_of
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.similarities.projector import Projector, require_projector
 
 REMOTE = "on a network"  # the state of an input that is not opened there
+PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
@@ -87,7 +91,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated, (objective, curves) = manifest.get("spectrum"), trace_of(folder)
-        spectrum = stated and stated_spectrum(folder, stated)
+        spectrum = stated and stated_spectrum(folder, stated, config.method.axes_options.written(values.shape[1]))
         if stated and spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
@@ -97,9 +101,14 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       objective=objective, curves=curves, loadings=loadings_of(folder),
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
                       goodness=goodness_of(folder, len(values)))
+        require_columns(folder, model.loadings, expected_rows(config, manifest, stored), values.shape[1])
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
-        certificate = certify(record, folder, full=full)
+        with own_file(folder / names.MANIFEST):  # files whose numbers do not fit together end a check with an error
+            certificate = certify(record, folder, full=full)
+        if model.loadings is not None and isinstance(stored["projector"], Projector):
+            wrong = other_directions(model.loadings, stored["projector"])
+            certificate = replace(certificate, checks=(*certificate.checks, *wrong))
         if state == REMOTE:
             lost = skipped("input", "it is on a network, so rows, preparation and coordinates are not compared with "
                            "it: --network opens it, and --input names a copy")
@@ -120,6 +129,42 @@ def unlike(folder: Path, config: RunConfig) -> str:
         return "it was made with other options"
     state = input_state(config, manifest["input"], None)
     return "" if state == "unchanged" else f"its input is {state}"
+
+
+def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str, Any]) -> int | None:
+    """Return the number of rows of loadings.csv, as far as the other files tell; None where they do not."""
+    own, views = len(stored["preparation"].names) or int(manifest["input"]["columns"]), stored["views"]
+    if config.method.domain == "answers":  # one for each category
+        own = len(require_projector(stored["projector"]).axes)
+    if config.method.loads == "columns":
+        return own
+    if config.method.loads == "views":
+        others = [len(view.preparation.names) for view in views] or [
+            facts["columns"] for facts in facts_of_views(manifest["input"], len(config.input.views))]
+        return own + sum(others)
+    return None
+
+
+def require_columns(folder: Path, loadings: Loadings | None, rows: int | None, axes: int) -> None:
+    """Raise UnsafeFile for loadings of another number of columns, or of axes, than the run has."""
+    if loadings is None:
+        return
+    found = loadings.values.shape
+    if found[1] != axes or found[0] != (rows or found[0]):
+        raise damaged(folder / LOADINGS.name, f"it has {found[0]} rows and {found[1]} axes, not {rows} and {axes}")
+
+
+def other_directions(loadings: Loadings, projector: Projector) -> list[Check]:
+    """Return a failed check where loadings have other directions than the decoder of the model; else none."""
+    if projector.affine is None:
+        return []
+    known = projector.affine.directions
+    found = loadings.values[:len(known)]
+    sizes = np.linalg.norm(found, axis=0) * np.linalg.norm(known, axis=0)
+    wrong = ~(sizes - np.abs(np.sum(found * known, axis=0)) <= PARALLEL * sizes)
+    if not wrong.any():
+        return []
+    return [count("loadings", int(wrong.sum()), "axes whose loadings are not those of the model's decoder")]
 
 
 def changed_files(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
@@ -283,9 +328,15 @@ def embedding_of(folder: Path, config: RunConfig,
     return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
 
 
-def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
-    """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
+def stated_spectrum(folder: Path, facts: dict[str, Any], written: int | None) -> Spectrum | None:
+    """The spectrum as the files state it, in the units of the computation; None where these are out of range.
+
+    Raises UnsafeFile for another number of eigenvalues than were computed, of which the first ones are `written`.
+    """
     rows = SPECTRUM.read(folder)
+    found, known = len(rows.numbers("eigenvalue")) if rows else 0, len(range(int(facts["computed"]))[:written])
+    if rows is not None and found != known:
+        raise damaged(folder / SPECTRUM.name, f"it has {found} eigenvalues, not {known}")
     unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
     with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
         values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor

@@ -18,6 +18,7 @@ from mlcli.config.explain import locate_errors
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
+DIGITS = 9  # most of a number that is given
 DRAWN = ("title", "figures", "point_labels", "outlines", "level", "size", "font_size", "marker_size", "palette",
          "color_scale", "aspect")
 With = Annotated[str, typer.Option("--with", metavar="FILE", show_default=False, help=(
@@ -74,9 +75,9 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     from mlcli.runs.relate import Asked, relate
     from mlcli.runs.relate_files import PAGE, require_output, write_relation
 
-    if permutations.startswith("-"):
+    if permutations.startswith("-") or (permutations.isdecimal() and len(permutations) > DIGITS):
         raise UsageError("PERMUTATIONS", f"{permutations[:40]!r} is no number of permutations", where="--permutations",
-                         hint="give a number of zero or more, or a file")
+                         hint=f"give a number from 0 to {10**DIGITS - 1:,}, or a file")
     folder = Path(output or f"{run.rstrip('/')}-relate")
     require_output(folder, force=force)
     require_standard_output()
@@ -105,7 +106,7 @@ def numbers_in(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = text.split(",")
-    if not all(part.strip().isdecimal() for part in parts) or len(set(map(int, parts))) < len(parts):
+    if not all(part.strip().isdecimal() and len(part.strip()) <= DIGITS for part in parts) or len(set(map(int, parts))) < len(parts):
         raise UsageError("AXES", f"{text[:40]!r} are not different numbers of axes", where="--axes",
                          hint="give them as in 1,2")
     return tuple(map(int, parts))

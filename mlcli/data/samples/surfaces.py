@@ -15,6 +15,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.data.samples.cell_counts import cell_counts
 from mlcli.data.samples.pipe_flow import pipe_flow
 from mlcli.data.samples.site_counts import site_counts
@@ -184,6 +185,8 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     counts = TABLES.get(name)
     size = rows if rows is not None else ROWS if counts is None else counts.rows
     check(size, seed, noise or 0.0, columns)
+    width = columns or (SAMPLES[name].columns if counts is None else counts.columns)
+    Compute().require(8.0 * size * width, f"{size:,} rows of {width:,} columns", "ask for fewer with --rows")
     if counts is None:
         return sample_points(name, size, seed, noise, truth=truth, columns=columns)
     if noise is not None:

@@ -69,8 +69,21 @@ def test_after_two_dashes_nothing_is_a_flag() -> None:
     assert Form.of(["embed", "--", "--json"]) == Form()
 
 
+def chained(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(("error", "code", "name"), [
     (MemoryError("Unable to allocate 7.28 TiB"), 137, "E-OUT-OF-MEMORY"),
+    (OSError(errno.ENOMEM, "Cannot allocate memory"), 137, "E-OUT-OF-MEMORY"),
+    (ImportError("librt.so.1: failed to map segment from shared object"), 137, "E-OUT-OF-MEMORY"),
+    (ImportError("_sfc64.so: cannot map zero-fill pages: Cannot allocate memory"), 137, "E-OUT-OF-MEMORY"),
+    (chained(ImportError("Importing the numpy C-extensions failed"), ImportError(
+        "_multiarray_umath.so: failed to map segment from shared object")), 137, "E-OUT-OF-MEMORY"),
+    (SystemError("error return without exception set"), 137, "E-OUT-OF-MEMORY"),
+    (SystemError("bad argument to internal function"), 1, "E-INTERNAL"),
+    (ImportError("libz.so.1: cannot open shared object file"), 1, "E-INTERNAL"),
     (OSError(errno.ENOSPC, "No space left on device", "out.csv"), 74, "E-STORAGE"),
     (OSError(errno.EDQUOT, "Disk quota exceeded"), 74, "E-STORAGE"),
     (OSError(errno.EIO, "Input/output error"), 74, "E-STORAGE"),
