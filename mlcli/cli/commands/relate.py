@@ -106,7 +106,8 @@ def numbers_in(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = text.split(",")
-    if not all(part.strip().isdecimal() and len(part.strip()) <= DIGITS for part in parts) or len(set(map(int, parts))) < len(parts):
+    numbers = all(part.strip().isdecimal() and len(part.strip()) <= DIGITS for part in parts)
+    if not numbers or len(set(map(int, parts))) < len(parts):
         raise UsageError("AXES", f"{text[:40]!r} are not different numbers of axes", where="--axes",
                          hint="give them as in 1,2")
     return tuple(map(int, parts))
