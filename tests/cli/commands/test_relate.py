@@ -178,8 +178,8 @@ def test_the_page_escapes_names_and_loads_nothing(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize(("options", "code"), [
-    (("--permutations", ""), 2), (("--permutations", "9" * 5000), 2), (("--axes", "9" * 5000), 2), (("--axes", "1,"), 2),
-    (("--with", ""), 2), (("--input", ""), 2), (("-o", ""), 2)])
+    (("--permutations", ""), 2), (("--permutations", "9" * 5000), 2), (("--axes", "9" * 5000), 2),
+    (("--axes", "1,"), 2), (("--with", ""), 2), (("--input", ""), 2), (("-o", ""), 2)])
 def test_empty_names_and_endless_numbers_are_usage_errors(mlcli: Caller, options: tuple[str, ...], code: int) -> None:
     given = () if "--with" in options else ("--with", "dune_env.csv")
     called = mlcli("relate", "run", *given, *options)
