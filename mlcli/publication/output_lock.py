@@ -21,7 +21,7 @@ from mlcli.errors import TryAgain
 from mlcli.process.shared_status import STATUS
 from mlcli.process.unfinished import inode_of, remove
 from mlcli.publication.mounts import mount_of
-from mlcli.publication.staging import LONGEST, impossible, key_of, running_kernel, with_parents
+from mlcli.publication.staging import LONGEST, impossible, key_of, path_of, running_kernel, with_parents
 
 OWNER = "owner"
 NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
@@ -36,12 +36,14 @@ class OutputLock:
 
     path: Path
     token: str  # in its `owner`
+    descriptor: int  # of the open folder
 
     def forget(self) -> None:
-        """Remove the kept results."""
-        for path in [*self.path.iterdir()]:
-            if path.name != OWNER:
-                remove(path)
+        """Remove the kept results, also where a folder above them got another name."""
+        with suppress(OSError):
+            for path in [*path_of(self.descriptor, self.path).iterdir()]:
+                if path.name != OWNER:
+                    remove(path)
 
     def require(self) -> None:
         """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
@@ -64,9 +66,9 @@ def output_lock(output: Path) -> Iterator[OutputLock]:
             with _writing(output):
                 token = _sign(path, output)
             STATUS.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
-            yield OutputLock(path, token)
+            yield OutputLock(path, token, descriptor)
         finally:
-            STATUS.post(claim=None, kept=not _leave(path))
+            STATUS.post(claim=None, kept=not _leave(path_of(descriptor, path)))
             os.close(descriptor)
 
 

@@ -91,8 +91,8 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     if json:
         print_json({**found.document(), "output": str(folder)})
         return
-    tell(lines_of(found.document()))
     if not quiet:
+        tell(lines_of(found.document()))
         say_written(f"wrote {folder / PAGE}, its tables and its figure", folder / PAGE)
 
 

@@ -34,6 +34,7 @@ NO_THREAD = "can't start new thread"  # Python's own words
 NO_MAP = ("failed to map segment from shared object", "cannot map zero-fill pages", "annot allocate memory",
           "cannot create shared object descriptor")  # the loader's own words
 NO_REASON = "error return without exception set"  # Python's, where code of a module cannot be allocated
+LONGEST = 2000  # characters of a part of a message
 WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
 
 
@@ -171,9 +172,18 @@ def written_down(error: Exception) -> str:
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
     error = spelled(error)
+    fields = {name: shortened(part) if isinstance(part, str) else part for name, part in error.fields().items()}
     if form.json:
-        return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
-    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+        return json.dumps({"error": fields, **({"run": form.run} if form.run else {})})
+    run = f"in the run {form.run}" if form.run else ""
+    said = "; ".join(str(part) for part in (fields["what"], fields["where"], fields["hint"], run) if part)
+    return f"mlcli: error[{error.code}]: {escaped(said)}"
+
+
+def shortened(text: str) -> str:
+    """Return a part of a message, cut where it is of no use to a reader, with the number of characters left out."""
+    left = len(text) - LONGEST
+    return text if left <= 0 else f"{text[:LONGEST]}... ({left:,} more characters)"
 
 
 def escaped(text: str) -> str:

@@ -196,3 +196,9 @@ def test_names_like_formulas_are_warned_of(mlcli: Caller) -> None:
     assert any("'=A1'" in note for note in json.loads(Path("run-relate/relate.json").read_text())["notes"])
     plain = mlcli("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--permutations", "9", "--force")
     assert plain.code == 0 and "W-FORMULA" not in plain.err
+
+
+def test_a_quiet_relation_and_comparison_print_nothing(mlcli: Caller) -> None:
+    given = ("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--permutations", "9")
+    assert mlcli(*given, "-q") == mlcli("compare", "run", "run", "-q") == Called(0, "", "")
+    assert "variable" in mlcli(*given, "--force").out and json.loads(mlcli(*given, "--force", "-q", "--json").out)

@@ -43,6 +43,14 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
                                          "where": "data.csv:4", "hint": "count"}}
 
 
+@pytest.mark.parametrize("form", [Form(), Form(json=True)])
+def test_a_long_part_of_a_message_is_cut_with_a_count(capsys: pytest.CaptureFixture[str], form: Form) -> None:
+    error = errors.DataError("RAGGED", "9" * 100_000, where="data.csv:4", hint="count the commas")
+    assert attempt(lambda: failing(error), form) == 65
+    err = capsys.readouterr().err
+    assert len(err) < 2200 and "9... (98,000 more characters)" in err and "count the commas" in err
+
+
 def test_an_error_that_is_its_own_cause_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     error = errors.DataError("RAGGED", "row 3 has 4 values")
     error.__cause__, error.__context__ = None, error
