@@ -69,7 +69,7 @@ def new_draft(output: Path, kind: Kind) -> Iterator[Draft]:
 def path_of(descriptor: int, path: Path) -> Path:
     """Return where an open file or folder lies now: where it was opened, unless a folder above it got another name."""
     with suppress(OSError):
-        lies = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        lies = Path(f"/proc/self/fd/{descriptor}").readlink()
         opened = os.fstat(descriptor)
         if opened.st_ino != inode_of(path) and os.path.samestat(opened, lies.lstat()):
             return lies

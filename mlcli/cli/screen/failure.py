@@ -175,8 +175,8 @@ def rendered(error: MlcliError, form: Form) -> str:
     fields = {name: shortened(part) if isinstance(part, str) else part for name, part in error.fields().items()}
     if form.json:
         return json.dumps({"error": fields, **({"run": form.run} if form.run else {})})
-    run = f"in the run {form.run}" if form.run else ""
-    said = "; ".join(str(part) for part in (fields["what"], fields["where"], fields["hint"], run) if part)
+    said = error.line(*(str(fields[name]) for name in ("what", "where", "hint")))
+    said += f"; in the run {form.run}" if form.run else ""
     return f"mlcli: error[{error.code}]: {escaped(said)}"
 
 
