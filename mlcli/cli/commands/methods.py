@@ -33,7 +33,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     mlcli methods isomap --yaml > chain.yaml
     mlcli run chain.yaml --set input.path=data.csv -o runs/chain
     """
-    name = name and ALIASES.get(name.lower(), name.lower())
+    if name and (kind := METHODS.named(name)) is not None:
+        name = str(kind.model_fields["name"].default)
     if name is not None and name not in METHODS:
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=remedy_for(name) or f"there are {', '.join(METHODS)}")

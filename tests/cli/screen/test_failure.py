@@ -26,7 +26,16 @@ def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFix
                                                        kind: type[MlcliError]) -> None:
     error = kind("RAGGED", "row 3 has 4 values", where="data.csv:4", hint="count the commas")
     assert attempt(lambda: failing(error), Form()) == kind.exit_code
-    assert capsys.readouterr() == ("", "mlcli: error[E-RAGGED]: row 3 has 4 values; data.csv:4; count the commas\n")
+    said = "data.csv:4: row 3 has 4 values" if kind.place_first else "row 3 has 4 values; data.csv:4"
+    assert capsys.readouterr() == ("", f"mlcli: error[E-RAGGED]: {said}; count the commas\n")
+
+
+def test_what_was_meant_stands_next_to_the_word_and_a_file_that_is_missing_first(mlcli: Caller) -> None:
+    Path("data.csv").touch()
+    assert mlcli("embed", "dta.csv").err == (
+        "mlcli: error[E-INPUT-MISSING]: dta.csv: no such file: did you mean 'data.csv'?\n")
+    assert mlcli("embed", "zzzzzz.npy").err == "mlcli: error[E-INPUT-MISSING]: zzzzzz.npy: no such file; check the path\n"
+    assert "no command 'data.csv': did you mean 'mlcli embed data.csv'?" in mlcli("data.csv").err
 
 
 def test_the_codes_are_those_of_the_table() -> None:
