@@ -39,7 +39,8 @@ class Memory:
     @property
     def remedy(self) -> str:
         """The way to get more memory, for hints."""
-        return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {option(self.source) if self.source.startswith('compute.') else self.source}")
+        source = option(self.source) if self.source.startswith("compute.") else self.source
+        return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {source}")
 
 
 def threads(environment: Mapping[str, str]) -> list[Threads]:

@@ -15,7 +15,7 @@ from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
 from mlcli.config.run_config import option_rows
 from mlcli.errors import UsageError, spell
-from mlcli.methods import ALIASES, METHODS, remedy_for
+from mlcli.methods import METHODS, remedy_for
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(
     lambda: METHODS), help="A method, to see its options.")]

@@ -15,7 +15,6 @@ from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.types import Array
 from mlcli.stages.neural.network import Activation, Hidden, Layer, Network
 
-
 jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
 
 __all__ = ["FUNCTIONS", "Layers", "Traced", "forward", "initial_layers", "jax", "jnp", "limit_threads", "network",
