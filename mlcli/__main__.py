@@ -18,16 +18,20 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     except KeyboardInterrupt:  # before that
         raise SystemExit(130) from None
-    from mlcli.cli.supervisor import supervise
+    try:
+        from mlcli.cli.supervisor import supervise
 
-    supervise()
-    import sys
+        supervise()
+        import sys
 
-    from mlcli.process.file_hash import hash_early
+        from mlcli.process.file_hash import hash_early
 
-    hash_early(sys.argv[1:])
-    from mlcli.cli.program import main as program
+        hash_early(sys.argv[1:])
+        from mlcli.cli.program import main as program
+    except (ImportError, MemoryError, OSError, SystemError) as error:  # before the program can report it
+        from mlcli.cli.screen.failure import Form, tell
 
+        raise SystemExit(tell(error, Form())) from None
     program()
 
 

@@ -39,6 +39,7 @@ from urllib.parse import unquote
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
 PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
 OPTION = re.compile(r"\{((?:input|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages and hints
+MEANT = "did you mean "  # begins the remedy that names what was meant
 Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
 
 
@@ -80,6 +81,7 @@ class MlcliError(Exception):
     """Something unexpected: always a bug, to be reported with the log file that the message names."""
 
     exit_code = 1
+    place_first = False  # whether messages begin with the place, as those about a file do
 
     def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = (),
                  kind: str = "", row: int | None = None, name: str = "") -> None:
@@ -89,7 +91,20 @@ class MlcliError(Exception):
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
         self.found = what = conceal(what)
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
-        super().__init__("; ".join(part for part in (self.what, self.where, spell(self.hint)) if part))
+        super().__init__(self.line(self.what, self.where, spell(self.hint)))
+
+    @classmethod
+    def line(cls, *parts: str) -> str:
+        """Return what was found, the place and the remedy, each empty or not, as one line.
+
+        A name that was meant instead stands next to the one that was given.
+        """
+        what, where, hint = parts
+        if hint.startswith(MEANT):
+            what, hint = f"{what}: {hint}", ""
+        if cls.place_first and where:
+            what, where = f"{where}: {what}", ""
+        return "; ".join(part for part in (what, where, hint) if part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors come from other processes, too."""
@@ -126,6 +141,7 @@ class InputMissing(MlcliError):
     """The input does not exist, or may not be read."""
 
     exit_code = 66
+    place_first = True
 
 
 class DependencyMissing(MlcliError):
@@ -174,6 +190,11 @@ class RefusedByPlan(MlcliError):
     """The run would need more memory, or more threads, than it may have."""
 
     exit_code = 82
+
+    def spelled(self, spelling: Spelling) -> Self:
+        """Return the error with the option that sets the limit as `spelling` has it, in the place too."""
+        error = super().spelled(spelling)
+        return error.changed(where=spelling(error.where, "")) if error.where.startswith("compute.") else error
 
 
 class UnsafeFile(MlcliError):

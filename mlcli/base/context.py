@@ -48,6 +48,7 @@ class Context:
     rates: Rates | None = None  # that predictions of time use; None for the reference
     sketch: bool = False  # whether the first rows of a file stand for all, as for a prediction
     neighbors: int = 1  # that a search finds, at least
+    network: bool = False  # whether the input of a finished run is opened on a network
     spelling: Spelling = as_assignment  # of options in messages
 
     def changed(self, fields: dict[str, Any]) -> Context:

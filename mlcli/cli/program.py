@@ -54,6 +54,10 @@ class LazyGroup(Given, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names, with its options."""
+        if not ctx.resilient_parsing and args and self.get_command(ctx, args[0]) is None:
+            from mlcli.cli.line.unknown_command import unknown_command
+
+            raise unknown_command(args, COMMANDS)
         name, known, rest = super().resolve_command(ctx, args)
         if name and known:
             limits.require_room(blas.settings().count)

@@ -140,7 +140,8 @@ class Supervisor:
         number = self.first
         kind = kind_of(number, kept=kept)
         if not facts.get("told"):
-            early = f"mlcli: error[E-STOPPED]: stopped by signal {number}\n"  # before there were words for it
+            name = "the time limit" if number == TIME_UP else signal.Signals(number).name
+            early = f"mlcli: error[E-STOPPED]: stopped by {name}\n"  # before there were words for it
             os.write(2, facts.get("words", {}).get(str(number), (early, early))[kept].encode())
         return kind.exit_code
 

@@ -41,11 +41,13 @@ class ForecastFinding(Finding[Forecast]):
 
     def write(self, value: Forecast, folder: Path, result: "Result") -> None:
         """Write forecast.csv: for each step, from 1, the columns' means, then their standard deviations."""
+        from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
 
         head = ["step", *value.columns, *(f"sd {name}" for name in value.columns)]
         rows = zip(value.means, value.deviations, strict=True)
+        warn_of_texts([value.columns], "name", TABLE.name)
         write_text(folder / TABLE.name, csv_table(head, (
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))

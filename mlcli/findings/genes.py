@@ -35,10 +35,12 @@ class GenesFinding(Finding["Rows"]):
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
         """Write genes.csv, a line for each gene in the order of the table, with empty cells for unknown numbers."""
+        from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_lines, digits
         from mlcli.findings.frame.files import write_text
 
         names = [name for name in value.columns if name not in ("gene", CHOSEN)]
+        warn_of_texts([value.texts("gene")], "name", TABLE.name)
         write_text(folder / TABLE.name, csv_lines([*value.columns], (
             [gene, int(chosen), *("" if number != number else digits(number) for number in numbers)]
             for gene, chosen, *numbers in zip(value.texts("gene"), value.array(CHOSEN),

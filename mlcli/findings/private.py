@@ -44,10 +44,12 @@ class PrivateFinding(Finding["Rows"]):
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
         """Write private.csv, line by line."""
+        from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_lines, digits
         from mlcli.findings.frame.files import write_text
 
         head, view, *others = value.columns
+        warn_of_texts([value.texts(head)], "name", TABLE.name)
         rows = zip(value.texts(head), value.columns[view], *(value.columns[name] for name in others), strict=True)
         write_text(folder / TABLE.name, csv_lines([head, view, *others], (
             [name, int(number), *map(digits, row)] for name, number, *row in rows)))

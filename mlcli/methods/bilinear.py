@@ -57,6 +57,7 @@ class Bilinear(Method):
     ranked_by: ClassVar = "squared singular values of the means of styles and contents"
     decodes: ClassVar = None
     rules: ClassVar = ()
+    loads: ClassVar = "classes"
     can_resample: ClassVar = False
     variants: ClassVar = (variant("", "shift"),)
     axis: ClassVar = "Bilinear"

@@ -88,8 +88,8 @@ def require_passed(certificate: Certificate, output: Path | None = None) -> None
     """Refuse a result whose certificate failed; raises NumericalError."""
     if failed := certificate.failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-        raise NumericalError("CERTIFICATE", f"the result is wrong: the check of {failed[0].name}{more} failed "
-                             f"({failed[0].how}: {failed[0].value:.3g}, allowed {failed[0].tolerance:.3g})",
+        raise NumericalError("CERTIFICATE", f"check {failed[0].name!r}{more} failed ({failed[0].how}: "
+                             f"{failed[0].value:.3g}, allowed {failed[0].tolerance:.3g}): the result is wrong",
                              where="" if output is None else str(failed_name(output)),
                              hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with "
                              "certificate.json")

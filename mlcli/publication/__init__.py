@@ -4,7 +4,7 @@ A run's output is locked first: one job makes it at a time, and another one ends
 becomes visible in one step (`publish.py`). A draft, a hidden sibling that its writer keeps locked (`staging.py`), gets
 the output's name if it is free; under `--force` the two exchange names (`renames.py`). What
 may be replaced is checked before the exchange and again after it (`replaceable.py`), and goes back if it is something
-else. The replaced run is removed file by file, by its own listing, and nothing else is (`recovery.py`). Where names
+else. The replaced folder is removed file by file, by its own listing, and nothing else is (`recovery.py`). Where names
 cannot be exchanged, a run is moved aside first, and the next start puts it back if the writer died in between. The
 name of a draft holds its inode: whatever has another inode came out of an exchange.
 

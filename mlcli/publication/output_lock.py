@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from mlcli.errors import TryAgain
 from mlcli.process.shared_status import STATUS
 from mlcli.process.unfinished import inode_of, remove
 from mlcli.publication.mounts import mount_of
-from mlcli.publication.staging import LONGEST, impossible, key_of, running_kernel, with_parents
+from mlcli.publication.staging import LONGEST, impossible, key_of, path_of, running_kernel, with_parents
 
 OWNER = "owner"
 NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
@@ -36,12 +36,14 @@ class OutputLock:
 
     path: Path
     token: str  # in its `owner`
+    descriptor: int  # of the open folder
 
     def forget(self) -> None:
-        """Remove the kept results."""
-        for path in [*self.path.iterdir()]:
-            if path.name != OWNER:
-                remove(path)
+        """Remove the kept results, also where a folder above them got another name."""
+        with suppress(OSError):
+            for path in [*path_of(self.descriptor, self.path).iterdir()]:
+                if path.name != OWNER:
+                    remove(path)
 
     def require(self) -> None:
         """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
@@ -56,7 +58,7 @@ def output_lock(output: Path) -> Iterator[OutputLock]:
 
     Raises TryAgain where a live process owns it, OutputRefused and StorageError where nothing can be written.
     """
-    path = output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
+    path = _claim_of(output)
     with with_parents(output):
         with _writing(output):
             descriptor = _lock_folder(path, output)
@@ -64,9 +66,9 @@ def output_lock(output: Path) -> Iterator[OutputLock]:
             with _writing(output):
                 token = _sign(path, output)
             STATUS.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
-            yield OutputLock(path, token)
+            yield OutputLock(path, token, descriptor)
         finally:
-            STATUS.post(claim=None, kept=not _leave(path))
+            STATUS.post(claim=None, kept=not _leave(path_of(descriptor, path)))
             os.close(descriptor)
 
 
@@ -74,13 +76,28 @@ def remove_stale_locks(folder: Path) -> None:
     """Remove the claims in a folder whose owners are dead, unless a run can still be resumed from them."""
     with suppress(OSError):
         for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
-            with suppress(OSError):
-                descriptor = _opened(path)
-                try:
-                    if not _has_live_owner(descriptor, path):
-                        _leave(path, done=_done(path))
-                finally:
-                    os.close(descriptor)
+            _remove_dead(path, _done)
+
+
+def discard(output: Path) -> None:
+    """Remove what a process kept that ended before its output was made, and which no run will be resumed from."""
+    _remove_dead(_claim_of(output), lambda path: True)
+
+
+def _claim_of(output: Path) -> Path:
+    """Return the folder that belongs to the process which makes an output."""
+    return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
+
+
+def _remove_dead(path: Path, done: Callable[[Path], bool]) -> None:
+    """Remove a claim whose owner is dead, with what is kept in it where the run is `done`."""
+    with suppress(OSError):
+        descriptor = _opened(path)
+        try:
+            if not _has_live_owner(descriptor, path):
+                _leave(path, done=done(path))
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

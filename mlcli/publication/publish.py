@@ -14,7 +14,6 @@ from mlcli.process.unfinished import inode_of
 from mlcli.publication.mounts import mount_of
 from mlcli.publication.recovery import (
     Check,
-    anything,
     finish_aside,
     finish_exchange,
     place_of_the_refused,
@@ -24,6 +23,7 @@ from mlcli.publication.recovery import (
     shown,
 )
 from mlcli.publication.renames import exchange, move
+from mlcli.publication.replaceable import Listing
 from mlcli.publication.staging import Draft, Kind, impossible, new_draft, renamed
 
 TRIES = 20  # each fails only where another process makes or removes the output at the same moment
@@ -33,23 +33,24 @@ SYNCED = 8  # files that are brought to disk at once: half the wait of 4, for th
 
 
 @contextmanager
-def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterator[Draft]:
-    """A draft that becomes `output` when the block ends well, and vanishes otherwise.
+def publishing(output: Path, listing: Listing | None, *, force: bool) -> Iterator[Draft]:
+    """A draft that becomes `output` when the block ends well, and vanishes otherwise: a folder with a listing, or a
+    file where it is None.
 
-    Raises OutputRefused where the output cannot be created, or exists and is not to be replaced: `check` says what
-    may be under `force`. Raises StorageError where the file system fails.
+    Raises OutputRefused where the output cannot be created, or exists and is not to be replaced: under `force` a folder
+    with the same listing is, and any file. Raises StorageError where the file system fails.
     """
     recover(output)
-    refuse_existing(output, kind, check, force=force)
-    with new_draft(output, kind) as draft:
+    refuse_existing(output, listing, force=force)
+    with new_draft(output, "file" if listing is None else "folder") as draft:
         yield draft
-        publish(draft, output, check if force else None)
+        publish(draft, output, listing, force=force)
 
 
 @contextmanager
 def publish_file(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
     """Write a file that appears, whole, when the block ends well; raises as `publishing` does."""
-    with publishing(path, "file", anything, force=force) as draft:
+    with publishing(path, None, force=force) as draft:
         with writing(path):
             write(draft.path)
         yield
@@ -61,8 +62,8 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
         pass
 
 
-def publish(draft: Draft, output: Path, check: Check | None) -> None:
-    """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
+def publish(draft: Draft, output: Path, listing: Listing | None, *, force: bool) -> None:
+    """Gives a draft the output's name once it is safe on the disk; without `force` nothing is replaced.
 
     Where the folder's change cannot be brought to the disk, it is taken back.
     """
@@ -71,10 +72,10 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
             _sync_all([*draft.path.iterdir()])
         _sync(draft.path)
     try:
-        if check is None:
-            _move(draft, output)
+        if force:
+            _take_place(draft, output, listing)
         else:
-            _take_place(draft, output, check)
+            _move(draft, output)
     except FileExistsError as error:
         raise OutputRefused("OUTPUT-RACE", "another job made this output meanwhile", where=shown(output),
                             hint="another job wrote it first; choose another with -o") from error
@@ -83,8 +84,9 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
                            where=shown(output), hint="check the disk, and the permissions of the folder") from error
 
 
-def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool, flag: str = "-o") -> None:
+def refuse_existing(output: Path, listing: Listing | None, *, force: bool, flag: str = "-o") -> None:
     """Refuses, before anything is computed, an output (of a flag) that could not be published; raises OutputRefused."""
+    kind: Kind = "file" if listing is None else "folder"
     if kind == "folder":
         require_folder_name(output)
     if not _exists(output):
@@ -98,7 +100,8 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool, flag
         if not force:
             raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=shown(output),
                                 hint=f"choose another with {flag}, or replace it with --force")
-        check(output)
+        if listing is not None:
+            listing.require(output)
 
 
 def require_folder_name(output: Path) -> None:
@@ -130,14 +133,14 @@ def writing(what: Path | str, hint: str = "check the disk's free space and quota
                            hint=hint) from error
 
 
-def _take_place(draft: Draft, output: Path, check: Check) -> None:
-    """Move the draft to the output, replacing only what `check` allows; raises OutputRefused and OSError."""
+def _take_place(draft: Draft, output: Path, listing: Listing | None) -> None:
+    """Move the draft to the output, replacing only what `require` allows; raises OutputRefused and OSError."""
     for _ in range(TRIES):
         try:
             if vacant(output, draft.kind):
                 return _move(draft, output)
-            require(output, draft.kind, check)
-            return _replace(draft, output, check)
+            require(output, listing)
+            return _replace(draft, output, listing)
         except FileExistsError:
             continue
         except OSError as error:  # ENOTEMPTY: another job took the place where a run was put back
@@ -157,9 +160,9 @@ def _move(draft: Draft, output: Path) -> None:
         raise
 
 
-def _replace(draft: Draft, output: Path, check: Check) -> None:
+def _replace(draft: Draft, output: Path, listing: Listing | None) -> None:
     """Exchanges the two, or where the system cannot, renames; what may not be replaced stays, and is named."""
-    required = partial(require, kind=draft.kind, check=check)
+    required = partial(require, listing=listing)
     try:
         if not _exchanged(draft, output, required):
             if draft.kind == "file":

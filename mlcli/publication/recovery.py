@@ -7,14 +7,13 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from mlcli.base.stages.stage import note
 from mlcli.errors import OutputRefused
 from mlcli.process.unfinished import inode_of
 from mlcli.publication.output_lock import remove_stale_locks
 from mlcli.publication.renames import exchange, move
-from mlcli.publication.replaceable import opened, require_either
+from mlcli.publication.replaceable import Listing, opened, require_finished
 from mlcli.publication.staging import (
     NAME,
     Draft,
@@ -29,7 +28,8 @@ from mlcli.publication.staging import (
     renamed,
 )
 
-Check = Callable[[Path], Any]  # raises OutputRefused unless what has the path may be replaced; of a folder, its names
+# Raises OutputRefused unless what has the path may be replaced; of a folder, its names.
+Check = Callable[[Path], tuple[str, ...] | None]
 ROUNDS = 3  # of removal: what another process writes meanwhile is removed in the next
 CAME_OUT = 0  # the inode in the name of what was moved aside and is to be removed: nothing has it
 
@@ -44,7 +44,7 @@ def recover(output: Path) -> None:
         for path in drafts_in(folder):
             if parts_of(path)["kind"] == "replaced":
                 with suppress(OSError, OutputRefused):
-                    finish_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
+                    finish_aside(path, output_of(path, output), partial(_require_folder, successor=None))
         collect(folder, partial(_finish_interrupted, output))
         remove_stale_locks(folder)
 
@@ -75,10 +75,10 @@ def place_of_the_refused(draft: Draft, output: Path) -> Path:
     return output
 
 
-def require(path: Path, kind: Kind, check: Check) -> Any:
-    """Return `check(path)`; raises OutputRefused for a link and for the other kind too."""
-    require_kind(path, kind)
-    return check(path)
+def require(path: Path, listing: Listing | None) -> tuple[str, ...] | None:
+    """Return the names of a finished folder's files, None for a file; raises OutputRefused for anything else."""
+    require_kind(path, "file" if listing is None else "folder")
+    return None if listing is None else listing.require(path)
 
 
 def require_kind(output: Path, kind: Kind) -> None:
@@ -100,10 +100,6 @@ def require_kind(output: Path, kind: Kind) -> None:
         raise OutputRefused("OUTPUT-EXISTS", f"the output is {what}", where=shown(output), hint="name a file")
 
 
-def anything(path: Path) -> None:
-    """The check of a file: that it is one."""
-
-
 def shown(path: Path) -> str:
     """A path as messages name it."""
     return str(path)[:80]
@@ -112,12 +108,19 @@ def shown(path: Path) -> str:
 def _finish_interrupted(near: Path, path: Path, inode: int) -> None:
     """Finish the exchange of a process that was killed just after it, whatever it wrote."""
     output = output_of(path, near)
-    if output is not None and inode_of(output) == inode and in_use(output):
+    successor = output if output is not None and inode_of(output) == inode else None
+    if successor is not None and in_use(successor):
         return  # its writer is alive and does the same
-    required = (partial(require, kind="folder", check=require_either) if parts_of(path)["kind"] == "folder"
-                else partial(require, kind="file", check=anything))
+    required = (partial(_require_folder, successor=successor) if parts_of(path)["kind"] == "folder"
+                else partial(require, listing=None))
     with suppress(OutputRefused):
         finish_exchange(path, inode, output, required)
+
+
+def _require_folder(path: Path, successor: Path | None) -> tuple[str, ...]:
+    """Return the names of a finished folder's files, as `require_finished` does; raises for a link or a file too."""
+    require_kind(path, "folder")
+    return require_finished(path, successor)
 
 
 def _finish_before_signal(work: Callable[[], None]) -> None:

@@ -1,10 +1,13 @@
-"""Check of folders that `--force` may replace: a finished or a failed run, and nothing else in the folder."""
+"""Finished folders: every kind that a command publishes, each with a file that lists all others.
+
+`--force` replaces a folder of the same kind that holds nothing else, and recovery removes no other.
+"""
 
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from mlcli.errors import OutputRefused
 from mlcli.process.unfinished import inode_of
 from mlcli.publication.staging import NAME
 
-FORMAT = 1  # of run.json and error.json
+FORMAT = 1  # of every listing
 LARGEST = 2**24  # bytes; a manifest holds a few thousand
 SHOWN = 3  # files named in a message
 TRIES = 100  # each fails only where another process replaces the folder at the same moment
@@ -28,37 +31,46 @@ class Listing:
     key: str  # which every such file holds
     what: str  # such a folder is
 
+    def require(self, folder: Path) -> tuple[str, ...]:
+        """Return the names of what such a folder may hold, the listing's own last.
+
+        Raises OutputRefused unless the folder has this listing, and holds nothing that it does not list, and
+        FileNotFoundError if there is no folder. All checks are of one folder, from its listing to its last file, which
+        must still have the name at the end.
+        """
+        for _ in range(TRIES):
+            names: tuple[str, ...] = ()
+            try:
+                with opened(folder) as descriptor:
+                    names, why = _judge(descriptor, self)
+                    if os.fstat(descriptor).st_ino != inode_of(folder):
+                        continue
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                why = f"it cannot be read: {error.strerror}"
+            if why:
+                raise OutputRefused(
+                    "OUTPUT-FOREIGN", f"the output is not {self.what} and nothing else: {why}", where=str(folder)[:80],
+                    hint=f"choose another with -o, or move the files away; --force replaces only {self.what}")
+            return names
+        raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder)[:80],
+                            hint="choose another with -o")
+
 
 RUN = Listing("run.json", "mlcli", "a run")
 FAILURE = Listing("error.json", "error", "a failed run")
 RELATION = Listing("relate.json", "with", "the output of mlcli relate")
+FINISHED = (RUN, FAILURE, RELATION)
 
 
-def require_run(folder: Path) -> tuple[str, ...]:
-    """The names of what a run may hold, its run.json last.
+def require_finished(folder: Path, successor: Path | None = None) -> tuple[str, ...]:
+    """Return the names of the files of a finished folder, of its successor's kind where that is finished.
 
-    Raises OutputRefused unless the folder is a run whose run.json lists all of its files, and FileNotFoundError if
-    there is no folder.
+    Raises as `Listing.require` does.
     """
-    return _require(folder, RUN)
-
-
-def require_failure(folder: Path) -> tuple[str, ...]:
-    """Return the names of the files of a failed run, its error.json last; raises as `require_run` does."""
-    return _require(folder, FAILURE)
-
-
-def require_relation(folder: Path) -> tuple[str, ...]:
-    """Return the names of the files that `mlcli relate` wrote, its relate.json last; raises as `require_run` does."""
-    return _require(folder, RELATION)
-
-
-def require_either(folder: Path) -> tuple[str, ...]:
-    """Return the names of the files of a run, finished or failed; raises as `require_run` does."""
-    try:
-        return require_run(folder)
-    except OutputRefused:
-        return require_failure(folder)
+    found = None if successor is None else _kind_of(successor)
+    return (found or _kind_of(folder) or RUN).require(folder)
 
 
 def listing_of(path: str | Path, folder: int | None = None) -> Mapping[str, Any]:
@@ -84,26 +96,13 @@ def opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
-    """All checks are of one folder, from its listing to its last file, which must still have the name at the end."""
-    for _ in range(TRIES):
-        names: tuple[str, ...] = ()
-        try:
-            with opened(folder) as descriptor:
-                names, why = _judge(descriptor, listing)
-                if os.fstat(descriptor).st_ino != inode_of(folder):
-                    continue
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            why = f"it cannot be read: {error.strerror}"
-        if why:
-            raise OutputRefused(
-                "OUTPUT-FOREIGN", f"the output is not {listing.what} and nothing else: {why}", where=str(folder)[:80],
-                hint="choose another with -o, or move the files away; --force replaces runs only")
-        return names
-    raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder)[:80],
-                        hint="choose another with -o")
+def _kind_of(folder: Path) -> Listing | None:
+    """Return the listing of a finished folder; None for anything else."""
+    for listing in FINISHED:
+        with suppress(OutputRefused, FileNotFoundError):
+            listing.require(folder)
+            return listing
+    return None
 
 
 def _judge(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:

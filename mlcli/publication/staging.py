@@ -48,15 +48,32 @@ def new_draft(output: Path, kind: Kind) -> Iterator[Draft]:
     """An empty file or folder beside `output`, removed at the end if it still has its name.
 
     Missing parents are made, and removed again where they stay empty. Raises OutputRefused where nothing can be
-    written there, and StorageError where the disk is full or failing.
+    written there, and StorageError where the disk is full or failing, or the folder was renamed meanwhile.
     """
     with with_parents(output):
         draft, descriptor = _own_draft(output, kind)
         try:
             with unfinished(draft.path, draft.inode):
                 yield draft
+        except Exception as error:
+            if (lies := path_of(descriptor, draft.path)) != draft.path and draft.path.name == lies.name:
+                remove(lies, draft.inode)
+                raise StorageError(
+                    "FOLDER-MOVED", "the folder of the output was renamed or moved while the output was being made",
+                    where=f"{output.parent}, now {lies.parent}"[:200], hint="give the command again") from error
+            raise
         finally:
             os.close(descriptor)
+
+
+def path_of(descriptor: int, path: Path) -> Path:
+    """Return where an open file or folder lies now: where it was opened, unless a folder above it got another name."""
+    with suppress(OSError):
+        lies = Path(f"/proc/self/fd/{descriptor}").readlink()
+        opened = os.fstat(descriptor)
+        if opened.st_ino != inode_of(path) and os.path.samestat(opened, lies.lstat()):
+            return lies
+    return path
 
 
 @contextmanager

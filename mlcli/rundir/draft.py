@@ -8,7 +8,7 @@ from mlcli.base.context import spelled
 from mlcli.errors import MlcliError, NumericalError
 from mlcli.publication.publish import publish, publishing
 from mlcli.publication.recovery import recover
-from mlcli.publication.replaceable import FORMAT, require_failure, require_run
+from mlcli.publication.replaceable import FAILURE, FORMAT, RUN
 from mlcli.publication.staging import Draft, retarget
 from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
@@ -24,7 +24,7 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
     nothing else), and StorageError if a file cannot be written safely.
     """
     output = Path.cwd() / output  # not resolved: a symbolic link must be seen
-    with publishing(output, "folder", require_run, force=force) as made:
+    with publishing(output, RUN, force=force) as made:
         try:
             yield made.path
         except NumericalError as error:
@@ -45,6 +45,6 @@ def _set_aside(made: Draft, failed: Path, error: NumericalError) -> None:
             (made.path / ERROR).write_text(json_text(document), encoding="utf-8")
             recover(failed)
             with retarget(made, failed) as failure:
-                publish(failure, failed, require_failure)
+                publish(failure, failed, FAILURE, force=True)
     except (OSError, MlcliError):
         return

@@ -13,13 +13,13 @@ from mlcli.base.machine import blas
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
 from mlcli.findings import FINDINGS
 from mlcli.publication.publish import refuse_existing, write_whole
-from mlcli.publication.recovery import anything, require_kind
+from mlcli.publication.recovery import require_kind
 from mlcli.publication.replaceable import FORMAT
 from mlcli.publication.staging import folder_lock, impossible
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
-from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json, sha256_of
+from mlcli.rundir.reading import damaged, is_own, json_of, own_file, raw_json, sha256_of
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)
                 for name in (*contents, *removed):
-                    refuse_existing(here / name, "file", anything, force=True)
+                    refuse_existing(here / name, None, force=True)
                 manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
                 files = {key: entry for key, entry in manifest["files"].items() if key not in (*contents, *removed)}
                 pending = [*contents, *removed]
@@ -158,6 +158,6 @@ def require_intact(folder: Path, manifest: Mapping[str, Any], names: tuple[str, 
         if name not in manifest["files"] and not (folder / name).exists():
             raise InputMissing("NOT-WRITTEN", f"the run wrote no {name}", where=str(folder),
                                hint="make it again with all of its outputs, as without {report.outputs}")
-        if name not in manifest["files"] or not is_intact(folder / name, manifest["files"][name]):
+        if name not in manifest["files"] or not is_own(folder, name, manifest["files"][name]):
             raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),
                              hint="make the run again")

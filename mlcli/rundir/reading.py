@@ -69,6 +69,16 @@ def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
         return False
 
 
+def is_own(folder: Path, name: str, known: Mapping[str, Any]) -> bool:
+    """Whether a file in the folder of a run is the one that it wrote; a link that leads elsewhere is not followed."""
+    path = folder / name
+    try:
+        leads_out = path.is_symlink() and path.resolve().parent != folder.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return False
+    return not leads_out and is_intact(path, known)
+
+
 def text_of(path: Path) -> str:
     """The text of a file; raises UnsafeFile."""
     with own_file(path), os.fdopen(open_regular(str(path)), "rb") as file:

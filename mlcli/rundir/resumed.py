@@ -16,7 +16,7 @@ from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
 from mlcli.publication.output_lock import OutputLock, output_lock
 from mlcli.publication.publish import refuse_existing
-from mlcli.publication.replaceable import require_run
+from mlcli.publication.replaceable import RUN
 from mlcli.rundir.machine import environment
 
 PART = 16  # of the memory that a run may use: nothing larger is kept
@@ -30,7 +30,7 @@ def lock_run(output: Path, *, force: bool) -> Iterator[OutputLock]:
     Raises OutputRefused where the output exists and is not to be replaced, and TryAgain where another job makes it.
     """
     output = Path.cwd() / output  # not resolved, as its draft is not
-    refuse_existing(output, "folder", require_run, force=force)
+    refuse_existing(output, RUN, force=force)
     with output_lock(output) as lock:
         try:
             yield lock

@@ -2,10 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from mlcli.base.values.file_names import Text
 from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
+
+
+def _in_folder(name: str) -> str:
+    """Return the name of a file in the folder of the run itself; raises ValueError for a path to another place."""
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"{name[:80]!r} is no name of a file in its folder")
+    return name
+
+
+OwnName = Annotated[Text, AfterValidator(_in_folder)]
 
 
 class Known(Shape):
@@ -136,7 +146,7 @@ class Manifest(Shape):
     notes: list[Noted] = Field(default=[])
     versions: dict[str, str | None] = Field(default={})
     blas: list[Library] = Field(default=[])
-    files: dict[str, Known]
+    files: dict[OwnName, Known]
 
 
 class Fault(Shape):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import note, running
@@ -27,7 +28,6 @@ from mlcli.data.table.row_numbers import places_of
 from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
 from mlcli.publication.publish import refuse_existing, write_whole
-from mlcli.publication.recovery import anything
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.kept import free_bytes
@@ -40,7 +40,7 @@ from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate_rows import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
 from mlcli.runs.unchanged_input import require_input, run_before
-from mlcli.runs.verify import moved
+from mlcli.runs.verify import REMOTE, moved
 from mlcli.stages.similarities.projector import require_projector
 
 
@@ -68,7 +68,7 @@ def export_copy(folder: Path, output: Path, given: str | None, *, force: bool = 
     with limit_threads(Compute().thread_count()), in_temporary_files():
         runs = lineage(folder)
         input = origin_of(runs[0], output, given)
-        refuse_existing(output, "file", anything, force=force, flag="--into")
+        refuse_existing(output, None, force=force, flag="--into")
         with open_input(input.path, Compute()) as opened:
             require_input(input.path, "unchanged" if opened.sha256 == runs[0].run.manifest["input"]["sha256"]
                           else "changed")
@@ -92,7 +92,9 @@ def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     input = moved(first.run.config, facts, given, ()).input
     if facts.get("format") != HDF5 or input.path == "-":
         raise not_anndata(input.path)
-    if not is_remote(input.path):
+    if is_remote(input.path):
+        require_input(input.path, "unchanged" if given is not None or context().network else REMOTE)
+    else:
         require_input(input.path, "unchanged" if is_there(Path(input.path)) else "missing")
     with suppress(OSError):
         if Path(input.path).samefile(output):

@@ -1,6 +1,8 @@
 """A finished run related to variables of its rows: fitted vectors and factors, species, partition and dispersion."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -17,10 +19,12 @@ from mlcli.data.options.wording import counted, listed, nearest, shown
 from mlcli.data.read.environment import Environment, Variable, present, read_environment, some_rows
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import take_ids
+from mlcli.data.write.table import warn_of_texts
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.read_run import read_run
 from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread
+from mlcli.report.relation.tables import tables_of
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.journal import recording
 from mlcli.runs.relate_rows import InputRows, kept_distances, read_input, row_masses, squared_distances
@@ -127,13 +131,17 @@ def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, Conten
         environment, given = rows.environment, rows.permutations.given is not None
         names = run.axis_names(max(rows.axes), shares=True)
         ids = take_ids(run.embedding.ids, environment.rows)
-        return Relation(
+        found = Relation(
             run=str(folder), environment=asked.path, sha256=environment.sha256, rows=len(environment.rows),
             alone=environment.alone, axes=rows.axes, axis_names=[names[axis - 1] for axis in rows.axes],
             points=rows.points, ids=ids, colors=colors_of(rows, asked), vectors=vectors, factors=factors,
             partition=partition, spread=spread, species=species, distances=words,
             permutations=rows.permutations.count, seed=None if given else asked.seed, strata=asked.strata,
-            weights=weights, notes=[said["message"] for said in (*journal.noted("W-"), *journal.noted("N-"))]), run
+            weights=weights)
+        warn_of_texts(([cell for cell in (*(table.keys or table.head), *chain(*table.rows)) if isinstance(cell, str)]
+                       for table in tables_of(found).values()), "text", "the tables")
+        notes = [said["message"] for said in (*journal.noted("W-"), *journal.noted("N-"))]
+        return replace(found, notes=notes), run
 
 
 def rows_of(folder: Path, run: Contents, asked: Asked) -> Rows:

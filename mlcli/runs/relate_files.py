@@ -6,7 +6,7 @@ from mlcli import __version__
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.read_run import encoded
 from mlcli.publication.publish import publishing, refuse_existing
-from mlcli.publication.replaceable import FORMAT, RELATION, require_relation
+from mlcli.publication.replaceable import FORMAT, RELATION
 from mlcli.report.relation.contents import Relation
 from mlcli.report.relation.figure import drawings
 from mlcli.report.relation.page import page
@@ -20,7 +20,7 @@ PAGE = "relate.html"
 
 def require_output(output: Path, *, force: bool) -> None:
     """Refuse, before anything is computed, a directory that could not be written; raises OutputRefused."""
-    refuse_existing(output, "folder", require_relation, force=force)
+    refuse_existing(output, RELATION, force=force)
 
 
 def write_relation(found: Relation, run: Contents, output: Path, *, force: bool) -> None:
@@ -30,7 +30,7 @@ def write_relation(found: Relation, run: Contents, output: Path, *, force: bool)
     files = {PAGE: encoded(page(found, report, title, drawn["svg"]))}
     files |= {name: encoded_cells(as_csv(table)) for name, table in tables_of(found).items()}
     files |= {f"relate.{format}": content for format, content in drawn.items() if format in report.figures}
-    with publishing(Path.cwd() / output, "folder", require_relation, force=force) as draft:
+    with publishing(Path.cwd() / output, RELATION, force=force) as draft:
         for name, content in files.items():
             (draft.path / name).write_bytes(content)
         document = {"format": FORMAT, "mlcli": __version__, **found.document(), "notes": list(found.notes),

@@ -8,7 +8,7 @@ from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.start import is_run
-from mlcli.runs.verify import existing_path, file_state, input_states, moved
+from mlcli.runs.verify import REMOTE, existing_path, file_state, input_states, moved
 
 
 def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
@@ -18,7 +18,7 @@ def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
     not what the run read.
     """
     facts = run.manifest["input"]
-    return _unchanged(moved(run.config, facts, given, ()), run, lack)
+    return _unchanged(moved(run.config, facts, given, ()), run, given, lack)
 
 
 def unchanged_table(run: Contents, given: str | None, lack: str) -> RunConfig:
@@ -26,12 +26,12 @@ def unchanged_table(run: Contents, given: str | None, lack: str) -> RunConfig:
     facts = run.manifest["input"]
     config = moved(run.config, facts, given, ())
     labels = config.input.labels if config.input.where else LabelFile()  # conditions may be about labels
-    return _unchanged(config.replace(input=config.input.replace(view=View(), labels=labels)), run, lack)
+    return _unchanged(config.replace(input=config.input.replace(view=View(), labels=labels)), run, given, lack)
 
 
-def _unchanged(config: RunConfig, run: Contents, lack: str) -> RunConfig:
+def _unchanged(config: RunConfig, run: Contents, given: str | None, lack: str) -> RunConfig:
     """Return a configuration without its output; raises what `require_input` does for each file of its input."""
-    (path, state), *others = input_states(config, run.manifest["input"])
+    (path, state), *others = input_states(config, run.manifest["input"], (given,))
     require_input(path, state, lack)
     for other, its_state in others:
         require_beside(other, its_state, lack)
@@ -47,7 +47,7 @@ def run_before(run: Contents, given: str | None = None) -> Path | None:
     if facts.get("format") != "run":
         return None
     path = given if given is not None and is_run(given) else existing_path(run.config.input.path, facts)
-    require_input(path, file_state(path, facts))
+    require_input(path, file_state(path, facts, (given,)))
     return Path(path)
 
 
@@ -56,6 +56,9 @@ def require_input(path: str, state: str, lack: str = "it is needed here") -> Non
     if state == "missing":
         raise InputMissing("RUN-INPUT", f"the input of the run is gone, and {lack}", where=place(path),
                            hint="say where it lies now with --input")
+    if state == REMOTE:
+        raise InputMissing("RUN-REMOTE", f"the input of the run is on a network, and {lack}", where=place(path),
+                           hint="open it there with --network, or name a copy with --input")
     if state == "changed":
         raise UnsafeFile("RUN-INPUT", "this is not the file that the run was made from", where=place(path),
                          hint="make the run again, or give the former file with --input")
@@ -66,6 +69,9 @@ def require_beside(path: str, state: str, lack: str) -> None:
     if state == "missing":
         raise InputMissing("RUN-BESIDE", f"a file that the run read beside its input is gone, and {lack}",
                            where=place(path), hint="put it back there")
+    if state == REMOTE:
+        raise InputMissing("RUN-REMOTE", f"a file that the run read beside its input is on a network, and {lack}",
+                           where=place(path), hint="open it there with --network")
     if state == "changed":
         raise UnsafeFile("RUN-BESIDE", "this is not the file that the run read beside its input", where=place(path),
                          hint="make the run again, or put the former file back")

@@ -1,16 +1,17 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is available."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import skipped
+from mlcli.base.values.check import Check, count, skipped
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
@@ -25,10 +26,12 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.methods import Model
+from mlcli.methods.frame.model import Loadings
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
@@ -36,10 +39,13 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
+from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
 from mlcli.runs.results import loadings_of, private_of, trace_of
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.similarities.projector import Projector, require_projector
 
+REMOTE = "on a network"  # the state of an input that is not opened there
+PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
@@ -55,7 +61,7 @@ class Verified:
     """The result of checking a run again."""
 
     changed: tuple[str, ...]  # files that are not those the run wrote
-    input: str  # unchanged, changed or missing
+    input: str  # unchanged, changed, missing, or on a network
     certificate: Certificate
 
     def document(self, folder: Path) -> dict[str, Any]:
@@ -68,23 +74,24 @@ class Verified:
 def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *, full: bool = False) -> Verified:
     """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
 
-    `given` and `views` are where the input and its second view and further ones lie now. Raises InputMissing if there
+    `given` and `views` are where the input and its second view and further ones lie now. An input that the run names
+    on a network is opened only where the context allows it. Raises InputMissing if there
     is no run, NumericalError if the run failed, UnsafeFile if it cannot be read, and ConfigError for a view that the
     run does not have.
     """
     manifest = read_manifest(folder)
-    changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
+    changed = changed_files(folder, manifest)
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder), manifest["input"], given, views), manifest)
-    state = input_state(config, manifest["input"])
+    state = input_state(config, manifest["input"], (given, *views))
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated, (objective, curves) = manifest.get("spectrum"), trace_of(folder)
-        spectrum = stated and stated_spectrum(folder, stated)
+        spectrum = stated and stated_spectrum(folder, stated, config.method.axes_options.written(values.shape[1]))
         if stated and spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
@@ -94,9 +101,20 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       objective=objective, curves=curves, loadings=loadings_of(folder),
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
                       goodness=goodness_of(folder, len(values)))
+        require_columns(folder, model.loadings, expected_rows(config, manifest, stored), values.shape[1])
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
-        return Verified((), state, certify(record, folder, full=full))
+        with own_file(folder / names.MANIFEST):  # files whose numbers do not fit together end a check with an error
+            certificate = certify(record, folder, full=full)
+        if model.loadings is not None and isinstance(stored["projector"], Projector):
+            wrong = other_directions(model.loadings, stored["projector"])
+            certificate = replace(certificate, checks=(*certificate.checks, *wrong))
+        if state == REMOTE:
+            lost = skipped("input", "it is on a network, so rows, preparation and coordinates are not compared with "
+                           "it: --network opens it, and --input names a copy")
+            others = tuple(check for check in certificate.checks if check.name != lost.name)
+            certificate = replace(certificate, checks=(*others, lost))
+        return Verified((), state, certificate)
 
 
 def unlike(folder: Path, config: RunConfig) -> str:
@@ -105,13 +123,53 @@ def unlike(folder: Path, config: RunConfig) -> str:
         manifest = read_manifest(folder)
     except MlcliError as error:
         return error.what
-    changed = next((name for name, known in manifest["files"].items() if not is_intact(folder / name, known)), None)
-    if changed is not None:
+    for changed in changed_files(folder, manifest):
         return f"{changed} is not the file that the run wrote"
     if manifest.get("asked") != fingerprint(config):
         return "it was made with other options"
-    state = input_state(config, manifest["input"])
+    state = input_state(config, manifest["input"], None)
     return "" if state == "unchanged" else f"its input is {state}"
+
+
+def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str, Any]) -> int | None:
+    """Return the number of rows of loadings.csv, as far as the other files tell; None where they do not."""
+    own, views = len(stored["preparation"].names) or int(manifest["input"]["columns"]), stored["views"]
+    if config.method.domain == "answers":  # one for each category
+        own = len(require_projector(stored["projector"]).axes)
+    if config.method.loads == "columns":
+        return own
+    if config.method.loads == "views":
+        others = [len(view.preparation.names) for view in views] or [
+            facts["columns"] for facts in facts_of_views(manifest["input"], len(config.input.views))]
+        return own + sum(others)
+    return None
+
+
+def require_columns(folder: Path, loadings: Loadings | None, rows: int | None, axes: int) -> None:
+    """Raise UnsafeFile for loadings of another number of columns, or of axes, than the run has."""
+    if loadings is None:
+        return
+    found = loadings.values.shape
+    if found[1] != axes or found[0] != (rows or found[0]):
+        raise damaged(folder / LOADINGS.name, f"it has {found[0]} rows and {found[1]} axes, not {rows} and {axes}")
+
+
+def other_directions(loadings: Loadings, projector: Projector) -> list[Check]:
+    """Return a failed check where loadings have other directions than the decoder of the model; else none."""
+    if projector.affine is None:
+        return []
+    known = projector.affine.directions
+    found = loadings.values[:len(known)]
+    sizes = np.linalg.norm(found, axis=0) * np.linalg.norm(known, axis=0)
+    wrong = ~(sizes - np.abs(np.sum(found * known, axis=0)) <= PARALLEL * sizes)
+    if not wrong.any():
+        return []
+    return [count("loadings", int(wrong.sum()), "axes whose loadings are not those of the model's decoder")]
+
+
+def changed_files(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files of a run that are not those it wrote."""
+    return tuple(name for name, known in manifest["files"].items() if not is_own(folder, name, known))
 
 
 def moved(config: RunConfig, known: dict[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
@@ -155,20 +213,22 @@ def existing_path(path: str, known: dict[str, Any]) -> str:
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
-def input_state(config: RunConfig, known: dict[str, Any]) -> str:
-    """Whether the input, with its second view and its labels, is still what the run read."""
-    states = [state for _, state in input_states(config, known)]
-    return next((state for state in ("missing", "changed") if state in states), "unchanged")
+def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:
+    """Whether the input, with its second view and its labels, is still what the run read; `named` as of `file_state`.
+    """
+    states = [state for _, state in input_states(config, known, named)]
+    return next((state for state in ("missing", "changed", REMOTE) if state in states), "unchanged")
 
 
-def input_states(config: RunConfig, known: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return path and state of each file of an input: the table, its views, its labels."""
+def input_states(config: RunConfig, known: dict[str, Any],
+                 named: Collection[str | None] | None) -> list[tuple[str, str]]:
+    """Return path and state of each file of an input: the table, its views, its labels; `named` as of `file_state`."""
     views, labels = config.input.views, config.input.labels
     files = [(config.input.path, known), *((str(view.path), facts) for view, facts in zip(
         views, facts_of_views(known, len(views)), strict=True))]
     if labels.path is not None:
         files.append((labels.path, known.get("labels") or {}))
-    return [(path, file_state(path, facts)) for path, facts in files]
+    return [(path, file_state(path, facts, named)) for path, facts in files]
 
 
 def remote_state(path: str, known: dict[str, Any]) -> str:
@@ -182,13 +242,15 @@ def remote_state(path: str, known: dict[str, Any]) -> str:
     return "unchanged" if intact else "changed"
 
 
-def file_state(path: str, known: dict[str, Any]) -> str:
+def file_state(path: str, known: dict[str, Any], named: Collection[str | None] | None = ()) -> str:
     """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
 
-    Of a run, or a file that has others beside it, the files that were read.
+    Of a run, or a file that has others beside it, the files that were read. A path that the user has not `named` comes
+    from the files of the run, and opens no network unless the context allows it; None: the user named all.
     """
     if is_remote(path):
-        return remote_state(path, known)
+        opens = named is None or path in named or context().network
+        return remote_state(path, known) if opens else REMOTE
     if files := known.get("files"):
         folder = Path(path).parent if Path(path).is_file() else Path(path)
         wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
@@ -266,9 +328,15 @@ def embedding_of(folder: Path, config: RunConfig,
     return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
 
 
-def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
-    """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
+def stated_spectrum(folder: Path, facts: dict[str, Any], written: int | None) -> Spectrum | None:
+    """The spectrum as the files state it, in the units of the computation; None where these are out of range.
+
+    Raises UnsafeFile for another number of eigenvalues than were computed, of which the first ones are `written`.
+    """
     rows = SPECTRUM.read(folder)
+    found, known = len(rows.numbers("eigenvalue")) if rows else 0, len(range(int(facts["computed"]))[:written])
+    if rows is not None and found != known:
+        raise damaged(folder / SPECTRUM.name, f"it has {found} eigenvalues, not {known}")
     unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
     with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
         values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor

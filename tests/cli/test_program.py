@@ -99,8 +99,11 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["embd"], ["No such command 'embd'. Did you mean 'embed'?"]),
-    (["zzz"], ["No such command 'zzz'; see mlcli --help"]),
+    (["embd"], ["no command 'embd': did you mean 'embed'?"]),
+    (["zzz"], ["no command 'zzz'; see mlcli --help"]),
+    (["plot", "run"], ["no command 'plot': did you mean 'report'?"]),
+    (["pca", "data.csv"], ["no command 'pca': did you mean 'mlcli embed -m pca data.csv'?"]),
+    (["t_sne"], ["did you mean 'mlcli embed -m tsne DATA'?"]),
     (["--verison"], ["--verison", "--version"]),
     (["embed"], ["Missing argument", "see mlcli embed --help"]),
     (["embed", "data.csv", "--neighbrs", "3"], ["--neighbrs", "--neighbors"]),

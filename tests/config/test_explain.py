@@ -15,13 +15,13 @@ FILES = {
     "method:\n  name: isomap\n  neighbors: {count: 0}\n":
         "method.neighbors.count must be at least 1, not 0; run.yaml:4:15",
     "method:\n  name: isomap\n  neighbours: {count: 5}\n":
-        "unknown key 'method.neighbours'; run.yaml:4:3; did you mean 'neighbors'?",
+        "unknown key 'method.neighbours': did you mean 'neighbors'?; run.yaml:4:3",
     "method:\n  name: pca\n  neighbors: {count: 5}\n":
         f"method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; run.yaml:4:3",
     "method:\n  neighbors: {count: 5}\n":
         f"method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; run.yaml:3:3",
     "method: {name: isomp}\n":
-        "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
+        "method.name: unknown method 'isomp': did you mean 'isomap'?; run.yaml:2:10",
     "method: {name: pls}\n":
         "method.name: unknown method 'pls'; run.yaml:2:10; it is not available; the closest method is "
         "cca: it relates the columns of two tables, input.view.path; ibfa does so with a model of the noise",
@@ -34,7 +34,7 @@ FILES = {
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":
-        "method.kernel.name: unknown kernel 'gauss'; run.yaml:2:31; did you mean 'gaussian'?",
+        "method.kernel.name: unknown kernel 'gauss': did you mean 'gaussian'?; run.yaml:2:31",
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: kpca, kernel: {name: gaussian, gamma: -3}}\n":
@@ -48,16 +48,16 @@ FILES = {
         "method.name: unknown method 'som'; run.yaml:2:10; it is not available; the closest method is gplvm: "
         "it too leads from a few coordinates to the features by a smooth map, without a grid",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
-        "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
-        "did you mean 'floyd'?",
+        "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid': "
+        "did you mean 'floyd'?; run.yaml:2:32",
     "method: {eigensolve: {components: 1.5}}\n":
         "method.eigensolve.components must be a whole number (at least 1), a number (over 0 and at most 1), 'all' or "
         "'auto', not 1.5; run.yaml:2:23",
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
-        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.decoder.neighbors, method.neighbors, "
-        "method.graph.neighbors, method.start.neighbors, report.quality.neighbors or report.hubness.neighbors?",
+        "unknown key 'neighbors': did you mean method.decoder.neighbors, method.neighbors, method.graph.neighbors, "
+        "method.start.neighbors, report.quality.neighbors or report.hubness.neighbors?; run.yaml:2:1",
     "prepare: {scale: true}\n":
         "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
     "compute: {seed: -1}\n":

@@ -250,11 +250,17 @@ def test_what_a_sample_has_no_choice_of_is_refused(name: str, columns: int, nois
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("name", ["swiss_roll", "Swiss-Roll", "punctured_sphere"])
+def test_a_name_may_have_underscores(name: str) -> None:
+    known = sample(name.lower().replace("_", "-"), 10, 0)
+    assert np.array_equal(sample(name, 10, 0).values, known.values)
+
+
 def test_unknown_name_names_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         sample("swiss_rol", 10, 0)
     assert caught.value.code == "E-SAMPLE"
-    assert caught.value.hint == "did you mean swiss-roll?"
+    assert caught.value.hint == "did you mean 'swiss-roll'?"
     with pytest.raises(UsageError, match="there are swiss-roll, s-curve"):
         sample("xyz", 10, 0)
 

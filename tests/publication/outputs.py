@@ -6,8 +6,7 @@ from typing import Any
 
 from mlcli.publication import renames
 from mlcli.publication.publish import publishing
-from mlcli.publication.recovery import anything
-from mlcli.publication.replaceable import require_run
+from mlcli.publication.replaceable import RUN
 from mlcli.publication.staging import Kind
 from mlcli.rundir.manifest import manifest_of, write_manifest
 
@@ -29,7 +28,7 @@ def names(folder: Path) -> list[str]:
 
 
 def write(output: Path, kind: Kind, text: str, *, force: bool, meanwhile: Callable[[], Any] = lambda: None) -> None:
-    with publishing(output, kind, require_run if kind == "folder" else anything, force=force) as draft:
+    with publishing(output, RUN if kind == "folder" else None, force=force) as draft:
         run_at(draft.path, text) if kind == "folder" else draft.path.write_text(text)
         meanwhile()
 

@@ -16,7 +16,7 @@ import pytest
 from mlcli.errors import OutputRefused, StorageError, TryAgain
 from mlcli.publication import output_lock as locking
 from mlcli.publication.mounts import Mount
-from mlcli.publication.output_lock import OWNER, output_lock, remove_stale_locks
+from mlcli.publication.output_lock import OWNER, discard, output_lock, remove_stale_locks
 
 DYING = """
 import os, signal, sys; from pathlib import Path; from mlcli.publication.output_lock import output_lock
@@ -57,6 +57,14 @@ def test_an_output_has_one_owner_and_others_are_told_which(tmp_path: Path) -> No
     assert refused.value.exit_code == 75
     assert f"process {os.getpid()} on {os.uname().nodename}" in refused.value.what
     assert not list(tmp_path.iterdir())
+
+
+def test_what_no_run_will_go_on_from_is_discarded_unless_its_owner_lives(tmp_path: Path) -> None:
+    left = died(tmp_path / "out", kept=True)
+    with output_lock(tmp_path / "alive") as claim:
+        for name in ("alive", "out", "never"):
+            discard(tmp_path / name)
+        assert claim.path.exists() and not left.exists()
 
 
 @pytest.mark.parametrize("newer", [True, False])

@@ -12,7 +12,7 @@ import pytest
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.publication import publish, renames, staging
 from mlcli.publication.publish import write_whole
-from mlcli.publication.replaceable import listing_of, require_run
+from mlcli.publication.replaceable import RUN, listing_of
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from mlcli.rundir.names import MANIFEST
 from tests.publication.outputs import names, read, run_at, write
@@ -229,11 +229,11 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path) -> None:
     run = run_at(tmp_path / "run")
-    require_run(run)
+    RUN.require(run)
     (run / "data").write_text("edited")  # a hash need not match
-    require_run(run)
+    RUN.require(run)
     assert listing_of(run / MANIFEST)["files"].keys() == {"data"}
     for number in range(5):
         (run / f"note{number}").write_text("")
     with pytest.raises(OutputRefused, match=r"it holds note0, note1, note2 and 2 more"):
-        require_run(run)
+        RUN.require(run)

@@ -12,7 +12,7 @@ import pytest
 from mlcli.errors import OutputRefused
 from mlcli.publication import publish
 from mlcli.publication.recovery import recover
-from mlcli.publication.replaceable import require_run
+from mlcli.publication.replaceable import RUN
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from tests.publication.outputs import names, read, run_at, write
 
@@ -41,7 +41,7 @@ def test_writers_that_force_at_the_same_time_all_succeed(tmp_path: Path, lacking
                              stderr=subprocess.PIPE, text=True) for number in range(4)]
     told = [job.communicate()[1] for job in jobs]
     assert not any(told) and [job.returncode for job in jobs] == [0] * 4
-    require_run(tmp_path / "out")
+    RUN.require(tmp_path / "out")
     recover(tmp_path / "out")
     assert names(tmp_path) == ["out"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from mlcli.errors import MlcliError, OutputRefused
 from mlcli.publication.publish import publishing, write_whole
-from mlcli.publication.replaceable import require_run
+from mlcli.publication.replaceable import RUN
 from mlcli.rundir.machine import versions
 from mlcli.rundir.manifest import manifest_bytes, manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
@@ -66,7 +66,7 @@ def test_a_page_that_could_not_be_replaced_leaves_no_wrong_hash(tmp_path: Path, 
     manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, tuple(manifest["files"]))
     assert "other" in manifest["files"]
-    require_run(tmp_path)  # each file is named, so that --force can replace the run
+    RUN.require(tmp_path)  # each file is named, so that --force can replace the run
     monkeypatch.undo()
     replace(tmp_path, b"new")
     manifest = json.loads((tmp_path / MANIFEST).read_text())
@@ -92,14 +92,14 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str
 
 def whole(run: Path) -> None:
     """A run whose files are those that it names."""
-    require_run(run)
+    RUN.require(run)
     manifest = json.loads((run / MANIFEST).read_text())
     require_intact(run, manifest, tuple(manifest["files"]))
 
 
 def exchange(run: Path) -> None:
     """Another job replaces the run."""
-    with publishing(run, "folder", require_run, force=True) as draft:
+    with publishing(run, RUN, force=True) as draft:
         (draft.path / "page").write_text("another run's")
         write_manifest(draft.path, manifest_of({"seed": 1}))
 

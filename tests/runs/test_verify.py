@@ -304,3 +304,52 @@ def test_a_certificate_is_the_same_on_a_loaded_machine(method: str, tmp_path: Pa
         made.append((tmp_path / name / "certificate.json").read_bytes())
     assert made[0] == made[1]
     assert not all(check["exact"] for check in json.loads(made[0])["checks"] if check["verdict"] == "pass")
+
+
+def cut(run: Path, name: str, kind: str) -> None:
+    """A file of a run with a row less, a row more, none, or the first one again and again; its hash belongs to it."""
+    head, *rows = (run / name).read_text().splitlines(keepends=True)
+    kept = {"short": rows[:-1], "long": [*rows, rows[-1]], "empty": [], "other": [rows[0]] * len(rows)}[kind]
+    (run / name).write_text("".join([head, *kept]))
+    rehashed(run, name)
+
+
+VIEWED = {"input": {"view": {"path": "view.csv"}}}
+WITH_LOADINGS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
+    "pca": (PCA, POINTS, {"prepare": {"scale": "standard"}}), "fa": (FA, POINTS, {}), "ppca": (PPCA, POINTS, {}),
+    "pca of a covariance": (PCA, np.cov(POINTS.T), COVARIANCE), "ca": ({"name": "ca"}, np.abs(POINTS), {}),
+    "nmf": ({"name": "nmf"}, np.abs(POINTS), {}), "lpp": ({"name": "lpp"}, POINTS, {}),
+    "cca": ({"name": "cca"}, POINTS, VIEWED), "ibfa": ({"name": "ibfa", "axes": {"components": 1}}, POINTS, VIEWED),
+    "gib": ({"name": "gib"}, POINTS, VIEWED)}
+
+
+@pytest.mark.parametrize("kind", ["short", "long", "empty"])
+@pytest.mark.parametrize("name", WITH_LOADINGS)
+def test_loadings_of_another_number_of_columns_are_83(name: str, kind: str, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch,
+                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    method, values, sections = WITH_LOADINGS[name]
+    generator = np.random.default_rng(3)
+    view = POINTS @ generator.standard_normal((POINTS.shape[1], 3)) + generator.standard_normal((len(POINTS), 3))
+    lines = [f"{row},{','.join(map(str, cells))}" for row, cells in enumerate(view.tolist())]
+    Path("view.csv").write_text("\n".join(["id,u,v,w", *lines]) + "\n")
+    pipeline.run(configured(tmp_path, method, values, **sections))
+    mlcli = Caller(capsys)
+    assert mlcli("verify", "out").code == 0
+    cut(tmp_path / "out", "loadings.csv", kind)
+    called = mlcli("verify", "out")
+    assert called.code == 83 and "loadings.csv does not hold what a run writes" in called.err
+
+
+@pytest.mark.parametrize("name", ["loadings.csv", "spectrum.csv"])
+def test_rows_that_are_not_the_runs_do_not_pass(out: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    cut(out, name, "other")
+    assert Caller(capsys)("verify", str(out)).code in (80, 83)
+
+
+@pytest.mark.parametrize("kind", ["short", "long", "empty"])
+def test_another_number_of_eigenvalues_is_83(out: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    cut(out, "spectrum.csv", kind)
+    called = Caller(capsys)("verify", str(out))
+    assert called.code == 83 and "spectrum.csv does not hold what a run writes" in called.err

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from mlcli.base.frozen import frozen
+from mlcli.errors import option
 
 MOST = 1024  # threads that mlcli ever starts; a larger number is a mistake
 NODE = ("SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE")  # Slurm's counts of a node's cores, for all tasks on it
@@ -38,7 +39,8 @@ class Memory:
     @property
     def remedy(self) -> str:
         """The way to get more memory, for hints."""
-        return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {self.source}")
+        source = option(self.source) if self.source.startswith("compute.") else self.source
+        return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {source}")
 
 
 def threads(environment: Mapping[str, str]) -> list[Threads]:

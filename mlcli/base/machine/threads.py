@@ -15,6 +15,8 @@ DUPLICATES = "KMP_DUPLICATE_LIB_OK"  # of OpenMP, which threadpoolctl sets when 
 WITHOUT = {"mlcli", "threadpoolctl", *sys.stdlib_module_names}  # packages that load no linear algebra of their own
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 
+JAX_POOL = "PJRT_NPROC"  # the variable that XLA's thread pool reads when it starts
+
 
 def allowed() -> int:
     """Return the number of threads that a stage may start."""
@@ -23,12 +25,19 @@ def allowed() -> int:
 
 @contextmanager
 def limit_threads(count: int) -> Iterator[None]:
-    """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads."""
-    before = {name: os.environ.get(name) for name in LATE}
+    """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads.
+
+    Afterwards the process is as it was: a library that was loaded meanwhile has as many threads as the others had.
+    """
+    before = {name: os.environ.get(name) for name in (*LATE, JAX_POOL)}
     os.environ.update(dict.fromkeys(LATE, str(count)))
-    if "pyarrow" in sys.modules:
-        sys.modules["pyarrow"].set_cpu_count(count)
+    arrow = sys.modules.get("pyarrow")
+    arrow_threads = None if arrow is None else arrow.cpu_count()
+    if arrow is not None:
+        arrow.set_cpu_count(count)
     single, libraries = _Known.single, blas_libraries()
+    known = {library.filepath: library.num_threads for library in libraries.lib_controllers
+             if library.user_api == "blas"}
     try:
         with set_context(threads=count), libraries.limit(limits=count):
             _Known.single = libraries if count == 1 else None
@@ -36,7 +45,12 @@ def limit_threads(count: int) -> Iterator[None]:
     finally:
         _Known.single = single
         for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+        if arrow is not None:
+            arrow.set_cpu_count(arrow_threads)
+        for library in blas_libraries().lib_controllers if known else ():
+            if library.user_api == "blas" and library.filepath not in known:
+                library.set_num_threads(max(known.values()))
 
 
 @contextmanager

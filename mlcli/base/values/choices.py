@@ -54,9 +54,13 @@ class Choices(Mapping[str, type[Any]]):
         self.modules[name], self.kinds[name] = kind.__module__, kind
 
     def named(self, name: str) -> type[Any] | None:
-        """Return the options of a name or an alias, whatever its case; None where there are none."""
+        """Return the options of a name or an alias, whatever its case, also with underscores as in Python; None where
+        there are none.
+        """
         lowered = name.lower()
-        return self.get(self.aliases.get(lowered, lowered))
+        forms = (lowered, lowered.replace("_", "-"), lowered.replace("_", ""))
+        known = (self.get(self.aliases.get(form, form)) for form in forms)
+        return next((kind for kind in known if kind is not None), None)
 
     @cached_property
     def union(self) -> Any:

@@ -18,6 +18,7 @@ from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError, RefusedByPlan
 
+FOREVER = 1e9  # seconds, which is 31 years; timers take no more than some powers of ten above it
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
@@ -102,13 +103,13 @@ class Compute(Options):
 
 
 def parse_seconds(text: str, where: str = "compute.time_limit") -> float:
-    """Return the seconds of 90s, 30m, 2h, 1.5d or 1h30m; raises ConfigError."""
+    """Return the seconds of 90s, 30m, 2h, 1.5d or 1h30m, at most `FOREVER`; raises ConfigError."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
     seconds = sum(float(size) * SECONDS[unit] for size, unit in parts)
     if "".join(map("".join, parts)) != text or not seconds:
         raise ConfigError("TIME-LIMIT", f"{text[:40]!r} is not a time", where=where,
                           hint="write it as 90s, 30m, 2h or 1h30m")
-    return seconds
+    return min(seconds, FOREVER)
 
 
 def parse_bytes(text: int | str, where: str = "compute.memory_limit") -> int:

@@ -32,6 +32,7 @@ from mlcli.process.shared_status import SEATS, STATUS
 from mlcli.process.signals import AFTER_CHECKPOINT, NUDGE, Stopped
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
+LONGEST = 86400.0  # seconds of one wait: poll takes no more than 2^31 milliseconds
 DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
 Work = Callable[[int], Any]  # its result can be pickled
 Live = Callable[[int, str], None]
@@ -134,7 +135,7 @@ def results(workers: list[Worker], left: WorkQueue, hire: Callable[[], None],
     try:
         while (left or workers) and time.monotonic() < until:
             hire()
-            rest = None if until == math.inf else max(until - time.monotonic(), 0.0)
+            rest = None if until == math.inf else min(max(until - time.monotonic(), 0.0), LONGEST)
             for connection in wait([worker.connection for worker in workers], rest):
                 worker = next(worker for worker in workers if worker.connection is connection)
                 done = receive(worker, live)

@@ -74,7 +74,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)
-    else:
+    elif not quiet:
         from mlcli.cli.screen.comparison_table import table
 
         tell(table(document, columns_of(sys.stdout) or WIDTH))

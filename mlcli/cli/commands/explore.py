@@ -182,6 +182,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
     from mlcli.explore.trials import Trial, read_trial
     from mlcli.pipeline.process import Process
     from mlcli.pipeline.shared_input import SharedInput
+    from mlcli.publication.output_lock import discard
 
     clock = Clock(*time_of)
     room = (TRIALS * clock.budget - clock.elapsed) * batch.jobs
@@ -202,6 +203,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
     made, tried = list[Trial](), list[Exclusion]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:
+            discard(Path(run.config.output or ""))  # its checkpoint: the exploration is over without it
             reason = document.get(LEFT_OUT) or document["error"]["what"]
             tried.append(Exclusion(setting.name, reason, setting.seconds))
         else:
@@ -215,7 +217,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
 def nothing_made(folder: Path, tried: Sequence["Exclusion"]) -> MlcliError:
     """The error where no trial finished, whose table of runs is removed."""
     (folder / TABLE).unlink(missing_ok=True)
-    with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
+    with suppress(OSError):  # an earlier exploration's runs stay
         folder.rmdir()
     reasons = "; ".join(f"{one.name}: {one.reason}" for one in tried[:SAID])
     return RefusedByPlan("EXPLORE", "no trial finished" + (f": {reasons}" if reasons else ""), where="--budget",

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.reuse_options import Run
@@ -28,8 +29,8 @@ Given = Annotated[str | None, typer.Option("--input", show_default=False, metava
 
 
 def export(run: Run, *, output: Output = "-", format: Format = None, labels: Labels = None, into: Into = None,
-           given: Given = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
-           progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+           given: Given = None, network: behavior.Network = False, force: behavior.Force = False,
+           quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Write a finished run in the format of another program.
 
     \b
@@ -43,10 +44,12 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
     """
     if into is not None:
         require_alone(output, format, labels)
-        return export_into(run, into, given, force=force, quiet=quiet, progress=progress)
-    if given is not None:
-        raise UsageError("EXPORT-OPTION", "--input was given without --into", where="--input",
-                         hint="leave it out: only a copy of the input needs it")
+        with set_context(network=network):
+            return export_into(run, into, given, force=force, quiet=quiet, progress=progress)
+    for flag, needless in (("--input", given is not None), ("--network", network)):
+        if needless:
+            raise UsageError("EXPORT-OPTION", f"{flag} was given without --into", where=flag,
+                             hint="leave it out: only a copy of the input needs it")
     from mlcli.runs import export as exporting
 
     chosen = format_of(output, format)

@@ -15,7 +15,7 @@ from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
 from mlcli.config.run_config import option_rows
 from mlcli.errors import UsageError, spell
-from mlcli.methods import ALIASES, METHODS, remedy_for
+from mlcli.methods import METHODS, remedy_for
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(
     lambda: METHODS), help="A method, to see its options.")]
@@ -33,7 +33,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     mlcli methods isomap --yaml > chain.yaml
     mlcli run chain.yaml --set input.path=data.csv -o runs/chain
     """
-    name = name and ALIASES.get(name.lower(), name.lower())
+    if name and (kind := METHODS.named(name)) is not None:
+        name = str(kind.model_fields["name"].default)
     if name is not None and name not in METHODS:
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=remedy_for(name) or f"there are {', '.join(METHODS)}")

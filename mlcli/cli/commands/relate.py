@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.reuse_options import Run
@@ -17,6 +18,7 @@ from mlcli.config.explain import locate_errors
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
+DIGITS = 9  # most of a number that is given
 DRAWN = ("title", "figures", "point_labels", "outlines", "level", "size", "font_size", "marker_size", "palette",
          "color_scale", "aspect")
 With = Annotated[str, typer.Option("--with", metavar="FILE", show_default=False, help=(
@@ -55,9 +57,9 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
 def relate(run: Run, *, environment: With, output: Output = None, id_column: IdColumn = None, columns: Columns = None,
            factors: Factors = None, axes: Axes = None, formula: Formula = None, by: Of = "none",
            dispersion: Groups = None, center: Center = "median", strata: Strata = None, species: Species = "auto",
-           permutations: Orders = "999", seed: Seed = 0, given: Given = None, force: behavior.Force = False,
-           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-           debug: behavior.Debug = False, **flags: Any) -> None:
+           permutations: Orders = "999", seed: Seed = 0, given: Given = None, network: behavior.Network = False,
+           force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Relate a finished run to other variables of its rows.
 
     \b
@@ -73,9 +75,9 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     from mlcli.runs.relate import Asked, relate
     from mlcli.runs.relate_files import PAGE, require_output, write_relation
 
-    if permutations.startswith("-"):
+    if permutations.startswith("-") or (permutations.isdecimal() and len(permutations) > DIGITS):
         raise UsageError("PERMUTATIONS", f"{permutations[:40]!r} is no number of permutations", where="--permutations",
-                         hint="give a number of zero or more, or a file")
+                         hint=f"give a number from 0 to {10**DIGITS - 1:,}, or a file")
     folder = Path(output or f"{run.rstrip('/')}-relate")
     require_output(folder, force=force)
     require_standard_output()
@@ -83,14 +85,14 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
                   axes=numbers_in(axes), formula=formula, by=by, groups=dispersion, center=center, strata=strata,
                   species=species, permutations=permutations, seed=seed, input=given)
     layer = layer_of(flags)
-    with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer):
+    with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer), set_context(network=network):
         found, contents = relate(Path(run), asked, layer)
         write_relation(found, contents, folder, force=force)
     if json:
         print_json({**found.document(), "output": str(folder)})
         return
-    tell(lines_of(found.document()))
     if not quiet:
+        tell(lines_of(found.document()))
         say_written(f"wrote {folder / PAGE}, its tables and its figure", folder / PAGE)
 
 
@@ -104,7 +106,8 @@ def numbers_in(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = text.split(",")
-    if not all(part.strip().isdecimal() for part in parts) or len(set(map(int, parts))) < len(parts):
+    numbers = all(part.strip().isdecimal() and len(part.strip()) <= DIGITS for part in parts)
+    if not numbers or len(set(map(int, parts))) < len(parts):
         raise UsageError("AXES", f"{text[:40]!r} are not different numbers of axes", where="--axes",
                          hint="give them as in 1,2")
     return tuple(map(int, parts))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
 from mlcli.cli.reuse_options import Run
@@ -43,9 +44,10 @@ Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=
 
 @with_flags(*DRAWING)
 def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality_label: QualityLabel = None,
-           given: Given = None, image: Image = None, image_order: ImageOrder = None, interactive: Interactive = False,
-           table: Wanted = None, form: As = None, cutoff: Cutoff = None, quiet: behavior.Quiet = False,
-           json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
+           given: Given = None, network: behavior.Network = False, image: Image = None,
+           image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
+           cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           debug: behavior.Debug = False, **flags: Any) -> None:
     """Make the report of a finished run again.
 
     \b
@@ -68,7 +70,8 @@ def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality
     if table is not None:
         refuse_for_tables({**{DRAWING[name].names[0]: value for name, value in flags.items()},
                            "--color-by": color_by, "--labels": labels, "--quality-label": quality_label,
-                           "--input": given, "--image": image, "--image-order": image_order,
+                           "--input": given, "--network": network or None, "--image": image,
+                           "--image-order": image_order,
                            "--interactive": interactive or None, "--json": json or None, "--quiet": quiet or None},
                           "--table prints a table")
         if table != "loadings" or form == "csv":
@@ -78,7 +81,7 @@ def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality
         return
     refuse_for_tables({"--as": form}, "it is the form of a --table")
     colors = redraw.ColorOptions(tuple(color_by or ()), labels=labels, quality=quality_label, input=given)
-    with watching(mode_of(None), quiet, tell=not json):
+    with watching(mode_of(None), quiet, tell=not json), set_context(network=network):
         drawn = redraw.render_again(Path(run), layer_of(flags), colors=colors, image=image, order=image_order,
                                     interactive=interactive, cutoff=cutoff)
     if json:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.columns import tell
@@ -20,7 +21,7 @@ Full = Annotated[bool, typer.Option("--full", help="Check every row and path, an
                                     "take longer than the run.")]
 
 
-def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
+def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False, network: behavior.Network = False,
            quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
@@ -30,12 +31,14 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
 
     All files are compared with the hashes that the run wrote. If the input is unchanged, the numbers are checked
-    against it again; without the input, the files are only compared with each other. With --full, all rows are checked
+    against it again; without the input, the files are only compared with each other, and an input on an object store
+    counts as absent unless --network is given. With --full, all rows are checked
     instead of a sample. Exit code 80: a number is wrong; 83: a file was changed.
     """
     from mlcli.runs import verify as verification
 
-    verified = verification.verify(Path(run), given, view or [], full=full)
+    with set_context(network=network):
+        verified = verification.verify(Path(run), given, view or [], full=full)
     document = verified.document(Path(run))
     if json:
         print_json(document)

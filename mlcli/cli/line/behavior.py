@@ -19,6 +19,8 @@ RunJson = Annotated[Literal["headline", "full"] | None, typer.Option(
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
     "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Network = Annotated[bool, typer.Option("--network", help=(
+    "Open the input of the run on an object store, if it lies there; otherwise only files that are named here are."))]
 NoCache = Annotated[bool, typer.Option("--no-cache", help=(
     "Do not use the cache: neither read intermediate results from it nor save them."))]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, show_default=False, help=(

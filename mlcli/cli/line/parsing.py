@@ -1,5 +1,6 @@
 """How a command line is read: an option once unless it is repeatable, and `--json` with or without a word."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from mlcli.cli.line.spelling import spelling_of
 from mlcli.errors import MlcliError, UsageError
 
 GIVEN = "mlcli.given"  # in a context: the options and arguments whose values are being read
+PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW", "A", "B"})  # metavariables of files and folders
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 
@@ -37,6 +39,8 @@ class Given:
             rest = read(ctx, args)
         finally:
             del ctx.meta[GIVEN]
+        for option in given:
+            require_place(option, ctx.params.get(option.name))
         ctx.params |= {option.name: option.get_default(ctx) for option in every
                        if option.expose_value and option.name not in ctx.params}
         return rest
@@ -87,6 +91,20 @@ def require_once(given: Sequence[Any]) -> None:
             several = "; for a run of each: values separated by commas (docs/sweeps.md)" if option.name in FLAGS else ""
             raise UsageError("TWICE", f"{option.opts[0]} is given {'twice' if count == 2 else f'{count} times'}",
                              where=" or ".join(option.opts), hint=f"it takes one value{several}")
+
+
+def require_place(option: Any, value: Any) -> None:
+    """Refuse an empty name of a file or folder, which would be the working directory; raises UsageError.
+
+    Options of a configuration, whose metavariables are set for their help alone, refuse it themselves.
+    """
+    if "" not in (value if isinstance(value, (list, tuple)) else [value]) or PLACES.isdisjoint(
+            re.split(r"\W+", option.metavar or "")):
+        return
+    named = option.param_type_name == "option"
+    raise UsageError("EMPTY-NAME", "the name of a file or folder is empty",
+                     where=" or ".join(option.opts) if named else option.metavar,
+                     hint="leave it out, or give a name" if named and not option.required else "give a name")
 
 
 def with_word(arguments: Sequence[str]) -> list[str]:

@@ -31,6 +31,10 @@ from mlcli.process.signals import TIME_UP, Stopped, kind_of, should_retry
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 NO_THREAD = "can't start new thread"  # Python's own words
+NO_MAP = ("failed to map segment from shared object", "cannot map zero-fill pages", "annot allocate memory",
+          "cannot create shared object descriptor")  # the loader's own words
+NO_REASON = "error return without exception set"  # Python's, where code of a module cannot be allocated
+LONGEST = 2000  # characters of a part of a message
 WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
 
 
@@ -99,7 +103,7 @@ def understood(error: Exception) -> MlcliError:
         return error
     if isinstance(error, WrongUsage):
         return usage(error)
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+    if is_out_of_memory(error):
         return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
     if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
         return RefusedByPlan("NO-THREAD", "the system does not let this process start more threads",
@@ -109,6 +113,19 @@ def understood(error: Exception) -> MlcliError:
                             where=str(error.filename or ""), hint="check the disk's free space and quota")
     return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
                       hint="this is a bug; please report it with that file")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory or addresses ran out, in an error or in one behind it.
+
+    A library that cannot be mapped is an ImportError, and a module whose code finds no room is an error of Python's
+    import system without a reason.
+    """
+    behind = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM) or (
+        isinstance(error, ImportError) and any(words in str(error) for words in NO_MAP)) or (
+        isinstance(error, SystemError) and str(error) == NO_REASON)
+    return behind or ((isinstance(error, (ImportError, SystemError))) and error.__cause__ is not None
+                      and is_out_of_memory(error.__cause__))
 
 
 def is_storage(error: OSError) -> bool:
@@ -155,9 +172,18 @@ def written_down(error: Exception) -> str:
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
     error = spelled(error)
+    fields = {name: shortened(part) if isinstance(part, str) else part for name, part in error.fields().items()}
     if form.json:
-        return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
-    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+        return json.dumps({"error": fields, **({"run": form.run} if form.run else {})})
+    said = error.line(*(str(fields[name]) for name in ("what", "where", "hint")))
+    said += f"; in the run {form.run}" if form.run else ""
+    return f"mlcli: error[{error.code}]: {escaped(said)}"
+
+
+def shortened(text: str) -> str:
+    """Return a part of a message, cut where it is of no use to a reader, with the number of characters left out."""
+    left = len(text) - LONGEST
+    return text if left <= 0 else f"{text[:LONGEST]}... ({left:,} more characters)"
 
 
 def escaped(text: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.publication import publish
-from mlcli.publication.recovery import anything
 from mlcli.rundir.plain import plain
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -113,4 +112,4 @@ def refuse_existing(output: str, force: bool) -> None:
     if output == "-":
         require_standard_output()
     else:
-        publish.refuse_existing(Path(output), "file", anything, force=force)
+        publish.refuse_existing(Path(output), None, force=force)

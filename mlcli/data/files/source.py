@@ -1,5 +1,6 @@
 """The input: a regular file, hashed and checked for changes while it is read, or standard input."""
 
+import difflib
 import errno
 import hashlib
 import io
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any, BinaryIO, cast
@@ -21,11 +23,12 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.digest import Digest, require_same
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile, map_file
-from mlcli.data.options.wording import place
+from mlcli.data.options.wording import place, shown
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 from mlcli.process.file_hash import state
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
+MANY = 2000  # files in a folder whose names are compared with one that is not there
 SPOOLED = 16 << 20  # most bytes of standard input in memory
 MAPPED = 1 << 26  # bytes from which on a file is not copied: zeroed pages for a copy take as long as reading it
 SETTLED = 10.0  # seconds after a change from which a further change shows in the file's times
@@ -152,14 +155,27 @@ def open_regular(path: str) -> int:
             raise _not_regular(path)
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        raise InputMissing("INPUT-MISSING", f"cannot be read: {error.strerror or error}", where=place(path),
-                           hint=_remedy(error)) from None
+        missing = isinstance(error, FileNotFoundError)
+        what = "no such file" if missing else f"cannot be read: {error.strerror or error}"
+        raise InputMissing("INPUT-MISSING", what, where=place(path),
+                           hint=_name_beside(path) if missing else _remedy(error)) from None
     except ValueError as error:  # a zero byte in the name
         raise InputMissing("INPUT-MISSING", f"cannot be read: {error}", where=place(path)) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _not_regular(path)
     return descriptor
+
+
+def _name_beside(path: str) -> str:
+    """Return the name of a file beside the one that is not there, which may be meant; empty where none is like it."""
+    file = Path(path)
+    try:
+        names = [entry.name for entry in islice(os.scandir(file.parent), MANY)]
+    except (OSError, ValueError):
+        return "check the path"
+    near = difflib.get_close_matches(file.name, names, n=1, cutoff=0.75)
+    return f"did you mean {shown(str(file.with_name(near[0])))}?" if near else "check the path"
 
 
 def _remedy(error: OSError) -> str:

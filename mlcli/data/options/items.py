@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, Strict
 
 from mlcli.base.values.options import Options, option
-from mlcli.data.options.wording import duplicates, listed
+from mlcli.data.options.wording import duplicates, listed, shown
 from mlcli.errors import ConfigError
 
 Texts = Annotated[tuple[str, ...], Strict(False)]
@@ -66,7 +66,7 @@ def refuse_coding(input: Any, source: str) -> None:
 def _check_scale(answers: Sequence[str], range: Sequence[float] | None, where: str) -> None:
     """Raise ConfigError for a scale of one answer, with an answer twice, or with a range that is empty."""
     if len(answers) == 1:
-        _refuse(f"a scale of one answer, {answers[0]!r}, has no order", f"{where}.answers",
+        _refuse(f"a scale of one answer, {shown(answers[0])}, has no order", f"{where}.answers",
                 "name all answers, the least first")
     if again := duplicates(answers):
         _refuse(f"answers are named more than once: {listed(again)}", f"{where}.answers", "name each answer once")

@@ -15,6 +15,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.data.samples.cell_counts import cell_counts
 from mlcli.data.samples.pipe_flow import pipe_flow
 from mlcli.data.samples.site_counts import site_counts
@@ -180,10 +181,12 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
     cells, `regime` and the fractions of water and oil in a pipe. Raises UsageError.
     """
-    require_name(name)
+    name = require_name(name)
     counts = TABLES.get(name)
     size = rows if rows is not None else ROWS if counts is None else counts.rows
     check(size, seed, noise or 0.0, columns)
+    width = columns or (SAMPLES[name].columns if counts is None else counts.columns)
+    Compute().require(8.0 * size * width, f"{size:,} rows of {width:,} columns", "ask for fewer with --rows")
     if counts is None:
         return sample_points(name, size, seed, noise, truth=truth, columns=columns)
     if noise is not None:
@@ -220,12 +223,17 @@ def names_with_columns() -> tuple[str, ...]:
     return (*(name for name, shape in SAMPLES.items() if shape.more is not None), *TABLES)
 
 
-def require_name(name: str) -> None:
-    """Raise UsageError for an unknown name, with the nearest known one."""
-    if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
-        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
+def require_name(name: str) -> str:
+    """Return the name of a sample, which may be written with underscores or in capitals.
+
+    Raises UsageError for an unknown one, with the nearest known name.
+    """
+    written = name.lower().replace("_", "-")
+    if written not in NAMES:
+        near = difflib.get_close_matches(written, NAMES, n=1, cutoff=0.5)
+        remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NAMES)}"
         raise UsageError("SAMPLE", f"no sample is called {name[:80]!r}", where="NAME", hint=remedy)
+    return written
 
 
 def check(rows: int, seed: int, noise: float, columns: int | None) -> None:

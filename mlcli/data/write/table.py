@@ -1,7 +1,7 @@
 """Writing of tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -169,12 +169,18 @@ def names_with_warning(table: Table) -> list[str]:
 
 
 def warn_of_formulas(table: Table) -> None:
-    """Warn about ids and labels that a spreadsheet would run as formulas."""
-    risky = [text for texts in (table.ids, *table.labels.values()) for text in formula_like(texts)
-             if not NUMBERS["."].fullmatch(text)]
+    """Warn about ids, labels and their names that a spreadsheet would run as formulas."""
+    columns = table.ids, *table.labels.values(), [table.id_name, *table.labels]
+    warn_of_texts(columns, "id or label", remedy="; Parquet is safe")
+
+
+def warn_of_texts(columns: Iterable[Sequence[str]], what: str, file: str = "", remedy: str = "") -> None:
+    """Warn about texts in a CSV file that a spreadsheet would run as formulas, with what each of them is."""
+    risky = [text for texts in columns for text in formula_like(texts) if not NUMBERS["."].fullmatch(text)]
     if risky:
-        note("W-FORMULA", f"{counted(len(risky), 'id or label')} would be run as a formula by a spreadsheet, "
-             f"for example {shown(risky[0], 40)}; Parquet is safe", cells=len(risky))
+        within = f" in {file}" if file else ""
+        note("W-FORMULA", f"{counted(len(risky), what)}{within} would be run as a formula by a spreadsheet, "
+             f"for example {shown(risky[0], 40)}{remedy}", cells=len(risky))
 
 
 def formula_like(texts: Sequence[str]) -> list[str]:

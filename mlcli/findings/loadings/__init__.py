@@ -36,11 +36,13 @@ class LoadingsFinding(Finding["Rows"]):
         """Write loadings.csv, line by line."""
         import numpy as np
 
+        from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import number_lines
         from mlcli.findings.frame.files import write_text
 
         head, *axes = value.columns
         names = value.texts(head)
+        warn_of_texts([names], "name", TABLE.name)
         weights = np.column_stack([value.array(axis) for axis in axes]) if axes else np.empty((len(names), 0))
         write_text(folder / TABLE.name, number_lines([head, *axes], names, weights))
 

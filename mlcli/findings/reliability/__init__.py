@@ -62,12 +62,14 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
 
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
         """Write reliability.json and items.csv."""
+        from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_lines, digits
         from mlcli.findings.frame.files import write_document, write_text
 
         write_document(folder / FIGURES.name, value["figures"])
         items = value["items"]
         head, *others = items.columns
+        warn_of_texts([items.texts(head)], "name", ITEMS.name)
         rows = zip(items.texts(head), *(items.numbers(name) for name in others), strict=True)
         write_text(folder / ITEMS.name, csv_lines([head, *others], (
             [name, *("" if cell != cell else digits(cell) for cell in cells)] for name, *cells in rows)))

@@ -24,6 +24,7 @@ class ConstrainedMethod(Method):
     ranked_by: ClassVar = "constrained eigenvalues, then unconstrained ones"
     rules: ClassVar = ()
     decodes: ClassVar = None
+    loads: ClassVar = "terms"
     can_resample: ClassVar = True
     residual_axis: ClassVar[str]  # the field's name of an unconstrained axis
     condition: Annotated[tuple[str, ...], Strict(False)] = option(

@@ -29,6 +29,7 @@ class TwoViewMethod(Method):
     accepts: ClassVar = (TwoViews,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "canonical correlations"
+    loads: ClassVar = "views"
     variance_shares: ClassVar = False
     rules: ClassVar = ()
     can_resample: ClassVar = True

@@ -30,6 +30,13 @@ def blocks(rows: int, width: int) -> list[slice]:
     return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
 
+def numbers_in_blocks(rows: int, threads: int) -> int:
+    """Return how many distances of all pairs of points are held at a time: a block for each thread, if there are so
+    many.
+    """
+    return min(threads * min(BLOCK, -(-rows // LEAST) * rows), rows**2)
+
+
 def refine(new: Array, points: Array, candidates: Indices, count: int,
            excluded: Indices | None) -> tuple[Indices, Array]:
     """Return the `count` nearest of each row's candidates (m x c) by exact (squared distance, index), (m, count)

@@ -18,7 +18,7 @@ from mlcli.stages.algebra.metrics.blocks import in_tiles
 from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
-from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
+from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder, numbers_in_blocks
 from mlcli.stages.graph.nearest import Lists, concatenate, smallest
 from mlcli.stages.graph.searching import RowSearch, search_passes
 
@@ -61,7 +61,7 @@ def _step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int, 
     candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
     if not candidates:
         return Step("neighbors", f"{metric.name} distances of all pairs", pairs_cost(metric, rows, columns, threads),
-                    8.0 * (rows * (columns + 4 * count) + BLOCK * threads))
+                    8.0 * (rows * (columns + 4 * count) + numbers_in_blocks(rows, threads)))
     tree = columns <= TREE_COLUMNS
     seconds = neighbors_cost(points=rows, columns=columns, count=count, tree=tree, threads=threads, native=whole)
     how = "k-d tree" if tree else "products of all pairs, refined"
@@ -69,9 +69,9 @@ def _step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int, 
         if not tree:
             seconds += pass_cost(rows * columns * (count + SPARE))
         return Step("neighbors", how, seconds, rows * (4.0 * columns * (not tree) + 8.0 * 6 * (count + SPARE))
-                    + 8.0 * (0 if tree or whole else BLOCK))
+                    + 8.0 * (0 if tree or whole else numbers_in_blocks(rows, 1)))
     return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
-                8.0 * (rows * (2 * columns + 8 * count) + BLOCK * threads))
+                8.0 * (rows * (2 * columns + 8 * count) + numbers_in_blocks(rows, threads)))
 
 
 @frozen

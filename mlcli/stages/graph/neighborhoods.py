@@ -150,7 +150,7 @@ class Within:
         if isinstance(data, Dissimilarities):
             return _matrix_step(rows)
         here, alone = (pairs_cost(metric_of(data), rows, columns, threads) for threads in (compute.thread_count(), 1))
-        memory = 8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK)
+        memory = 8.0 * (rows * (columns + 4 * USUAL) + 3 * min(BLOCK, rows**2))
         return Step("neighbors", "distances of all pairs", here, memory,
                     passes=search_passes(data.values.shape, USUAL, memory, alone=alone, there=alone))
 
@@ -204,7 +204,7 @@ def first_neighbors(lists: Lists, count: int) -> Lists:
 
 def _matrix_step(rows: int) -> Step:
     """Return the cost of a search in a matrix of dissimilarities."""
-    return Step("neighbors", "from the dissimilarities", PASSES * pass_cost(rows**2), 8.0 * BLOCK * 3)
+    return Step("neighbors", "from the dissimilarities", PASSES * pass_cost(rows**2), 8.0 * min(BLOCK, rows**2) * 3)
 
 
 def _or_nearest(lists: Lists, nearest_one: Lists) -> Lists:

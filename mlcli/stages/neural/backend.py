@@ -11,11 +11,9 @@ from jax import nn, random
 from jax import numpy as jnp
 from jax.extend import backend
 
-from mlcli.base.machine.threads import allowed
+from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.types import Array
 from mlcli.stages.neural.network import Activation, Hidden, Layer, Network
-
-POOL = "PJRT_NPROC"  # the variable that XLA's thread pool reads when it starts
 
 jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
 
@@ -30,10 +28,16 @@ FUNCTIONS: Mapping[str, Callable[[Traced], Traced]] = {
 
 def limit_threads() -> None:
     """Limit JAX to the threads of the run: a thread pool of another size, from an earlier run, is replaced."""
-    threads = str(allowed())
-    if os.environ.get(POOL) != threads:
-        os.environ[POOL] = threads
+    threads = allowed()
+    if _Pool.threads != threads:
+        os.environ[JAX_POOL], _Pool.threads = str(threads), threads
         backend.clear_backends()  # type: ignore[no-untyped-call]
+
+
+class _Pool:
+    """The thread pool of JAX; the variable that its size comes from is the user's again after a run."""
+
+    threads = 0
 
 
 def forward(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,

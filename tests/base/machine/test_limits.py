@@ -86,7 +86,7 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
     ("SLURM_MEM_PER_CPU x 1", 2, "choose fewer columns, or ask for more memory in the job"),
     ("control group", 2, "choose fewer columns, or ask for more memory for the job or container"),
     ("machine memory", 2, "choose fewer columns, or use a machine with more memory"),
-    ("compute.memory_limit", 2, "choose fewer columns, or raise compute.memory_limit")])
+    ("compute.memory_limit", 2, "choose fewer columns, or raise {compute.memory_limit}")])
 def test_a_refusal_says_what_gives_more_memory(monkeypatch: pytest.MonkeyPatch, source: str, threads: int,
                                                hint: str) -> None:
     monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(2**20, source))

@@ -125,3 +125,7 @@ def test_work_of_one_family_goes_to_one_process_as_long_as_none_is_without_work(
 
     processes = [done.result for done in ended(side_by_side, 6, 2, family=lambda number: number // 3)]
     assert len({*processes[:3]}) == len({*processes[3:]}) == 1 and len({*processes}) == 2
+
+
+def test_work_may_last_until_the_end_of_all_time() -> None:
+    assert [done.result for done in ended(lambda number: number, 2, 1, until=time.monotonic() + 1e9)] == [0, 1]

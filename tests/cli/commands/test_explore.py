@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.cli.batch.runs import carry_out, skipped_document
 from mlcli.cli.program import run
 from mlcli.errors import GeometryError
 from mlcli.explore import examine
 from mlcli.methods.pca import PCA
+from mlcli.publication.output_lock import output_lock
 from tests.journeys.support import Caller
 from tests.support import distances
 
@@ -348,3 +350,20 @@ def test_known_data_sets(mlcli: Caller, path: str, flags: list[str], expected: s
 def test_a_table_in_blocks_is_refused_by_name(mlcli: Caller) -> None:
     called = mlcli("explore", "data.csv", "--set", "input.stream=always")
     assert called.code == 78 and "E-STREAM" in called.err and "--rows N" in called.err
+
+
+def test_a_trial_that_the_budget_stopped_leaves_no_checkpoint(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = list[Path]()
+
+    def stopped(runs: list[Any], *arguments: Any) -> tuple[list[dict[str, Any]], int]:
+        documents, code = carry_out(runs, *arguments)
+        with output_lock(Path(str(runs[-1].config.output))) as lock:  # as its process leaves it
+            (lock.path / "checkpoint").touch()
+        kept.append(lock.path)
+        assert lock.path.exists()
+        return [*documents[:-1], skipped_document(runs[-1])], code
+
+    monkeypatch.setattr("mlcli.cli.commands.explore.carry_out", stopped)
+    found = explored(mlcli, written("plane.csv", plane(40)), "--id-column", "site")
+    assert "the budget ended before it did" in {one["reason"] for one in found["left_out"]}
+    assert kept and not kept[0].exists()

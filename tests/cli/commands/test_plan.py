@@ -398,3 +398,13 @@ def test_all_axes_of_euclidean_distances_are_counted_by_columns(mlcli: Caller) -
     every, four = (json.loads(mlcli("plan", "points.npy", "-m", "mds", "-p", axes, "--json").out)["disk"]
                    for axes in ("all", "4"))
     assert every == four
+
+
+def test_a_search_among_few_rows_holds_no_block_of_many(mlcli: Caller) -> None:
+    assert mlcli("sample", "torus", "--rows", "20", "-o", "few.csv").code == 0
+    few = ("few.csv", "-m", "isomap", "-k", "5", "--metric", "cityblock")
+    steps = json.loads(mlcli("plan", *few, "--json").out)["steps"]
+    assert all(step["memory"] < 2**20 for step in steps if step["stage"] == "neighbors")
+    refused = mlcli("embed", *few, "--memory-limit", "20M", "-o", "small")
+    assert refused.code == 82 and "compute.memory_limit" not in refused.err
+    assert "; --memory-limit; " in refused.err and "raise --memory-limit" in refused.err

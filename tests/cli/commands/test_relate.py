@@ -185,3 +185,30 @@ def test_the_page_escapes_names_and_loads_nothing(mlcli: Caller) -> None:
     shown = Path("run-relate/relate.html").read_text()
     assert "&lt;b&gt;&amp;" in shown and "<b>" not in shown and "<i>" not in shown
     assert "http" not in shown.replace("http-equiv", "").replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize(("options", "code"), [
+    (("--permutations", ""), 2), (("--permutations", "9" * 5000), 2), (("--axes", "9" * 5000), 2),
+    (("--axes", "1,"), 2), (("--with", ""), 2), (("--input", ""), 2), (("-o", ""), 2)])
+def test_empty_names_and_endless_numbers_are_usage_errors(mlcli: Caller, options: tuple[str, ...], code: int) -> None:
+    given = () if "--with" in options else ("--with", "dune_env.csv")
+    called = mlcli("relate", "run", *given, *options)
+    assert called.code == code and options[0] in called.err
+
+
+def test_names_like_formulas_are_warned_of(mlcli: Caller) -> None:
+    rows = table("dune_env.csv")
+    text = Path("dune_env.csv").read_text().replace("A1", "=A1", 1)
+    Path("risky.csv").write_text(text)
+    assert "=A1" in text.splitlines()[0] and rows
+    called = mlcli("relate", "run", "--with", "risky.csv", "--columns", "=A1", "--permutations", "9")
+    assert called.code == 0 and "warning[W-FORMULA]" in called.err
+    assert any("'=A1'" in note for note in json.loads(Path("run-relate/relate.json").read_text())["notes"])
+    plain = mlcli("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--permutations", "9", "--force")
+    assert plain.code == 0 and "W-FORMULA" not in plain.err
+
+
+def test_a_quiet_relation_and_comparison_print_nothing(mlcli: Caller) -> None:
+    given = ("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--permutations", "9")
+    assert mlcli(*given, "-q") == mlcli("compare", "run", "run", "-q") == Called(0, "", "")
+    assert "variable" in mlcli(*given, "--force").out and json.loads(mlcli(*given, "--force", "-q", "--json").out)

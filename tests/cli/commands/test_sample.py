@@ -15,3 +15,9 @@ def test_cells_are_written_as_anndata_and_points_are_not(mlcli: Caller) -> None:
     refused = mlcli("sample", "torus", "-o", "torus.h5ad")
     assert refused.code == 2 and "torus cannot be written as .h5ad; only cells can" in refused.err
     assert not Path("torus.h5ad").exists()
+
+
+@pytest.mark.parametrize("options", [("torus", "--rows"), ("ball", "--columns"), ("cells", "--rows")])
+def test_a_sample_that_no_memory_holds_is_refused(mlcli: Caller, options: tuple[str, ...]) -> None:
+    called = mlcli("sample", *options, "9" * 20, "-o", "out.csv")
+    assert called.code == 82 and "error[E-MEMORY]" in called.err and not Path("out.csv").exists()

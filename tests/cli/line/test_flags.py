@@ -130,13 +130,13 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
     (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; "
      f"{listed(OWNERS, 'and')} have it; -k; the number of axes is -p"),
     (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
-    (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
+    (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp': did you mean 'isomap'?; -m"),
     (["--paths", "floid", *ISOMAP],
-     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
-     "did you mean 'floyd'?"),
+     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid': "
+     "did you mean 'floyd'?; --paths"),
     (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1), a number "
                    "(over 0 and at most 1), 'all' or 'auto', not -1; -p"),
-    (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
+    (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed': did you mean 'seed'?; --set compute.sed=1"),
 ])
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
     called = mlcli("embed", "-q", "data.csv", *arguments)

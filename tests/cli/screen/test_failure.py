@@ -26,7 +26,16 @@ def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFix
                                                        kind: type[MlcliError]) -> None:
     error = kind("RAGGED", "row 3 has 4 values", where="data.csv:4", hint="count the commas")
     assert attempt(lambda: failing(error), Form()) == kind.exit_code
-    assert capsys.readouterr() == ("", "mlcli: error[E-RAGGED]: row 3 has 4 values; data.csv:4; count the commas\n")
+    said = "data.csv:4: row 3 has 4 values" if kind.place_first else "row 3 has 4 values; data.csv:4"
+    assert capsys.readouterr() == ("", f"mlcli: error[E-RAGGED]: {said}; count the commas\n")
+
+
+def test_what_was_meant_stands_next_to_the_word_and_a_file_that_is_missing_first(mlcli: Caller) -> None:
+    Path("data.csv").touch()
+    assert mlcli("embed", "dta.csv").err == (
+        "mlcli: error[E-INPUT-MISSING]: dta.csv: no such file: did you mean 'data.csv'?\n")
+    assert mlcli("embed", "zzzzzz.npy").err.endswith("]: zzzzzz.npy: no such file; check the path\n")
+    assert "no command 'data.csv': did you mean 'mlcli embed data.csv'?" in mlcli("data.csv").err
 
 
 def test_the_codes_are_those_of_the_table() -> None:
@@ -41,6 +50,14 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert out == "" and err.count("\n") == 1
     assert json.loads(err) == {"error": {"code": "E-RAGGED", "exit": 65, "what": "row 3 has\n4 values",
                                          "where": "data.csv:4", "hint": "count"}}
+
+
+@pytest.mark.parametrize("form", [Form(), Form(json=True)])
+def test_a_long_part_of_a_message_is_cut_with_a_count(capsys: pytest.CaptureFixture[str], form: Form) -> None:
+    error = errors.DataError("RAGGED", "9" * 100_000, where="data.csv:4", hint="count the commas")
+    assert attempt(lambda: failing(error), form) == 65
+    err = capsys.readouterr().err
+    assert len(err) < 2200 and "9... (98,000 more characters)" in err and "count the commas" in err
 
 
 def test_an_error_that_is_its_own_cause_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,8 +86,21 @@ def test_after_two_dashes_nothing_is_a_flag() -> None:
     assert Form.of(["embed", "--", "--json"]) == Form()
 
 
+def chained(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(("error", "code", "name"), [
     (MemoryError("Unable to allocate 7.28 TiB"), 137, "E-OUT-OF-MEMORY"),
+    (OSError(errno.ENOMEM, "Cannot allocate memory"), 137, "E-OUT-OF-MEMORY"),
+    (ImportError("librt.so.1: failed to map segment from shared object"), 137, "E-OUT-OF-MEMORY"),
+    (ImportError("_sfc64.so: cannot map zero-fill pages: Cannot allocate memory"), 137, "E-OUT-OF-MEMORY"),
+    (chained(ImportError("Importing the numpy C-extensions failed"), ImportError(
+        "_multiarray_umath.so: failed to map segment from shared object")), 137, "E-OUT-OF-MEMORY"),
+    (SystemError("error return without exception set"), 137, "E-OUT-OF-MEMORY"),
+    (SystemError("bad argument to internal function"), 1, "E-INTERNAL"),
+    (ImportError("libz.so.1: cannot open shared object file"), 1, "E-INTERNAL"),
     (OSError(errno.ENOSPC, "No space left on device", "out.csv"), 74, "E-STORAGE"),
     (OSError(errno.EDQUOT, "Disk quota exceeded"), 74, "E-STORAGE"),
     (OSError(errno.EIO, "Input/output error"), 74, "E-STORAGE"),

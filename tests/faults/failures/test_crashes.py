@@ -99,7 +99,7 @@ def grown(size: int) -> bytes:
 @pytest.mark.parametrize("size", [2**34, 2**62])
 def test_a22_what_is_decompressed_ends_at_the_limit_of_memory(mlcli: Caller, size: int) -> None:
     Path("x.arrow").write_bytes(grown(size))
-    refuses(mlcli, Refusal(embed("x.arrow", "--memory-limit", "1G"), 82, "E-MEMORY", "compute.memory_limit"))
+    refuses(mlcli, Refusal(embed("x.arrow", "--memory-limit", "1G"), 82, "E-MEMORY", "--memory-limit"))
 
 
 def test_a22_more_rows_than_fit_are_refused_by_the_figures_of_the_file(mlcli: Caller) -> None:
@@ -109,5 +109,5 @@ def test_a22_more_rows_than_fit_are_refused_by_the_figures_of_the_file(mlcli: Ca
         pa.table({"a": rows, "b": rows}), stream)))
     assert Path("x.parquet").stat().st_size < 100_000
     before = pa.default_memory_pool().bytes_allocated()
-    refuses(mlcli, Refusal(embed("x.parquet", "--memory-limit", "100M"), 82, "E-MEMORY", "compute.memory_limit"))
+    refuses(mlcli, Refusal(embed("x.parquet", "--memory-limit", "100M"), 82, "E-MEMORY", "--memory-limit"))
     assert pa.default_memory_pool().bytes_allocated() == before

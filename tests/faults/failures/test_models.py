@@ -161,6 +161,17 @@ def test_g109_formulas_are_kept_and_told(mlcli: Caller) -> None:
     assert Path("out/embedding.csv").read_text().splitlines()[1].startswith("=cmd(),")
 
 
+@pytest.mark.parametrize("sign", "=+-@")
+def test_columns_and_labels_named_like_formulas_are_warned_of(mlcli: Caller, sign: str) -> None:
+    rows = [f"p{row},{row % 2},{row * 7 % 5},{row * 3 % 7}" for row in range(8)]
+    Path("x.csv").write_text("\n".join([f"id,group,{sign}a,b", *rows]))
+    called = mlcli("embed", "x.csv", "--id-column", "id", "-o", "out", "--outputs", "embedding,spectrum,model")
+    assert f"1 name in loadings.csv would be run as a formula by a spreadsheet, for example '{sign}a'" in called.err
+    Path("x.csv").write_text("\n".join([f"id,{sign}group,a,b", *rows]))
+    called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", f"{sign}group", "-o", "labeled")
+    assert f"1 id or label would be run as a formula by a spreadsheet, for example '{sign}group'" in called.err
+
+
 def test_g110_nothing_of_the_environment_is_written(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "correct-horse-battery")
     answers(mlcli, *embed("data.csv"))

@@ -2,6 +2,7 @@
 
 Called as `python killing.py FOLDER KIND FORCE LACKING`; prints how many calls there were, and what went wrong.
 The kind `failed` is a run that fails in the end, where another has failed before: it replaces what that one left.
+`relation` is the folder of `mlcli relate`, and `report` gives a finished run another page.
 """
 
 import os
@@ -12,16 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from mlcli.errors import NumericalError
+from mlcli.errors import NumericalError, OutputRefused
 from mlcli.publication import renames
 from mlcli.publication.publish import publishing
-from mlcli.publication.recovery import anything
+from mlcli.publication.replaceable import FAILURE, FORMAT, RELATION, RUN, listing_of
 from mlcli.rundir.draft import draft, failed_name
-from mlcli.rundir.manifest import manifest_of, write_manifest
+from mlcli.rundir.manifest import hashed, manifest_bytes, manifest_of, replace_listed, write_manifest
+from mlcli.rundir.plain import json_text
+from mlcli.rundir.reading import is_intact
 from mlcli.rundir.resumed import lock_run
 
 CALLS = {"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.scandir", "fcntl.flock"}
-Work = Literal["folder", "file", "failed"]
+Work = Literal["folder", "file", "failed", "relation", "report"]
+LISTINGS = {"folder": RUN, "failed": FAILURE, "relation": RELATION, "report": RUN}
 FILES = ("a", "b")
 FACTS = manifest_of({})
 
@@ -31,12 +35,19 @@ def write(output: Path, work: Work, text: str, *, force: bool) -> None:
         with suppress(NumericalError), lock_run(output, force=force), draft(output, force=force) as folder:
             fill(folder, text)
             raise NumericalError("FAILED", text)
-    elif work == "folder":
+    elif work == "relation":
+        with publishing(output, RELATION, force=force) as made:
+            fill(made.path, text)
+            document = {"format": FORMAT, "with": text, "files": hashed(made.path)}
+            (made.path / RELATION.name).write_text(json_text(document))
+    elif work == "report" and output.exists():
+        replace_listed(output, dict.fromkeys(FILES, text.encode()), known=manifest_bytes(output))
+    elif work in ("folder", "report"):
         with lock_run(output, force=force), draft(output, force=force) as folder:
             fill(folder, text)
             write_manifest(folder, FACTS)
     else:
-        with publishing(output, "file", anything, force=force) as made:
+        with publishing(output, None, force=force) as made:
             made.path.write_text(text)
 
 
@@ -57,10 +68,17 @@ def content(output: Path, work: Work) -> str:
         return "absent"
     if work == "file":
         return place.read_text()
-    listing = "error.json" if work == "failed" else "run.json"
-    whole = sorted(path.name for path in place.iterdir()) == sorted([*FILES, listing])
-    texts = {(place / name).read_text() for name in FILES} if whole else set()
-    return texts.pop() if len(texts) == 1 else "torn"
+    try:
+        allowed = LISTINGS[work].require(place)
+    except OutputRefused:
+        return "torn"
+    listed = listing_of(place / LISTINGS[work].name)["files"]
+    if not all(is_intact(place / name, entry) for name, entry in listed.items()) or not {*FILES} <= {*allowed}:
+        return "torn"
+    texts = {(place / name).read_text() for name in FILES}
+    if work == "report":  # file by file: those that are being replaced are listed without a hash
+        return "old" if "old" in texts else texts.pop()
+    return texts.pop() if len(texts) == 1 and {*listed} == {*FILES} else "torn"
 
 
 def killed(attempt: Callable[[], Any], number: int) -> bool:
@@ -98,14 +116,19 @@ def trial(folder: Path, work: Work, number: int, *, force: bool, gap: bool) -> t
     found = content(output, work)
     if found not in ("new", *(["old"] if force else []), *(["absent"] if gap or not force else [])):
         wrong.append(f"call {number}: the output is {found}")
-    write(folder / "other", "file", "beside", force=True)
-    if force and content(output, work) not in ("old", "new"):
-        wrong.append(f"call {number}: the run is lost")
+    for name in ("other", "another"):  # what the first start does is what the second one finds
+        write(folder / name, "file", "beside", force=True)
+        after = content(output, work)
+        if force and after not in ("old", "new"):
+            wrong.append(f"call {number}: the run is lost")
+        elif found in ("old", "new") and after != found:
+            wrong.append(f"call {number}: the output was {found} and is {after}")
     left = {path.name for path in folder.iterdir()}
-    if not left <= {"other", written(output, work).name}:
+    if not left <= {"other", "another", written(output, work).name}:
         wrong.append(f"call {number}: there remain {left}")
-    write(output, "file" if work == "file" else "folder", "last", force=True)
-    if content(output, "file" if work == "file" else "folder") != "last":
+    last: Work = "folder" if work == "failed" else work
+    write(output, last, "last", force=True)
+    if content(output, last) != "last":
         wrong.append(f"call {number}: nothing can be written any more")
     return was, wrong
 

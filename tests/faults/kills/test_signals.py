@@ -317,3 +317,15 @@ def test_three_quarters_of_a_short_limit_can_be_used(job: int | None, limit: flo
         clock.monotonic = lambda now=now: now
         watching.tick()
         assert asked == stops
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_has_one_wording_from_the_start(tmp_path: Path, number: signal.Signals) -> None:
+    """Before the program has loaded what says so, the supervisor does."""
+    code = ("import sys, time\nfrom mlcli.cli.supervisor import supervise\nimport signal\n"
+            "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])\nsupervise()\n"
+            "print('begun', file=sys.stderr, flush=True)\ntime.sleep(60)")
+    child = started(code, cwd=tmp_path)
+    child.send_signal(number)
+    assert ended(child) == (128 + number, f"mlcli: error[E-STOPPED]: stopped by {number.name}\n".encode())

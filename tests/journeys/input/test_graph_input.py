@@ -286,4 +286,4 @@ def test_the_certificate_sees_edges_that_were_not_given(mlcli: Caller, monkeypat
 
     monkeypatch.setattr(pieces, "_require_one_piece", wrong)
     called = mlcli.bare("--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q")
-    assert (called.code, "the check of edges" in called.err) == (80, True), called.err
+    assert (called.code, "check 'edges'" in called.err) == (80, True), called.err

@@ -140,7 +140,7 @@ def test_help_fits_a_narrow_terminal(mlcli: Caller, monkeypatch: pytest.MonkeyPa
 
 
 def test_help_of_no_command_is_refused(mlcli: Caller) -> None:
-    assert "No such command 'embd'. Did you mean 'embed'?" in mlcli("help", "embd").err
+    assert "no command 'embd': did you mean 'embed'?" in mlcli("help", "embd").err
 
 
 def test_the_version_has_a_short_flag(mlcli: Caller) -> None:

@@ -33,7 +33,7 @@ def test_all_methods_as_json(mlcli: Caller) -> None:
 
 def test_an_unknown_method_has_a_nearest_one(mlcli: Caller) -> None:
     assert mlcli("methods", "isomp").err == (
-        "mlcli: error[E-METHOD]: no method is called 'isomp'; NAME; did you mean 'isomap'?\n")
+        "mlcli: error[E-METHOD]: no method is called 'isomp': did you mean 'isomap'?; NAME\n")
 
 
 def test_the_schema_is_json(mlcli: Caller) -> None:
@@ -83,7 +83,7 @@ def test_a_sample_is_embedded_as_it_is(mlcli: Caller) -> None:
 def test_the_samples_are_named_in_help_and_errors(mlcli: Caller) -> None:
     text = " ".join(mlcli("sample", "--help").out.split())
     assert all(name in text.replace("- ", "-") for name in SAMPLES)
-    assert "did you mean torus?" in mlcli("sample", "torsu").err
+    assert "did you mean 'torus'?" in mlcli("sample", "torsu").err
 
 
 def test_doctor_shows_the_machine(mlcli: Caller) -> None:

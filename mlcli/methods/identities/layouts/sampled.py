@@ -153,7 +153,7 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
     """Check that coordinates follow from the seed, and the first epochs' moves by NumPy instead of the kernel."""
     work = float(model.fit["edges"]) * method.epochs_of(data)
     if work > REPEATED and not full:
-        return [skipped("seed", "many edges and epochs; `mlcli certify --full` repeats them")]
+        return [skipped("seed", "many edges and epochs, which mlcli verify --full repeats")]
     if model.fit["kernel"] != describe():
         return [skipped("seed", "another instruction set than that of the run rounds in other places")]
     found = method.layout(data, int(model.fit["seed"]))
