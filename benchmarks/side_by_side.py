@@ -140,7 +140,7 @@ def version_of(peer: str, python: str) -> str:
 
 
 def result(job: Job | Geodesics, rounds: int, scratch: Path, data: Path, *, python: str) -> Row:
-    """The row of a job, with machine, versions, kernels and date; raises FileNotFoundError where there is no data for it."""
+    """The row of a job, with its machine, versions, kernels and date; raises FileNotFoundError where it has no data."""
     measured = (partial(measure, job, python=python) if isinstance(job, Job) else partial(measure_geodesics, job))
     peers = [version_of(name, python) for name in job.peer.split(" and ") if name]
     return {"job": job.name, "peer": " and ".join(peers), "rounds": rounds, "machine": machine(),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-FORCING = re.compile(  # kernels and threads of linear algebra, those of mlcli, NumPy's, the C library's, and no bytecode
+FORCING = re.compile(  # kernels and threads of linear algebra, those of NumPy, mlcli and the C library, and no bytecode
     r"(OPENBLAS|GOTO|NVPL|MKL|KMP|OMP|GOMP|BLIS|AOCL|ARMPL|ATLAS|VECLIB|FLEXIBLAS|NUMBA|NPY)_|"
     r"(MLCLI_SIMD|MLCLI_NO_BLAS_TUNE|GLIBC_TUNABLES|PYTHONDONTWRITEBYTECODE)$")
 PROBE = """
