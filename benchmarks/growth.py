@@ -20,6 +20,7 @@ from typing import Any
 
 from jobs import HERE, swiss
 from side_by_side import Row, machine, timed, version_of, versions
+from unforced import kernels_in_use, restart_unforced
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000)
 MOST = {"mlcli": 1_000_000, "scikit-learn": 20_000}
@@ -72,12 +73,13 @@ def draw(document: dict[str, Any], path: Path) -> None:
 
 
 def described(python: str) -> str:
-    """The machine and the versions, in a line."""
-    return f"{machine()}; {versions()}, {version_of('scikit-learn', python)}"
+    """The machine, the versions and the kernels, in a line."""
+    return f"{machine()}; {versions()}, {version_of('scikit-learn', python)}; {kernels_in_use(python)}"
 
 
 def main() -> None:
     """Measures and draws, or only draws."""
+    restart_unforced()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))

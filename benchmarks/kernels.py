@@ -7,6 +7,7 @@ rows are taken. Where SciPy would take minutes, it gets a share of the sources a
 import argparse
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pymetis
 from scipy.sparse.csgraph import dijkstra
+from unforced import kernels_in_use, restart_unforced
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
@@ -124,6 +126,7 @@ def streamed(graph: Graph, threads: int, width: int, share: float, scipy: float 
 
 
 def main() -> None:
+    restart_unforced()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=8000)
     parser.add_argument("--file", type=Path)
@@ -137,6 +140,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="times of all pairs alone, written as JSON")
     given = parser.parse_args()
     with limit_threads(given.threads):
+        print(kernels_in_use(sys.executable))
         made = graph(given.file, given.rows, given.neighbors, given.cache)
         print(f"{given.file or 'swiss roll'}, {given.rows} rows, {made.edges} edges, kernels {native.describe()}")
         times = stored(made, given.repeats, given.scipy_share) if given.repeats else None

@@ -5,6 +5,7 @@
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 from scipy.spatial.distance import pdist
+from unforced import kernels_in_use, restart_unforced
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
@@ -28,6 +30,7 @@ def timed(function: Callable[[], object]) -> float:
 
 
 def main() -> None:
+    restart_unforced()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--columns", type=int, default=500)
@@ -40,6 +43,7 @@ def main() -> None:
     print(f"{given.rows} x {given.columns}, {given.threads} threads, kernels {native.describe()}")
     adapter: TypeAdapter[Any] = TypeAdapter(AnyMetric)
     with limit_threads(given.threads):
+        print(kernels_in_use(sys.executable))
         for name in given.metrics:
             metric = adapter.validate_python(name).fitted(points)
             turns = [(timed(lambda m=metric: pairwise(m, points)), timed(lambda n=name: pdist(points, n)))

@@ -7,11 +7,13 @@ rows in the same order, so that their objectives can be compared.
 import argparse
 import importlib.util
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from unforced import kernels_in_use, restart_unforced
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
@@ -84,6 +86,7 @@ def by_hand_in_torch(rows: Any, start: Any, learning: Any, threads: int) -> floa
 
 
 def main() -> None:
+    restart_unforced()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("images", type=Path, help="images as .npy, such as MNIST's, a row or a square each")
     parser.add_argument("--rows", type=int, default=10_000)
@@ -94,6 +97,7 @@ def main() -> None:
     images = np.load(given.images)[: given.rows]
     points = images.reshape(len(images), -1) / 255.0
     with limit_threads(given.threads):
+        print(kernels_in_use(sys.executable))
         from mlcli.stages.neural import feeding, training
         from mlcli.stages.neural.autoencoding import Autoencoding
         from mlcli.stages.neural.constraints import Dense, Uncorrupted

@@ -1,4 +1,4 @@
-"""Whole-process timings of mlcli beside its peers: A B A B on one machine, medians, with the same BLAS settings.
+"""Whole-process timings of mlcli beside its peers: A B A B on one machine, medians, with no kernel forced.
 
     python benchmarks/side_by_side.py                     every job whose data is there, but for those of hours
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 from jobs import HERE, JOBS, Geodesics, Job
+from unforced import kernels_in_use, restart_unforced, unforced
 
 MARKS = "<!-- timings -->", "<!-- /timings -->"
 QUOTED = HERE.parent / "docs" / "scale.md"
@@ -48,10 +49,11 @@ def timed(command: list[str], memory: float = 0.0) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a whole process, by the operating system's account; it took `memory` before."""
     touch(memory)
     started = time.perf_counter()
-    process = subprocess.Popen(command, env={**os.environ, **BLAS}, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env={**unforced(os.environ), **BLAS}, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - started
-    if status != 0:
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
         raise SystemExit(f"failed: {' '.join(command[:8])}")
     return seconds, usage.ru_maxrss / 1024
 
@@ -115,11 +117,10 @@ def measure_geodesics(job: Geodesics, data: Path, rounds: int, scratch: Path) ->
 
 
 def machine() -> str:
-    """The processor and its cores, and the one that OpenBLAS is told to take it for."""
+    """The processor and its cores."""
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
-    told = os.environ.get("OPENBLAS_CORETYPE")
-    return f"{model}, {len(os.sched_getaffinity(0))} cores" + (f", OPENBLAS_CORETYPE={told}" if told else "")
+    return f"{model}, {len(os.sched_getaffinity(0))} cores"
 
 
 def versions() -> str:
@@ -139,11 +140,11 @@ def version_of(peer: str, python: str) -> str:
 
 
 def result(job: Job | Geodesics, rounds: int, scratch: Path, data: Path, *, python: str) -> Row:
-    """The row of a job, with machine, versions and date; raises FileNotFoundError where there is no data for it."""
+    """The row of a job, with its machine, versions, kernels and date; raises FileNotFoundError where it has no data."""
     measured = (partial(measure, job, python=python) if isinstance(job, Job) else partial(measure_geodesics, job))
     peers = [version_of(name, python) for name in job.peer.split(" and ") if name]
     return {"job": job.name, "peer": " and ".join(peers), "rounds": rounds, "machine": machine(),
-            "versions": versions(), "date": date.today().isoformat(),
+            "versions": versions(), "kernels": kernels_in_use(python), "date": date.today().isoformat(),
             **measured(make(job, scratch, data), rounds=rounds, scratch=scratch)}
 
 
@@ -167,13 +168,13 @@ def memory_of(row: Row, side: str) -> str:
 
 def table(rows: list[Row]) -> str:
     """The results in Markdown: a table for each machine with its versions, the last for those not recorded."""
-    def where(row: Row) -> tuple[bool, str, str]:
-        return "machine" not in row, row.get("machine", UNKNOWN), row.get("versions", "")
+    def where(row: Row) -> tuple[bool, str, str, str]:
+        return "machine" not in row, row.get("machine", UNKNOWN), row.get("versions", ""), row.get("kernels", "")
 
     lines = ["Medians of whole processes, run alternately; least and most in parentheses. Paths (`geodesics`) are timed"
              " within a process."]
-    for (_, place, used), group in groupby(sorted(rows, key=where), key=where):
-        lines += ["", "; ".join(filter(None, (place, used))) + ":", "",
+    for (_, *place), group in groupby(sorted(rows, key=where), key=where):
+        lines += ["", "; ".join(filter(None, place)) + ":", "",
                   "| work | against | date | runs | mlcli | peer | times as fast | mlcli's memory | peer's | "
                   "times as small |", "|---|---|---|---|---|---|---|---|---|---|"]
         lines += ["| " + " | ".join([
@@ -191,6 +192,7 @@ def quote(path: Path, text: str) -> None:
 
 def main() -> None:
     """Runs the jobs named, or all of them."""
+    restart_unforced()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("jobs", nargs="*")
     parser.add_argument("--rounds", type=int, default=3)
@@ -203,6 +205,8 @@ def main() -> None:
         parser.error(f"no such job: {', '.join(sorted(unknown))}; there are: {', '.join(job.name for job in JOBS)}")
     known = {row["job"]: row for row in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
     wanted = [job for job in JOBS if (job.name in chosen.jobs if chosen.jobs else not job.named)]
+    if not chosen.table:
+        print(f"  {machine()}; {kernels_in_use(chosen.peers)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for job in () if chosen.table else wanted:
             try:

@@ -54,7 +54,7 @@ def products_of_rows(rows: AnyArray, others: AnyArray) -> AnyArray:
 
 
 def has_byte_products() -> bool:
-    """Whether the machine has instructions for products of bytes (AVX-512 VNNI), and the kernels in use take them."""
+    """Whether the kernels in use have products of bytes: on x86-64, but not with AVX-512 that lacks VNNI."""
     return available() and bool(kernels().has_byte_products())
 
 

@@ -1,5 +1,6 @@
 """Products of columns and of rows: those of NumPy, at every instruction set, in any layout, beside any other rows."""
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,8 @@ def test_products_of_rows_are_those_of_numpy(rows: int, columns: int, others: in
         assert alone[1][0] == norms[start]
 
 
-@pytest.mark.parametrize("columns", [1, 3, 4, 17, 500])
-@pytest.mark.parametrize(("rows", "others"), [(1, 1), (7, 49), (8, 48), (9, 95), (530, 97)])
+@pytest.mark.parametrize("columns", [1, 3, 4, 17, 500, 1025, 2100])  # the last are packed in several parts
+@pytest.mark.parametrize(("rows", "others"), [(1, 1), (7, 49), (8, 48), (9, 95), (6, 16), (97, 9), (530, 97)])
 def test_products_of_bytes_are_exact(rows: int, columns: int, others: int) -> None:
     if not native.has_byte_products():
         pytest.skip("no products of bytes at this level, or on this machine")
@@ -76,6 +77,19 @@ def test_products_of_bytes_are_exact(rows: int, columns: int, others: int) -> No
     found = native.ByteRows(some).products(slice(0, rows), slice(rows, rows + others))
     whole = some.astype(np.int64)
     assert np.array_equal(found, (whole[:rows] @ whole[rows:].T).astype(np.float32))
+
+
+def test_products_of_the_widest_bytes_do_not_overflow() -> None:
+    if not native.has_byte_products():
+        pytest.skip("no products of bytes at this level, or on this machine")
+    some = np.full((7, 2**15), 255, dtype=np.uint8)
+    assert np.all(native.ByteRows(some).products(slice(0, 7), slice(0, 7)) == np.float32(2**15 * 255**2))
+
+
+def test_levels_of_x86_without_wide_vectors_have_products_of_bytes(level: str) -> None:
+    if level == "v4" or platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("this level has them only where the processor does")
+    assert native.has_byte_products()
 
 
 def test_bytes_that_do_not_fit_are_refused() -> None:

@@ -1,4 +1,4 @@
-// Products of rows of bytes, where the machine has instructions for them (AVX-512 VNNI).
+// Products of rows of bytes, where the machine has instructions for them: AVX-512 VNNI, or products of 16-bit numbers.
 #pragma once
 #include <cstdint>
 

@@ -9,6 +9,7 @@
     namespace mlcli::name {                        \
     extern const Kernels<float> *const single;     \
     extern const Kernels<double> *const twofold;   \
+    extern const ByteKernels *const bytes;         \
     }
 DECLARE(base)
 #if defined(MLCLI_LEVELS)
@@ -23,10 +24,11 @@ namespace mlcli {
 namespace {
 
 const Level *supported(const char *name) {
-    static const Level base = {"base", base::single, base::twofold};
+    static const Level base = {"base", base::single, base::twofold, base::bytes};
     if (std::strcmp(name, "base") == 0) return &base;
 #if defined(MLCLI_LEVELS)
-    static const Level v3 = {"v3", v3::single, v3::twofold}, v4 = {"v4", v4::single, v4::twofold};
+    static const Level v3 = {"v3", v3::single, v3::twofold, v3::bytes};
+    static const Level v4 = {"v4", v4::single, v4::twofold, v4::bytes};
     __builtin_cpu_init();
     const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
@@ -64,7 +66,7 @@ const ByteKernels *byte_kernels() {
     __builtin_cpu_init();
     if (std::strcmp(level().name, "v4") == 0 && __builtin_cpu_supports("avx512vnni")) return vnni::bytes;
 #endif
-    return nullptr;
+    return level().bytes;
 }
 
 template <> const Kernels<float> &kernels<float>() { return *level().single; }

@@ -72,7 +72,7 @@ template <class T> static std::int64_t gaussian_scratch(std::int64_t rows, std::
 template <class T>
 static double gaussian_rows(const GaussianTile<T> &tile, const T *left, std::int64_t first, int count, T *scratch) {
     using L = Lanes<T>;
-    constexpr int step = VECTORS * L::width;  // columns whose factors stay in the nearest cache
+    constexpr int step = ABREAST_OF<MinusTimes> * L::width;  // columns whose factors stay in the nearest cache
     T *row[STRIPE], *packed = scratch + tile.left, *next = packed;
     for (int r = 0; r < STRIPE; ++r) row[r] = scratch + tile.values + r * tile.deep;
     for (std::int64_t k = 0; k < STRIPE * tile.deep; ++k) row[0][k] = 0;
@@ -91,12 +91,15 @@ static double gaussian_rows(const GaussianTile<T> &tile, const T *left, std::int
         }
         for (std::int64_t j = 0; j < tile.filled; ++j) row[r][j] = exponential_in_range(row[r][j]);
         for (std::int64_t j = tile.columns; j < tile.filled; ++j) row[r][j] = 0;
-        typename L::V square = L::fill(0);
-        for (std::int64_t j = 0; j < tile.filled; j += L::width) {
-            const typename L::V value = L::load(row[r] + j);
-            square = L::fma(value, value, square);
-        }
-        squares += sum_of<T>(square);
+    }
+    for (int low = 0; low < count; low += 4) {  // rows beyond the last are zero
+        typename L::V square[4] = {L::fill(0), L::fill(0), L::fill(0), L::fill(0)};  // no row waits for another
+        for (std::int64_t j = 0; j < tile.filled; j += L::width)
+            UNROLL for (int r = 0; r < 4; ++r) {
+                const typename L::V value = L::load(row[low + r] + j);
+                square[r] = L::fma(value, value, square[r]);
+            }
+        for (const auto some : square) squares += sum_of<T>(some);
     }
     return squares;
 }

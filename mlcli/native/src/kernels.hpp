@@ -1,5 +1,6 @@
 // The table of kernels that each instruction set provides, and the choice among them.
 #pragma once
+#include "bytes.hpp"
 #include "curve.hpp"
 #include "plan.hpp"
 #include "span.hpp"
@@ -149,6 +150,7 @@ struct Level {
     const char *name;
     const Kernels<float> *single;
     const Kernels<double> *twofold;
+    const ByteKernels *bytes;  // null where it has none
 };
 
 const Level &level();                  // the fastest that this machine runs, or the one chosen

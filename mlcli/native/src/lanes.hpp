@@ -97,6 +97,15 @@ template <> struct Lanes<double> {
     INLINE V less(V c, V a, V b) { return _mm256_fnmadd_pd(a, b, c); }
     INLINE V root(V a) { return _mm256_sqrt_pd(a); }
 };
+template <> struct Lanes<std::int32_t> {  // of two 16-bit numbers each, whose products are added
+    using V = __m256i;
+    static constexpr int width = 8;
+    INLINE V load(const void *p) { return _mm256_loadu_si256(static_cast<const V *>(p)); }
+    INLINE void store(void *p, V v) { _mm256_storeu_si256(static_cast<V *>(p), v); }
+    INLINE V fill(std::int32_t x) { return _mm256_set1_epi32(x); }
+    INLINE V fma(V a, V b, V c) { return _mm256_add_epi32(_mm256_madd_epi16(a, b), c); }
+    INLINE V singles(V a) { return _mm256_castps_si256(_mm256_cvtepi32_ps(a)); }  // their bits
+};
 #elif defined(__SSE2__)
 constexpr int VECTORS = 2;
 template <> struct Lanes<float> {
@@ -125,6 +134,15 @@ template <> struct Lanes<double> {
     INLINE V fma(V a, V b, V c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
     INLINE V less(V c, V a, V b) { return _mm_sub_pd(c, _mm_mul_pd(a, b)); }
     INLINE V root(V a) { return _mm_sqrt_pd(a); }
+};
+template <> struct Lanes<std::int32_t> {  // of two 16-bit numbers each, whose products are added
+    using V = __m128i;
+    static constexpr int width = 4;
+    INLINE V load(const void *p) { return _mm_loadu_si128(static_cast<const V *>(p)); }
+    INLINE void store(void *p, V v) { _mm_storeu_si128(static_cast<V *>(p), v); }
+    INLINE V fill(std::int32_t x) { return _mm_set1_epi32(x); }
+    INLINE V fma(V a, V b, V c) { return _mm_add_epi32(_mm_madd_epi16(a, b), c); }
+    INLINE V singles(V a) { return _mm_castps_si128(_mm_cvtepi32_ps(a)); }  // their bits
 };
 #elif defined(__aarch64__)
 constexpr int VECTORS = 4;

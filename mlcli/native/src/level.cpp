@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "anchors.hpp"
+#include "bytes.hpp"
 #include "density.hpp"
 #include "differences.hpp"
 #include "factor.hpp"
@@ -72,5 +73,23 @@ extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;
 const Kernels<float> *const single = &table<float>;
 const Kernels<double> *const twofold = &table<double>;
+
+extern const ByteKernels *const bytes;
+#if defined(MLCLI_PACKED)
+static std::int64_t byte_scratch(std::int64_t others, std::int64_t) { return packed_scratch<Words<0>>(others); }
+
+// The bytes of the left side get back what was taken from them: these products fit into 32 bits without a correction.
+static void products_of_bytes(const std::int32_t *rows, std::int64_t count, const std::int32_t *right,
+                              std::int64_t others, std::int64_t words, const std::int32_t *, float *out,
+                              std::int32_t *scratch) {
+    packed_products(Words<0x80808080u>{rows, words}, count, Words<0>{right, words}, others,
+                    reinterpret_cast<std::int32_t *>(out), scratch, Lanes<std::int32_t>::singles);
+}
+
+static const ByteKernels byte_table = {byte_scratch, products_of_bytes};
+const ByteKernels *const bytes = &byte_table;
+#else
+const ByteKernels *const bytes = nullptr;
+#endif
 
 }  // namespace mlcli::LEVEL

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "lanes.hpp"
+#include "packed.hpp"
 
 namespace mlcli::LEVEL {
 
@@ -155,6 +156,16 @@ static void project(const double *rows, std::int64_t count, std::int64_t columns
     }
 }
 
+#if defined(MLCLI_PACKED)
+// xᵀ y of rows x (count x columns) with rows y (others x columns), in `out` (count x others).
+static std::int64_t rows_scratch(std::int64_t others) { return packed_scratch<Singles>(others); }
+
+static void products_of_rows(const float *rows, std::int64_t count, const float *right, std::int64_t others,
+                             std::int64_t columns, float *out, float *scratch) {
+    packed_products(Singles{rows, columns}, count, Singles{right, columns}, others, out, scratch,
+                    [](Lanes<float>::V sum) { return sum; });
+}
+#else
 // A tile of which only some rows and columns are there.
 template <class T>
 INLINE void tile_edge(const T *left, std::int64_t apart, const T *right, std::int64_t depth, T *out,
@@ -201,5 +212,6 @@ static void products_of_rows(const float *rows, std::int64_t count, const float 
         }
     }
 }
+#endif
 
 }  // namespace mlcli::LEVEL

@@ -7,6 +7,7 @@
 namespace mlcli::LEVEL {
 
 constexpr int GROUPED = 4;  // vectors that a row is multiplied with at once: their sums stay in registers
+constexpr std::int64_t LIFTED = 1 << 14;  // numbers of rows that all groups of vectors pass by: the second cache has room
 constexpr int ADDED = 4;  // rows that are added at once: each sum is loaded and stored once for all of them
 
 // (x - s)ᵀ R - c of rows x (count x columns) less a shift s, for `wide` of the vectors R (each of `columns` numbers),
@@ -37,13 +38,18 @@ INLINE void lift_some(const double *rows, std::int64_t count, std::int64_t colum
 
 static void lift_rows(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                       const double *vectors, std::int64_t others, const double *less, double *out) {
-    for (std::int64_t first = 0; first < others; first += GROUPED) {
-        const double *some = vectors + first * columns;
-        switch (others - first) {
-            case 1: lift_some<1>(rows, count, columns, shift, some, less + first, others, out + first); break;
-            case 2: lift_some<2>(rows, count, columns, shift, some, less + first, others, out + first); break;
-            case 3: lift_some<3>(rows, count, columns, shift, some, less + first, others, out + first); break;
-            default: lift_some<GROUPED>(rows, count, columns, shift, some, less + first, others, out + first);
+    const std::int64_t most = LIFTED / (columns + 1) + 1;
+    for (; count > 0; count -= most, rows += most * columns, out += most * others) {
+        const std::int64_t tall = count < most ? count : most;
+        for (std::int64_t first = 0; first < others; first += GROUPED) {
+            const double *some = vectors + first * columns, *subtrahend = less + first;
+            double *to = out + first;
+            switch (others - first) {
+                case 1: lift_some<1>(rows, tall, columns, shift, some, subtrahend, others, to); break;
+                case 2: lift_some<2>(rows, tall, columns, shift, some, subtrahend, others, to); break;
+                case 3: lift_some<3>(rows, tall, columns, shift, some, subtrahend, others, to); break;
+                default: lift_some<GROUPED>(rows, tall, columns, shift, some, subtrahend, others, to);
+            }
         }
     }
 }

@@ -67,12 +67,17 @@ INLINE void update_rest(T *const *c, std::int64_t column, const T *a, const T *b
     UNROLL for (int r = 0; r < R; ++r) store_some(c[r] + column, sum[r], count);
 }
 
+// Vectors side by side in a tile. Where registers are few a product takes three: their sums, these and a number fill 16;
+// a shortest way needs one more for what is compared.
+template <class Ring> constexpr int ABREAST_OF = VECTORS;
+template <> constexpr int ABREAST_OF<MinusTimes> = VECTORS == 2 ? 3 : VECTORS;
+
 template <class Ring, class T, int R>
 INLINE void update_rows(T *const *c, const T *a, const T *b, std::int64_t stride, int depth, std::int64_t low,
                         std::int64_t high) {
-    constexpr int width = Lanes<T>::width, strip = VECTORS * width;
+    constexpr int many = ABREAST_OF<Ring>, width = Lanes<T>::width, strip = many * width;
     std::int64_t column = low;
-    for (; column + strip <= high; column += strip) update_tile<Ring, T, R, VECTORS>(c, column, a, b, stride, depth);
+    for (; column + strip <= high; column += strip) update_tile<Ring, T, R, many>(c, column, a, b, stride, depth);
     for (; column + width <= high; column += width) update_tile<Ring, T, R, 1>(c, column, a, b, stride, depth);
     if (column < high) update_rest<Ring, T, R>(c, column, a, b, stride, depth, static_cast<int>(high - column));
 }
