@@ -49,7 +49,7 @@ def test_files_that_a_pattern_matches(tmp_path: Path, monkeypatch: pytest.Monkey
     runs = configured(tmp_path, "output: out\nsweep: {input.path: {glob: '*.csv'}}\n")
     assert [(run.input.path, run.output) for run in runs] == [("a.csv", "out/a"), ("b.csv", "out/b")]
     assert refused(tmp_path, "sweep: {input.path: {glob: '*.parquet'}}\n").startswith(
-        "66 E-GLOB: no file matches '*.parquet'; run.yaml:1:9")
+        "66 E-GLOB: run.yaml:1:9: no file matches '*.parquet'")
 
 
 def test_a_swept_section_replaces_the_files(tmp_path: Path) -> None:
