@@ -18,21 +18,20 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 
 
 def levels() -> list[str]:
-    """The instruction sets that this machine can run."""
-    if not native.available():
-        return ["absent"]
-    usual = native.describe()
-    found = [name for name in ("base", "v3", "v4") if kernels().choose_level(name)]
-    kernels().choose_level(usual)
-    return found
+    """The instruction sets that this processor runs; a build that lacks one fails its tests (MLCLI_LEVELS=all)."""
+    return list(native.machine_levels()) or ["absent"]
+
+
+def choose(level: str) -> None:
+    assert kernels().choose_level(level), f"the build lacks {level}: install it with MLCLI_LEVELS=all"
 
 
 def at_level(request: pytest.FixtureRequest) -> Iterator[str]:
     """The kernels at the instruction set that a fixture asks for."""
     usual = native.describe()
-    kernels().choose_level(request.param)
+    choose(request.param)
     yield request.param
-    kernels().choose_level(usual)
+    choose(usual)
 
 
 def pairs(size: int, left: Any, right: Any, lengths: Any) -> Graph:
@@ -124,16 +123,15 @@ def sources(weights: native.Weights, block: int) -> Indices:
     return weights.order[first : first + weights.lanes]
 
 
-def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64",
-                   out: Any = np.float64) -> AnyArray:
-    weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan, dtype=out)
+def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64") -> AnyArray:
+    weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan)
     for block in range(weights.blocks):
         weights.distances(block, distances)
     return distances
 
 
-def by_floyd(graph: Graph, precision: str = "float64") -> AnyArray:
-    matrix = np.full((graph.size, graph.size), np.inf, dtype=precision)
+def by_floyd(graph: Graph) -> AnyArray:
+    matrix = np.full((graph.size, graph.size), np.inf)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     matrix[rows, graph.indices] = graph.lengths
     np.fill_diagonal(matrix, 0)
@@ -145,8 +143,8 @@ def by_floyd(graph: Graph, precision: str = "float64") -> AnyArray:
     return matrix
 
 
-def by_dijkstra(graph: Graph, precision: str = "float64") -> AnyArray:
-    out = np.full((graph.size, graph.size), np.nan, dtype=precision)
+def by_dijkstra(graph: Graph) -> AnyArray:
+    out = np.full((graph.size, graph.size), np.nan)
     native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, np.arange(graph.size), out)
     return out
 
