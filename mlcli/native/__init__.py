@@ -12,7 +12,7 @@ from mlcli.native.differences import differences, squared_at
 from mlcli.native.elimination import Elimination, Precision, Weights
 from mlcli.native.library import absence, available, describe, lower_level, machine_levels
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
-from mlcli.native.normal import NormalCholesky
+from mlcli.native.normal import NormalCholesky, dissection
 from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces, undirected
 from mlcli.native.products import ByteRows, gram, has_byte_products, lift_rows, lower_rows, products_of_rows, project
 from mlcli.native.text import numbered_lines
@@ -32,6 +32,7 @@ __all__ = [
            "describe",
            "differences",
            "dijkstra_rows",
+           "dissection",
            "floyd_pivot",
            "floyd_rows",
            "gram",

@@ -11,6 +11,7 @@ from mlcli import native
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
+from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import Graph, undirected
 
 needs_native = pytest.mark.skipif(not native.available(), reason="native kernels not built, or MLCLI_SIMD=none")
@@ -94,15 +95,11 @@ def expected(graph: Graph) -> Array:
 
 
 def orders(graph: Graph) -> dict[str, Indices]:
-    """Orders of elimination: as numbered, shuffled, and by nested dissection where METIS is there."""
+    """Orders of elimination: as numbered, shuffled, by the kernels' dissection, and by that of METIS if it is there."""
     found = {"natural": np.arange(graph.size), "shuffled": np.random.default_rng(11).permutation(graph.size)}
-    try:
-        import pymetis
-    except ImportError:
-        return found
-    if graph.size > 1 and graph.edges:
-        adjacency = pymetis.CSRAdjacency(graph.starts.astype(np.int32), graph.indices.astype(np.int32))
-        found["dissected"] = np.asarray(pymetis.nested_dissection(adjacency=adjacency)[0], dtype=np.int64)
+    found["dissected"] = native.dissection(graph.starts, graph.indices)
+    if ordering.available():
+        found["METIS"] = ordering.nested_dissection(graph.starts, graph.indices)
     return found
 
 

@@ -215,7 +215,7 @@ def test_threads_change_nothing() -> None:
     """A graph whose elimination is divided into many tasks, done in one thread and in four."""
     generator = np.random.default_rng(13)
     graph = pairs(6000, generator.integers(0, 6000, 40000), generator.integers(0, 6000, 40000), generator.random(40000))
-    order = orders(graph).get("dissected", np.arange(graph.size))
+    order = orders(graph)["dissected"]
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
     alone = finished(elimination.weights("float32"))
     with limit_threads(4):

@@ -63,7 +63,7 @@ def test_levels_give_the_same_bits(name: str, level: str) -> None:
 def test_threads_change_nothing(size: tuple[int, int]) -> None:
     """Several spans, whose strips end with the blocks of a row or within them, and cycles of rows in many parts."""
     graph = lattice(*size)
-    order = orders(graph).get("dissected", np.arange(graph.size))
+    order = orders(graph)["dissected"]
     with limit_threads(1):
         alone = all_pairs(graph, order)
     with limit_threads(4):
