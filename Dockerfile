@@ -9,9 +9,10 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY licenses licenses
 COPY mlcli mlcli
 COPY scripts/slim.sh scripts/
-RUN MLCLI_REQUIRE_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
+RUN MLCLI_REQUIRE_NATIVE=1 MLCLI_LEVELS=all pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/mlcli \
  && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile --constraint constraints.txt \
     "$(echo /wheels/*.whl)[dask,plot]" \

@@ -95,11 +95,11 @@ def stored(graph: Graph, repeats: int, share: float) -> dict[str, list[float]]:
     Matrices are filled before: a virtual machine gives a process a GB in 0.05 to 2 s, as its host has it at hand.
     """
     times: dict[str, list[float]] = {"scipy": [], "float64": [], "float32": []}
-    out = {precision: np.ones((graph.size, graph.size), dtype=precision) for precision in ("float64", "float32")}
+    out = np.ones((graph.size, graph.size))
     for _ in range(repeats):
         times["scipy"].append(scipy_seconds(graph, share))
         for precision in ("float64", "float32"):
-            times[precision].append(timed(partial(all_pairs, graph, precision, out[precision])))
+            times[precision].append(timed(partial(all_pairs, graph, precision, out)))
     medians = {name: statistics.median(values) for name, values in times.items()}
     ratios = {name: statistics.median(np.divide(times["scipy"], values)) for name, values in times.items()}
     for name, seconds in medians.items():

@@ -57,6 +57,4 @@ cd "$work/copy"
 "$work/emulated" -c 'import platform
 from mlcli import native
 print("kernels under emulation:", platform.machine(), native.describe())'
-# Without METIS, which has no wheels there, the elimination of one test is dense: an hour under emulation.
-"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= tests/native \
-    --deselect tests/native/test_paths.py::test_threads_change_nothing
+"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= tests/native

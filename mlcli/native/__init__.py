@@ -3,23 +3,56 @@
 Threads come from `base/rows/blocks.py`. `src/level.cpp` is compiled once for each instruction set into a namespace of
 its own and must use no template of the standard library, so that no shared copy needs a newer processor. Indices from
 outside are checked in `bind_*.cpp` and nowhere else. `MLCLI_SIMD=base|v3|v4` forces an instruction set, `none` runs
-without kernels, and anything else is refused; `MLCLI_REQUIRE_NATIVE=1` makes a build without a compiler fail, and the
-tests insist on it.
+without kernels, and anything else is refused. A build has the instruction set of its machine and the base, or all, by
+`MLCLI_LEVELS=native|all`; `MLCLI_REQUIRE_NATIVE=1` makes a build without a compiler fail, and the tests insist on it.
 """
 
 from mlcli.native.anchors import keys_before, order_points, pair_sums, ranks_of_points
 from mlcli.native.differences import differences, squared_at
 from mlcli.native.elimination import Elimination, Precision, Weights
-from mlcli.native.library import absence, available, describe
+from mlcli.native.library import absence, available, describe, lower_level, machine_levels
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
-from mlcli.native.normal import NormalCholesky
+from mlcli.native.normal import NormalCholesky, dissection
 from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces, undirected
 from mlcli.native.products import ByteRows, gram, has_byte_products, lift_rows, lower_rows, products_of_rows, project
 from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
-__all__ = ["STRIP", "ByteRows", "Elimination", "KdTree", "NormalCholesky", "Precision", "Smallest", "Weights",
-           "absence", "available", "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "gram",
-           "has_byte_products", "keys_before", "lift_rows", "lower_rows", "numbered_lines", "order_points",
-           "pair_sums", "pieces", "products_of_rows", "project", "ranks_of_points", "refine", "select_neighbors",
-           "squared_at", "strong_pieces", "undercuts", "undirected"]
+__all__ = [
+           "STRIP",
+           "ByteRows",
+           "Elimination",
+           "KdTree",
+           "NormalCholesky",
+           "Precision",
+           "Smallest",
+           "Weights",
+           "absence",
+           "available",
+           "describe",
+           "differences",
+           "dijkstra_rows",
+           "dissection",
+           "floyd_pivot",
+           "floyd_rows",
+           "gram",
+           "has_byte_products",
+           "keys_before",
+           "lift_rows",
+           "lower_level",
+           "lower_rows",
+           "machine_levels",
+           "numbered_lines",
+           "order_points",
+           "pair_sums",
+           "pieces",
+           "products_of_rows",
+           "project",
+           "ranks_of_points",
+           "refine",
+           "select_neighbors",
+           "squared_at",
+           "strong_pieces",
+           "undercuts",
+           "undirected",
+]

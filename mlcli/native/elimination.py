@@ -126,7 +126,7 @@ class Weights:
         Each pair is found once, in the order of elimination backwards: the distance from a vertex to an earlier one is
         the least of its lengths to its ancestors plus their distances, which are finished. The matrix is then put in
         the order of the vertices in place. It is symmetric to the last bit, and infinite between pieces. `out` is a
-        float64 array, or a float32 array for weights in float32.
+        float64 array.
         """
         library = kernels()
         pairs = {"float32": library.AllPairsSingle, "float64": library.AllPairsDouble}[self.precision](self._native)
@@ -136,7 +136,7 @@ class Weights:
     def distances(self, block: int, out: AnyArray) -> None:
         """Write the distances from a block's sources to all vertices, infinite between pieces.
 
-        `out` is a float32 or float64 array: either the whole (n, n) array, of which the sources' rows are
+        `out` is a float64 array: either the whole (n, n) array, of which the sources' rows are
         written, or one row for each source, in their order.
         """
         self._native.distances(block, out)
@@ -148,7 +148,7 @@ class Weights:
         return result
 
     def rows(self, sources: Indices, out: AnyArray) -> None:
-        """Write the distances from any m vertices to all n into `out`, an (m, n) array of float32 or float64.
+        """Write the distances from any m vertices to all n into `out`, an (m, n) array of float64.
 
         Sources are swept in groups of `lanes`; a group costs the same however few they are.
         """

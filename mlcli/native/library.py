@@ -1,7 +1,7 @@
 """The compiled module, if it is installed; MLCLI_SIMD names its instruction set, and `none` disables it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -16,6 +16,8 @@ LEVELS = ("base", "v3", "v4")
 
 REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
           "pip install --no-cache-dir --force-reinstall --no-deps .")
+REBUILD = ("for all instruction sets, run in mlcli's source folder: MLCLI_LEVELS=all pip install --no-cache-dir "
+           "--force-reinstall --no-deps .")
 
 
 def _load() -> tuple[ModuleType | None, str]:
@@ -29,20 +31,27 @@ def _load() -> tuple[ModuleType | None, str]:
     try:
         library = import_module(MODULE)  # `from mlcli.native import` words an absent module otherwise
     except ImportError as error:
-        _require(named, lambda level: False)
+        _require(named, lambda level: False, ())
         absent = isinstance(error, ModuleNotFoundError) and error.name == MODULE
         why = ("mlcli was installed without its native kernels" if absent
                else f"the native kernels do not load ({error})")
         return None, f"{why}; {REMEDY}"
-    _require(named, library.choose_level)
+    _require(named, library.choose_level, _up_to(library.processor_level()))
     return library, ""
 
 
-def _require(named: str, choose: Callable[[str], bool]) -> None:
+def _up_to(level: str) -> tuple[str, ...]:
+    return LEVELS[:LEVELS.index(level) + 1]
+
+
+def _require(named: str, choose: Callable[[str], bool], machine: Sequence[str]) -> None:
     if named and not choose(named):
         known = [level for level in LEVELS if choose(level)]
-        raise ConfigError("SIMD", f"{named[:80]!r} is not one of this machine's instruction sets", where="MLCLI_SIMD",
-                          hint=f"set it to one of {', '.join([*known, 'none'])}, or leave it unset")
+        absent = ("is an instruction set that this build of the kernels lacks" if named in machine
+                  else "is not one of this machine's instruction sets")
+        build = f"; {REBUILD}" if named in machine else ""
+        raise ConfigError("SIMD", f"{named[:80]!r} {absent}", where="MLCLI_SIMD",
+                          hint=f"set it to one of {', '.join([*known, 'none'])}, or leave it unset{build}")
 
 
 _library, _reason = _load()
@@ -51,6 +60,21 @@ _library, _reason = _load()
 def available() -> bool:
     """Whether the native kernels can be used."""
     return _library is not None
+
+
+def machine_levels() -> tuple[str, ...]:
+    """Return the instruction sets that this processor runs, lowest first, whether the build has them or not."""
+    return () if _library is None else _up_to(_library.processor_level())
+
+
+def lower_level() -> str:
+    """Return why the kernels in use are of a lower instruction set than the processor's; empty if they are not."""
+    if _library is None or describe() == machine_levels()[-1]:
+        return ""
+    used, highest = describe(), machine_levels()[-1]
+    named = os.environ.get("MLCLI_SIMD", "")
+    why = f"MLCLI_SIMD={named}; unset it to have {highest}" if named else f"the build lacks it; {REBUILD}"
+    return f"{used}, though this processor runs {highest}: {why}"
 
 
 def describe() -> str:

@@ -1,4 +1,4 @@
-"""The Cholesky factorization of M = RᵀR + shift for a sparse R, from the pattern to the factor, as blocks of work."""
+"""Nested dissection, and the Cholesky factorization of M = RᵀR + shift for a sparse R, as blocks of work."""
 
 from functools import partial
 
@@ -7,6 +7,18 @@ import numpy as np
 from mlcli.base.rows.blocks import each
 from mlcli.base.types import Array, Indices
 from mlcli.native.library import kernels
+
+
+def dissection(starts: Indices, indices: Indices) -> Indices:
+    """Return an order of elimination (n) of an undirected graph by nested dissection, on all threads.
+
+    The graph is an n x n adjacency matrix in compressed rows. Raises ValueError if an index is wrong or an edge is in
+    one row only.
+    """
+    found = kernels().Dissection(np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(indices, np.int64))
+    each(found.order_part, range(found.parts))
+    order: Indices = found.order
+    return order
 
 
 class NormalCholesky:

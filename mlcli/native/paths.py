@@ -36,7 +36,7 @@ def strong_pieces(starts: Indices, indices: Indices) -> Indices:
 
 
 def dijkstra_rows(starts: Indices, indices: Indices, lengths: Array, sources: Indices, out: AnyArray) -> None:
-    """Write the distances from m sources to all n vertices into `out`, an (m, n) array of float32 or float64."""
+    """Write the distances from m sources to all n vertices into `out`, an (m, n) array of float64."""
     kernels().dijkstra_rows(_vector(starts, np.int64), _vector(indices, np.int64), _vector(lengths, np.float64),
                             _vector(sources, np.int64), out)
 

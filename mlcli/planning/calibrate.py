@@ -24,7 +24,6 @@ from mlcli.native import available
 from mlcli.publication.publish import writing
 from mlcli.rundir.machine import environment
 from mlcli.rundir.plain import json_text
-from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.costs import WITHOUT
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.graph.graph import graph_of
@@ -46,7 +45,7 @@ def measure_rates() -> Rates:
     with limit_threads(1), tempfile.TemporaryDirectory(prefix="mlcli-") as folder:
         for probes in (arithmetic_probes, neighbor_probes, lambda: table_probes(Path(folder))):
             measured |= {name: time_work(*probe) for name, probe in probes().items()}
-    if available() and ordering.available():
+    if available():
         measured |= elimination_rates(known)
     for name, like in CLOSE.items():
         measured[name] = getattr(known, name) * measured.get(like, getattr(known, like)) / getattr(known, like)

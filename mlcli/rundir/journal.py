@@ -1,7 +1,6 @@
 """The journal: what happened in a run, stage by stage, and what it warned of."""
 
 import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlcli.base.context import context
+from mlcli.base.machine import resources
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.errors import DataError, NumericalError, spell
 
@@ -76,5 +76,4 @@ def recording() -> Iterator[Journal]:
 
 def peak_memory() -> float:
     """The process's largest resident size so far, in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    return round(resources.mebibytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss), 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlcli.base.rows.scratch import allocate_blocks
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.units import memory
@@ -63,7 +64,7 @@ def _write_square(path: Path, product: Square) -> None:
     with path.open("w+b") as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
         start = file.tell()
-        os.posix_fallocate(file.fileno(), 0, start + 8 * product.size**2)
+        allocate_blocks(file.fileno(), start + 8 * product.size**2)
         with mmap(file.fileno(), 0) as room:
             matrix = np.frombuffer(room, dtype="<f8", offset=start).reshape(shape)
             product.fill(matrix, lambda: room.madvise(MADV_DONTNEED))

@@ -17,7 +17,6 @@ from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
 from mlcli.findings.quality.baseline import Baseline
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.algebra.metrics.blocks import between
 from mlcli.stages.algebra.metrics.points import with_metric
@@ -37,8 +36,8 @@ from tests.support import Notes, features, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
 POINTS = MANY[:300]
-eliminates = pytest.mark.skipif(not (native.available() and ordering.available()),
-                                reason="needs the native kernels and METIS")
+eliminates = pytest.mark.skipif(not native.available(),
+                                reason="needs the native kernels")
 KPCA: dict[str, Any] = {"kernel": {"name": "gaussian", "rate": 0.7}}
 ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "store": "streamed"}}
 

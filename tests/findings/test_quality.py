@@ -249,7 +249,7 @@ def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
     """Where distances are streamed in single precision, and the measures are of a sample."""
     model = support.fit("isomap", MANY[:, :3], neighbors=8, paths={"store": "streamed"})
     if model.rows is None:
-        pytest.skip("needs the native kernels and METIS")
+        pytest.skip("needs the native kernels")
     anew = replace(model, rows=None)
     found, expected = (measured(MANY[:, :3], model.embedding, kept=m.space(Compute())) for m in (model, anew))
     assert not found["exact"]

@@ -11,6 +11,7 @@ from mlcli import native
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
+from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import Graph, undirected
 
 needs_native = pytest.mark.skipif(not native.available(), reason="native kernels not built, or MLCLI_SIMD=none")
@@ -18,21 +19,20 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 
 
 def levels() -> list[str]:
-    """The instruction sets that this machine can run."""
-    if not native.available():
-        return ["absent"]
-    usual = native.describe()
-    found = [name for name in ("base", "v3", "v4") if kernels().choose_level(name)]
-    kernels().choose_level(usual)
-    return found
+    """The instruction sets that this processor runs; a build that lacks one fails its tests (MLCLI_LEVELS=all)."""
+    return list(native.machine_levels()) or ["absent"]
+
+
+def choose(level: str) -> None:
+    assert kernels().choose_level(level), f"the build lacks {level}: install it with MLCLI_LEVELS=all"
 
 
 def at_level(request: pytest.FixtureRequest) -> Iterator[str]:
     """The kernels at the instruction set that a fixture asks for."""
     usual = native.describe()
-    kernels().choose_level(request.param)
+    choose(request.param)
     yield request.param
-    kernels().choose_level(usual)
+    choose(usual)
 
 
 def pairs(size: int, left: Any, right: Any, lengths: Any) -> Graph:
@@ -95,15 +95,11 @@ def expected(graph: Graph) -> Array:
 
 
 def orders(graph: Graph) -> dict[str, Indices]:
-    """Orders of elimination: as numbered, shuffled, and by nested dissection where METIS is there."""
+    """Orders of elimination: as numbered, shuffled, by the kernels' dissection, and by that of METIS if it is there."""
     found = {"natural": np.arange(graph.size), "shuffled": np.random.default_rng(11).permutation(graph.size)}
-    try:
-        import pymetis
-    except ImportError:
-        return found
-    if graph.size > 1 and graph.edges:
-        adjacency = pymetis.CSRAdjacency(graph.starts.astype(np.int32), graph.indices.astype(np.int32))
-        found["dissected"] = np.asarray(pymetis.nested_dissection(adjacency=adjacency)[0], dtype=np.int64)
+    found["dissected"] = native.dissection(graph.starts, graph.indices)
+    if ordering.available():
+        found["METIS"] = ordering.nested_dissection(graph.starts, graph.indices)
     return found
 
 
@@ -124,16 +120,15 @@ def sources(weights: native.Weights, block: int) -> Indices:
     return weights.order[first : first + weights.lanes]
 
 
-def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64",
-                   out: Any = np.float64) -> AnyArray:
-    weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan, dtype=out)
+def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64") -> AnyArray:
+    weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan)
     for block in range(weights.blocks):
         weights.distances(block, distances)
     return distances
 
 
-def by_floyd(graph: Graph, precision: str = "float64") -> AnyArray:
-    matrix = np.full((graph.size, graph.size), np.inf, dtype=precision)
+def by_floyd(graph: Graph) -> AnyArray:
+    matrix = np.full((graph.size, graph.size), np.inf)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     matrix[rows, graph.indices] = graph.lengths
     np.fill_diagonal(matrix, 0)
@@ -145,8 +140,8 @@ def by_floyd(graph: Graph, precision: str = "float64") -> AnyArray:
     return matrix
 
 
-def by_dijkstra(graph: Graph, precision: str = "float64") -> AnyArray:
-    out = np.full((graph.size, graph.size), np.nan, dtype=precision)
+def by_dijkstra(graph: Graph) -> AnyArray:
+    out = np.full((graph.size, graph.size), np.nan)
     native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, np.arange(graph.size), out)
     return out
 

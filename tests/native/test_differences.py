@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from mlcli import native
 from mlcli.native.differences import KINDS
 from mlcli.native.library import kernels
-from tests.native.support import levels, needs_native
+from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
 
@@ -23,13 +23,13 @@ def test_sums_are_those_of_scipy(kind: str, shape: tuple[int, int, int], level: 
                    for size in (rows, others))
     usual = native.describe()
     try:
-        kernels().choose_level(level)
+        choose(level)
         found = native.differences(kind, left, right)
         again = native.differences(kind, right, left)
         alone = native.differences(kind, left[-1:], right)
         same = native.differences(kind, left, left)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     assert found.tobytes() == again.T.copy().tobytes()
     assert found[-1:].tobytes() == alone.tobytes()
     assert not np.diag(same).any()
@@ -47,10 +47,10 @@ def test_some_pairs_have_the_bits_of_all(columns: int, level: str) -> None:
     chosen = generator.integers(0, 21, (9, 13))
     usual = native.describe()
     try:
-        kernels().choose_level(level)
+        choose(level)
         found, every = native.squared_at(rows, points, chosen), native.differences("sqeuclidean", rows, points)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     assert found.tobytes() == np.take_along_axis(every, chosen, axis=1).tobytes()
 
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from mlcli import native
 from mlcli.native.library import kernels
-from tests.native.support import levels, needs_native
+from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
 
@@ -21,10 +21,10 @@ def test_selection(size: int, kind: type, level: str) -> None:
     own = np.arange(20) % (size + 1) - 1
     count = max(1, min(size - 1, 12))
     try:
-        kernels().choose_level(level)
+        choose(level)
         indices, values = native.select_neighbors(quick, count, own)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     left = quick.copy()
     left[own >= 0, own[own >= 0]] = np.inf
     wanted = np.argsort(left, axis=1, kind="stable")[:, :count]
@@ -44,7 +44,7 @@ def test_pairs_of_blocks_offered_in_any_order(size: int, step: int, level: str) 
     sides = [slice(start, min(start + step, size)) for start in range(0, size, step)]
     pairs = [(left, right) for i, left in enumerate(sides) for right in sides[i:]]
     try:
-        kernels().choose_level(level)
+        choose(level)
         for k in generator.permutation(len(pairs)):
             rows, columns = pairs[k]
             products = points[rows] @ points[columns].T
@@ -52,7 +52,7 @@ def test_pairs_of_blocks_offered_in_any_order(size: int, step: int, level: str) 
             if rows != columns:
                 kept.offer(columns, products, norms[rows], rows, turned=True)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     numbers = norms - 2 * points @ points.T
     np.fill_diagonal(numbers, np.inf)
     wanted = np.argsort(numbers, axis=1, kind="stable")[:, :count]
@@ -92,10 +92,10 @@ def test_refined_distances_are_symmetric_and_exact(columns: int, level: str) -> 
     usual, points = native.describe(), np.random.default_rng(columns).random((30, columns))
     candidates = np.tile(np.arange(30), (30, 1))
     try:
-        kernels().choose_level(level)
+        choose(level)
         indices, squared = native.refine(points, points, candidates, 30)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     matrix = np.empty((30, 30))
     np.put_along_axis(matrix, indices, squared, axis=1)
     assert np.array_equal(matrix, matrix.T) and np.all(np.diag(matrix) == 0)

@@ -15,7 +15,7 @@ from mlcli.base.types import Array
 from mlcli.native.library import kernels
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import Graph
-from tests.native.support import GRAPHS, lattice, levels, needs_native, path, random_graph, star
+from tests.native.support import GRAPHS, choose, lattice, levels, needs_native, path, random_graph, star
 from tests.support import paired
 
 pytestmark = needs_native
@@ -60,11 +60,11 @@ def worst(root: sparse.csr_array, factors: native.NormalCholesky, sides: Array, 
 def test_every_pattern_at_every_level(name: str, level: str) -> None:
     usual, root = native.describe(), root_of(GRAPHS[name])
     sides = np.random.default_rng(1).standard_normal((root.shape[1], 11))  # more than are solved for at once
-    assert kernels().choose_level(level)
+    choose(level)
     try:
         assert worst(root, factored(root), sides) < 1e-11
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
 
 
 @settings(max_examples=40, deadline=None)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.native.library import kernels
 from mlcli.native.sampling import Draw, Edges, density_rows, radii_rows, sample_rows
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.layout.density import density_moves, local_radii
 from mlcli.stages.layout.forces import move_rows
 from mlcli.stages.layout.memberships import fuzzy_graph
 from mlcli.stages.layout.sampling import phases_of
-from tests.native.support import levels, needs_native
+from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
 RANDOM = np.random.default_rng(5)
@@ -28,7 +27,7 @@ def test_steps_are_those_of_numpy(axes: int, samples: int, level: str) -> None:
     points[7] = points[8]
     own, draw = points[10:30], Draw(samples, 6, 2**63 + 11)
     try:
-        kernels().choose_level(level)
+        choose(level)
         for edges in EDGES[:3]:
             some = edges._replace(starts=edges.starts[10:31])
             for place, first in ((own, 10), (5 * RANDOM.random((20, axes)), -1)):
@@ -37,7 +36,7 @@ def test_steps_are_those_of_numpy(axes: int, samples: int, level: str) -> None:
                 assert np.allclose(found[0], expected[0], rtol=0, atol=1e-12)
                 assert found[1] == pytest.approx(expected[1], rel=1e-12, abs=1e-12) and found[2] == expected[2]
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
 
 
 def radii_and_steps(radii: Callable[..., np.ndarray], step: Callable[..., None],
@@ -55,13 +54,13 @@ def test_radii_and_steps_that_keep_them_are_those_of_numpy(axes: int, level: str
     points, usual = 5 * RANDOM.random((60, axes)), native.describe()
     points[EDGES[0].columns[EDGES[0].starts[12]]] = points[12]
     try:
-        kernels().choose_level(level)
+        choose(level)
         for found, expected in zip(radii_and_steps(radii_rows, density_rows, points),
                                    radii_and_steps(local_radii, density_moves, points), strict=True):
             assert np.allclose(found, expected, rtol=1e-12, atol=1e-12) and np.ptp(expected) > 0.1
         assert np.abs(expected - points[10:30]).max() > 1e-3
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
 
 
 def test_extreme_positions_have_finite_steps() -> None:

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.native.library import kernels
 from mlcli.native.sweeps import sweep_rows
 from mlcli.stages.linear.nonnegative import Entries, hals_sweep
-from tests.native.support import levels, needs_native
+from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
 
@@ -26,10 +25,10 @@ def test_sweeps_are_those_of_numpy(rows: int, columns: int, count: int, level: s
     expected, found, usual = weights.copy(), weights.copy(), native.describe()
     hals_sweep(expected, gram, parts @ points.T, 3)
     try:
-        kernels().choose_level(level)
+        choose(level)
         products = entries.improve(slice(0, rows), found, parts, gram, 3)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-12)
     assert (found == 0).any() or count < 16
     assert np.allclose(products, found @ points, rtol=1e-12, atol=1e-12)

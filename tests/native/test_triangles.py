@@ -5,8 +5,7 @@ import pytest
 
 from mlcli import native
 from mlcli.checkup.triangle import undercuts
-from mlcli.native.library import kernels
-from tests.native.support import levels, needs_native
+from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
 
@@ -24,10 +23,10 @@ def test_ways_around_are_those_of_numpy(size: int, level: str) -> None:
     wanted = (generator.random((rows, size)) < 0.6) & np.isfinite(lengths[first:first + rows])
     usual = native.describe()
     try:
-        kernels().choose_level(level)
+        choose(level)
         counts, least = native.undercuts(lengths, first, wanted, 0.5)
     finally:
-        kernels().choose_level(usual)
+        choose(usual)
     expected = undercuts(lengths, first, wanted, 0.5)
     assert counts.tolist() == expected[0].tolist() and np.array_equal(least, expected[1])
     assert counts.sum() > 0 or size == 3

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -77,6 +78,11 @@ def group_memory(root: Path) -> int:
 def machine_memory() -> int:
     """The machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def mebibytes(peak: int) -> float:
+    """Convert a peak of resident memory by getrusage(2) to MiB: it is in KiB, and on macOS in bytes."""
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def group_folders(controller: str, root: Path = ROOT) -> Iterator[Path]:

@@ -4,9 +4,11 @@ They are NumPy arrays. Code that derives an array from another, or reads all of 
 (`map_blocks`, `parts`), so that the system can free pages meanwhile. For an array in memory both take all rows at once.
 """
 
+import fcntl
 import math
 import mmap
 import os
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,6 +28,7 @@ from mlcli.errors import StorageError
 HELD = 1 << 24  # bytes of an array that is held in memory
 TOGETHER = 1 << 18  # numbers that are looked at together
 SCATTERED = 128  # single rows that are read together
+PREALLOCATE, ALLOCATE_ALL, FROM_PHYSICAL_END = 42, 4, 3  # of macOS, in sys/fcntl.h
 
 
 @frozen
@@ -62,13 +65,25 @@ def allocate(*shape: int) -> Array:
     return np.frombuffer(pages, dtype=np.float64).reshape(shape)
 
 
+def allocate_blocks(descriptor: int, size: int) -> None:
+    """Give an open file `size` bytes of blocks on the disk; raises OSError where it has not as many.
+
+    macOS has no `posix_fallocate`. There fcntl(2) allocates blocks from the physical end of the file, all or none.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    fcntl.fcntl(descriptor, PREALLOCATE, struct.pack("@Iiqqq", ALLOCATE_ALL, FROM_PHYSICAL_END, 0, size, 0))
+    os.ftruncate(descriptor, size)
+
+
 def map_file(size: int, folder: Path) -> mmap.mmap:
     """Map `size` bytes of a file that vanishes with the process; raises OSError.
 
     The file is given all its blocks at once, so that a full disk is an error here and not a crash later.
     """
     with TemporaryFile(prefix="mlcli-", dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, size)
+        allocate_blocks(file.fileno(), size)
         return mmap.mmap(file.fileno(), size)
 
 

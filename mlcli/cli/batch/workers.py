@@ -24,6 +24,7 @@ from typing import Any
 
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
+from mlcli.base.machine import resources
 from mlcli.cli import supervisor
 from mlcli.cli.batch.queue import WorkQueue
 from mlcli.errors import STOPPING
@@ -91,7 +92,7 @@ class Worker:
         """Describe the end of a dead process, and remove its unfinished files."""
         _, status, used = os.wait4(self.process, 0)
         doing = STATUS.seat(self.seat).read().get("doing", "")
-        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean(),
+        return Lost(os.waitstatus_to_exitcode(status), doing, resources.mebibytes(used.ru_maxrss), self.clean(),
                     supervisor.kills_since(self.kills))
 
     def clean(self) -> bool:

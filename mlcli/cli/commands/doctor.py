@@ -62,7 +62,7 @@ def facts() -> dict[str, Any]:
     import scipy.linalg  # noqa: F401 (brings its own BLAS)
 
     from mlcli.base.values.compute import Compute
-    from mlcli.native import absence, describe
+    from mlcli.native import absence, describe, lower_level
 
     eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
     return {
@@ -72,7 +72,8 @@ def facts() -> dict[str, Any]:
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
         "memory": memory.bytes, "memory_source": memory.source,
         "memory_found": {m.source: m.bytes for m in (*resources.memory_limits(), *limits.memory(threads.count))},
-        "native": describe(), "native_absence": absence() or None, "eigensolver": eigensolver,
+        "native": describe(), "native_absence": absence() or None, "native_lower": lower_level() or None,
+        "eigensolver": eigensolver,
     }
 
 
@@ -95,6 +96,7 @@ def lines(document: dict[str, Any]) -> list[str]:
     """Format the document as lines of text."""
     settings, test = document["blas_settings"], document["eigensolver"]
     instead = f"; numpy and scipy compute: {document['native_absence']}" if document["native_absence"] else ""
+    kernels = document["native_lower"] or f"{document['native']}{instead}"
     return [
         f"mlcli {document['mlcli']}, Python {document['python']}, {document['platform']}",
         *(f"{name} {number or 'missing'}" for name, number in document["packages"].items()),
@@ -106,7 +108,7 @@ def lines(document: dict[str, Any]) -> list[str]:
         + with_sources(document["threads_found"]),
         f"memory: {units.memory(document['memory'])} ({limits.source_text(document['memory_source'])}); found: "
         + with_sources({source: units.memory(size) for source, size in document["memory_found"].items()}),
-        f"native kernels: {document['native']}{instead}",
+        f"native kernels: {kernels}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
         *([f"rates of this machine: written to {document['rates']['file']}"] if "rates" in document else []),

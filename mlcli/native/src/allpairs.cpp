@@ -35,16 +35,6 @@ Ints backwards(const Plan &plan) {
     return rows;
 }
 
-void sweep_strip(const Plan &p, const float *v, const Span &span, const Strip &strip, float *stack, float *kept,
-                 std::int32_t *standing, float *out) {
-    kernels<float>().pairs32(p, v, span, strip, stack, kept, standing, out);
-}
-template <class T>
-void sweep_strip(const Plan &p, const T *v, const Span &span, const Strip &strip, T *stack, T *kept,
-                 std::int32_t *standing, double *out) {
-    kernels<T>().pairs64(p, v, span, strip, stack, kept, standing, out);
-}
-
 }  // namespace
 
 template <class T>
@@ -97,8 +87,7 @@ template <class T> std::vector<std::int64_t> AllPairs<T>::stages() const {
 }
 
 template <class T>
-template <class Out>
-void AllPairs<T>::sweep(const Stage &stage, std::int64_t task, Out *matrix) const {
+void AllPairs<T>::sweep(const Stage &stage, std::int64_t task, double *matrix) const {
     const Plan plan = symbolic_->plan();
     const typename Pool<T>::Loan stack(stack_, static_cast<std::int64_t>(plan.depth) * BLOCK<T>);
     const typename Pool<T>::Loan kept(kept_, static_cast<std::int64_t>(ROWS) * BLOCK<T>);
@@ -106,13 +95,13 @@ void AllPairs<T>::sweep(const Stage &stage, std::int64_t task, Out *matrix) cons
     const std::int64_t low = stage.first + task * stage.step, high = std::min(low + stage.step, stage.end);
     for (std::int64_t first = low * BLOCK<T>; first < high * BLOCK<T>; first += BLOCK<T>) {
         const int count = static_cast<int>(std::min<std::int64_t>(BLOCK<T>, plan.vertices - first));
-        sweep_strip(plan, numbers_, spans_[stage.span], {first, count}, stack.get(), kept.get(), standing.data(), matrix);
+        kernels<T>().pairs(plan, numbers_, spans_[stage.span], {first, count}, stack.get(), kept.get(), standing.data(),
+                           matrix);
     }
 }
 
 template <class T>
-template <class Out>
-void AllPairs<T>::run(std::int64_t stage, std::int64_t task, Out *matrix) const {
+void AllPairs<T>::run(std::int64_t stage, std::int64_t task, double *matrix) const {
     const std::vector<std::int64_t> counts = stages();
     const auto sweeps = static_cast<std::int64_t>(stages_.size());
     if (stage < 0 || stage >= sweeps + 2) throw std::invalid_argument("no such stage");
@@ -124,8 +113,5 @@ void AllPairs<T>::run(std::int64_t stage, std::int64_t task, Out *matrix) const 
 
 template class AllPairs<float>;
 template class AllPairs<double>;
-template void AllPairs<float>::run(std::int64_t, std::int64_t, float *) const;
-template void AllPairs<float>::run(std::int64_t, std::int64_t, double *) const;
-template void AllPairs<double>::run(std::int64_t, std::int64_t, double *) const;
 
 }  // namespace mlcli

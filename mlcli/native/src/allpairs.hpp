@@ -14,7 +14,7 @@ public:
     std::int64_t vertices() const { return symbolic_->plan().vertices; }
     std::vector<std::int64_t> stages() const;  // how many tasks each has
     // A task, or std::invalid_argument; `matrix` (vertices x vertices) is the same for all.
-    template <class Out> void run(std::int64_t stage, std::int64_t task, Out *matrix) const;
+    void run(std::int64_t stage, std::int64_t task, double *matrix) const;
 
 private:
     // The strips of a span: those above it in many tasks, then in one those of its own rows, each of which needs the one
@@ -35,7 +35,7 @@ private:
     mutable Pool<T> stack_, kept_;
 
     void divide();
-    template <class Out> void sweep(const Stage &stage, std::int64_t task, Out *matrix) const;
+    void sweep(const Stage &stage, std::int64_t task, double *matrix) const;
 };
 
 }  // namespace mlcli

@@ -49,7 +49,7 @@ template <class T> struct Sweeper {
         nb::gil_scoped_release release;
         weights.eliminate(chosen);
     }
-    template <class Out> void distances(std::int64_t block, Matrix<Out> out) const {
+    void distances(std::int64_t block, Matrix<double> out) const {
         check_block(block);
         const std::int64_t size = elimination.graph().vertices;
         std::int64_t vertices[BLOCK<T>];
@@ -59,12 +59,12 @@ template <class T> struct Sweeper {
         require(whole || out.shape(0) == static_cast<std::size_t>(count),
                 "out must have a row for every source of the block, or for every vertex");
         const bool by_vertex = static_cast<std::int64_t>(out.shape(0)) == size;
-        Out *rows[BLOCK<T>];
+        double *rows[BLOCK<T>];
         for (int i = 0; i < count; ++i) rows[i] = out.data() + (by_vertex ? vertices[i] : i) * size;
         nb::gil_scoped_release release;
         weights.distances(block, rows);
     }
-    template <class Out> void rows(Vector<std::int64_t> vertices, Matrix<Out> out) const {
+    void rows(Vector<std::int64_t> vertices, Matrix<double> out) const {
         const std::int64_t size = elimination.graph().vertices;
         require(out.shape(0) == vertices.size() && static_cast<std::int64_t>(out.shape(1)) == size,
                 "out must have a row for every source and a column for every vertex");
@@ -74,7 +74,7 @@ template <class T> struct Sweeper {
         const auto count = static_cast<std::int64_t>(vertices.size());
         for (std::int64_t first = 0; first < count; first += BLOCK<T>) {
             const int lanes = static_cast<int>(std::min<std::int64_t>(BLOCK<T>, count - first));
-            Out *rows[BLOCK<T>];
+            double *rows[BLOCK<T>];
             for (int i = 0; i < lanes; ++i) rows[i] = out.data() + (first + i) * size;
             weights.rows(vertices.data() + first, lanes, rows);
         }
@@ -137,32 +137,30 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def_prop_ro("lanes", [](const S &) { return BLOCK<T>; })
         .def_prop_ro("blocks", [](const S &s) { return s.weights.blocks(); })
         .def("factor", &S::factor, "stage"_a, "task"_a)
-        .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
-        .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
-        .def("rows", &S::template rows<float>, "vertices"_a.noconvert(), "out"_a.noconvert())
-        .def("rows", &S::template rows<double>, "vertices"_a.noconvert(), "out"_a.noconvert())
+        .def("distances", &S::distances, "block"_a, "out"_a.noconvert())
+        .def("rows", &S::rows, "vertices"_a.noconvert(), "out"_a.noconvert())
         .def_prop_ro("order", &S::order)
         .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert().none(),
              "kept"_a.noconvert().none(), "again"_a)
         .def("fold_columns", &S::fold_columns, "vertices"_a.noconvert(), "factors"_a.noconvert(), "product"_a.noconvert());
 }
 
-template <class T, class Out>
-void run_pairs(const AllPairs<T> &pairs, std::int64_t stage, std::int64_t task, Matrix<Out> out) {
+template <class T>
+void run_pairs(const AllPairs<T> &pairs, std::int64_t stage, std::int64_t task, Matrix<double> out) {
     const auto size = static_cast<std::size_t>(pairs.vertices());
     require(out.shape(0) == size && out.shape(1) == size, "out must have a row and a column for every vertex");
     nb::gil_scoped_release release;
     pairs.run(stage, task, out.data());
 }
 
-template <class T> nb::class_<AllPairs<T>> bind_pairs(nb::module_ &m, const char *name) {
-    return nb::class_<AllPairs<T>>(m, name)
+template <class T> void bind_pairs(nb::module_ &m, const char *name) {
+    nb::class_<AllPairs<T>>(m, name)
         .def("__init__", [](AllPairs<T> *self, const Sweeper<T> &s) {
             nb::gil_scoped_release release;
             new (self) AllPairs<T>(s.elimination.symbolic, s.weights.numbers());
         }, nb::keep_alive<1, 2>(), "weights"_a)
         .def_prop_ro("stages", &AllPairs<T>::stages)
-        .def("run", &run_pairs<T, double>, "stage"_a, "task"_a, "out"_a.noconvert());
+        .def("run", &run_pairs<T>, "stage"_a, "task"_a, "out"_a.noconvert());
 }
 
 }  // namespace
@@ -186,7 +184,7 @@ void bind_elimination(nb::module_ &m) {
         .def("tasks", [](const Elimination &e) { return task_counts(e.stages); });
     bind_sweeper<float>(m, "SweeperSingle");
     bind_sweeper<double>(m, "SweeperDouble");
-    bind_pairs<float>(m, "AllPairsSingle").def("run", &run_pairs<float, float>, "stage"_a, "task"_a, "out"_a.noconvert());
+    bind_pairs<float>(m, "AllPairsSingle");
     bind_pairs<double>(m, "AllPairsDouble");
 }
 

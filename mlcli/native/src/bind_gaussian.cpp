@@ -32,7 +32,7 @@ double gaussian_tile(Matrix<const T> left, Matrix<const T> right, Matrix<const T
                                 scratch.get());
 }
 
-template <class T> void bind(nb::module_ &m) {
+template <class T> void bind_tiles(nb::module_ &m) {
     m.def("gaussian_tile", &gaussian_tile<T>, "left"_a.noconvert(), "right"_a.noconvert(),
           "column_vectors"_a.noconvert(), "row_vectors"_a.noconvert(), "out_rows"_a.noconvert(),
           "out_columns"_a.noconvert());
@@ -41,8 +41,8 @@ template <class T> void bind(nb::module_ &m) {
 }  // namespace
 
 void bind_gaussian(nb::module_ &m) {
-    bind<float>(m);
-    bind<double>(m);
+    bind_tiles<float>(m);
+    bind_tiles<double>(m);
 }
 
 }  // namespace mlcli

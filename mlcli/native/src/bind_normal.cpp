@@ -1,6 +1,8 @@
-// Python binding of the Cholesky factorization of RᵀR: everything that comes from outside is checked here.
+// Python bindings of the Cholesky factorization of RᵀR and of the dissection that orders it: everything that comes from
+// outside is checked here.
 #include "bindings.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -60,6 +62,27 @@ struct NormalCholesky {
     }
 };
 
+// A graph that lists each edge at both of its vertices; loops are left out.
+Web web_of(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices) {
+    check_links(starts, indices);
+    Web web;
+    web.vertices = static_cast<std::int32_t>(starts.size()) - 1;
+    for (std::int32_t v = 0; v < web.vertices; ++v) {
+        for (std::int64_t e = starts(v); e < starts(v + 1); ++e)
+            if (indices(e) != v) web.joined.push_back(static_cast<std::int32_t>(indices(e)));
+        std::sort(web.joined.begin() + web.starts.back(), web.joined.end());
+        web.starts.push_back(static_cast<std::int64_t>(web.joined.size()));
+    }
+    Longs next(web.starts.begin(), web.starts.end() - 1);  // where each row continues as the others are read in order
+    for (std::int32_t v = 0; v < web.vertices; ++v)
+        for (std::int64_t e = web.starts[v]; e < web.starts[v + 1]; ++e) {
+            const std::int32_t other = web.joined[e];
+            require(next[other] < web.starts[other + 1] && web.joined[next[other]] == v, "an edge is in one row only");
+            ++next[other];
+        }
+    return web;
+}
+
 // Solutions for some columns of an array, step by step. Tasks of a step may run at the same time.
 struct NormalSolution {
     Matrix<const double> sides;
@@ -91,6 +114,21 @@ struct NormalSolution {
 }  // namespace
 
 void bind_normal(nb::module_ &m) {
+    nb::class_<Dissection>(m, "Dissection")
+        .def("__init__", [](Dissection *self, const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices) {
+            nb::gil_scoped_release release;
+            new (self) Dissection(web_of(starts, indices));
+        }, "starts"_a.noconvert(), "indices"_a.noconvert())
+        .def_prop_ro("parts", &Dissection::parts)
+        .def("order_part", [](Dissection &d, std::int32_t number) {
+            require(number >= 0 && number < d.parts(), "no such part");
+            nb::gil_scoped_release release;
+            d.order_part(number);
+        }, "number"_a)
+        .def_prop_ro("order", [](const Dissection &d) {  // after all parts
+            const std::vector<std::int64_t> order(d.order().begin(), d.order().end());
+            return array(order.data(), order.size());
+        });
     nb::class_<NormalCholesky>(m, "NormalCholesky")
         .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, std::int64_t, double>(),
              "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "columns"_a, "shift"_a)

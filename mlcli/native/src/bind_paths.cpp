@@ -10,9 +10,8 @@
 namespace mlcli {
 namespace {
 
-template <class Out>
 void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
-                   Vector<std::int64_t> sources, Matrix<Out> out) {
+                   Vector<std::int64_t> sources, Matrix<double> out) {
     check_graph(starts, indices, lengths);
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(out.shape(0) == sources.size() && static_cast<std::int64_t>(out.shape(1)) == size,
@@ -149,7 +148,7 @@ void strong_pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices,
     }
 }
 
-template <class T> std::int64_t check_square(const Matrix<T> &matrix, std::int64_t pivot, std::int64_t strip) {
+std::int64_t check_square(const Matrix<double> &matrix, std::int64_t pivot, std::int64_t strip) {
     const auto size = static_cast<std::int64_t>(matrix.shape(0));
     const std::int64_t strips = (size + STRIP - 1) / STRIP;
     require(static_cast<std::int64_t>(matrix.shape(1)) == size, "the matrix must be square");
@@ -157,26 +156,19 @@ template <class T> std::int64_t check_square(const Matrix<T> &matrix, std::int64
     return size;
 }
 
-template <class T> void floyd_pivot(Matrix<T> matrix, std::int64_t pivot) {
+void floyd_pivot(Matrix<double> matrix, std::int64_t pivot) {
     const std::int64_t size = check_square(matrix, pivot, pivot);
     nb::gil_scoped_release release;
-    Buffer<T> scratch(2 * STRIP * STRIP);
-    kernels<T>().floyd_pivot(matrix.data(), size, pivot, scratch.get());
+    Buffer<double> scratch(2 * STRIP * STRIP);
+    kernels<double>().floyd_pivot(matrix.data(), size, pivot, scratch.get());
 }
 
-template <class T> void floyd_rows(Matrix<T> matrix, std::int64_t pivot, std::int64_t strip) {
+void floyd_rows(Matrix<double> matrix, std::int64_t pivot, std::int64_t strip) {
     const std::int64_t size = check_square(matrix, pivot, strip);
     require(pivot != strip, "the pivot's own rows are done by floyd_pivot");
     nb::gil_scoped_release release;
-    Buffer<T> scratch(2 * STRIP * STRIP);
-    kernels<T>().floyd_rows(matrix.data(), size, pivot, strip, scratch.get());
-}
-
-template <class T> void bind(nb::module_ &m) {
-    m.def("dijkstra_rows", &dijkstra_rows<T>, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
-          "sources"_a.noconvert(), "out"_a.noconvert());
-    m.def("floyd_pivot", &floyd_pivot<T>, "matrix"_a.noconvert(), "pivot"_a);
-    m.def("floyd_rows", &floyd_rows<T>, "matrix"_a.noconvert(), "pivot"_a, "strip"_a);
+    Buffer<double> scratch(2 * STRIP * STRIP);
+    kernels<double>().floyd_rows(matrix.data(), size, pivot, strip, scratch.get());
 }
 
 }  // namespace
@@ -188,8 +180,10 @@ void bind_paths(nb::module_ &m) {
     m.def("undirected", &undirected, "left"_a.noconvert(), "right"_a.noconvert(), "lengths"_a.noconvert(), "mutual"_a,
           "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
-    bind<float>(m);
-    bind<double>(m);
+    m.def("dijkstra_rows", &dijkstra_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
+          "sources"_a.noconvert(), "out"_a.noconvert());
+    m.def("floyd_pivot", &floyd_pivot, "matrix"_a.noconvert(), "pivot"_a);
+    m.def("floyd_rows", &floyd_rows, "matrix"_a.noconvert(), "pivot"_a, "strip"_a);
 }
 
 }  // namespace mlcli

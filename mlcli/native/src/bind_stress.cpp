@@ -6,8 +6,6 @@
 namespace mlcli {
 namespace {
 
-constexpr std::size_t LANES = 8;  // of the widest instruction set: sources have as many numbers behind them, less one
-
 void stress_rows(Matrix<const double> points, Matrix<const double> sources, Matrix<const double> lengths,
                  Matrix<const double> weights, std::int64_t first, std::int64_t last, Matrix<double> pulled,
                  Matrix<double> spread, Matrix<double> sums) {

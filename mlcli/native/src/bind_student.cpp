@@ -11,7 +11,6 @@
 namespace mlcli {
 namespace {
 
-constexpr std::size_t LANES = 8;  // of the widest instruction set: sources have as many numbers behind them, less one
 constexpr std::size_t REACH = 8;  // nodes along an axis that a point reaches
 
 void check_rows(std::int64_t first, std::int64_t last, std::size_t size, const Matrix<double> &forces,

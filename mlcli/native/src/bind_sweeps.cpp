@@ -8,8 +8,6 @@
 namespace mlcli {
 namespace {
 
-constexpr std::size_t LANES = 8;  // of the widest instruction set: the rows of all arrays of parts are padded to these
-
 void sweep_rows(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<double> values,
                 Matrix<const double> parts, Matrix<const double> gram, std::int64_t count, std::int64_t sweeps,
                 Matrix<double> weights, Matrix<double> products) {

@@ -5,6 +5,7 @@
 
 NB_MODULE(_kernels, m) {
     m.def("level", [] { return mlcli::level().name; });
+    m.def("processor_level", &mlcli::processor_level);
     m.def("choose_level", &mlcli::choose_level, "name"_a);
 #if defined(MLCLI_SANITIZED)
     m.attr("sanitized") = true;

@@ -17,6 +17,10 @@ template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig
 template <class T> using Target = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // a vector to be written
 template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// Numbers of the widest instruction set: arrays that kernels read as whole vectors are padded to these, or have one less
+// of them behind their numbers.
+constexpr std::size_t LANES = 8;
+
 inline void require(bool holds, const char *message) {
     if (!holds) throw std::invalid_argument(message);  // a ValueError in Python
 }

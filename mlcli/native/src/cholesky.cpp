@@ -6,8 +6,8 @@
 namespace mlcli {
 namespace {
 
-constexpr double PARTS = 12;    // subtrees of more than a part of all entries are divided
-constexpr double SMALL = 1e5;   // entries that are not worth dividing
+constexpr double SUBTREES = 12;      // subtrees of more than a part of all entries are divided
+constexpr double FEW_ENTRIES = 1e5;  // entries that are not worth dividing
 
 std::vector<Run> runs_of(const std::vector<Node> &nodes) {
     std::vector<double> subtree(nodes.size(), 0);
@@ -18,7 +18,7 @@ std::vector<Run> runs_of(const std::vector<Node> &nodes) {
         subtree[i] += own;
         if (nodes[i].parent != -1) subtree[nodes[i].parent] += subtree[i];
     }
-    const double most = std::max(total / PARTS, SMALL);
+    const double most = std::max(total / SUBTREES, FEW_ENTRIES);
     std::vector<Run> runs;
     std::int32_t from = 0;
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(nodes.size()); ++i) {

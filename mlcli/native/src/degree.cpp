@@ -6,7 +6,7 @@
 namespace mlcli {
 namespace {
 
-constexpr std::size_t MANY = 4096;  // vertices of a part, or with those around it, of which the matrix of bits is too large
+constexpr std::size_t MOST_MEMBERS = 4096;  // of a part, or with those around it: beyond, the matrix of bits is too large
 
 // The graph that remains, as a matrix of bits: rows for the vertices to order, columns for those around them too.
 class Remainder {
@@ -62,14 +62,14 @@ private:
 
 void order_by_degree(const Web &web, std::int32_t *order, std::int32_t size, Ints &scratch) {
     Ints members(order, order + size);
-    if (members.size() > MANY) {
+    if (members.size() > MOST_MEMBERS) {
         std::stable_sort(order, order + size, [&](std::int32_t a, std::int32_t b) {
             return web.starts[a + 1] - web.starts[a] < web.starts[b + 1] - web.starts[b];
         });
         return;
     }
     for (std::int32_t i = 0; i < size; ++i) scratch[members[i]] = i;
-    for (std::int32_t i = 0; i < size && members.size() < MANY; ++i)
+    for (std::int32_t i = 0; i < size && members.size() < MOST_MEMBERS; ++i)
         for (std::int64_t e = web.starts[order[i]]; e < web.starts[order[i] + 1]; ++e) {
             const std::int32_t v = web.joined[e];
             const auto place = static_cast<std::size_t>(scratch[v]);

@@ -54,7 +54,7 @@ void Dijkstra::relax(std::int32_t vertex, double distance) {
     raise(place_[vertex] == -1 ? static_cast<std::int32_t>(heap_.size()) - 1 : place_[vertex], vertex);
 }
 
-template <class Out> void Dijkstra::row(std::int32_t source, Out *out) {
+void Dijkstra::row(std::int32_t source, double *out) {
     std::fill(distance_.begin(), distance_.end(), std::numeric_limits<double>::infinity());
     std::fill(place_.begin(), place_.end(), -1);
     heap_.clear();
@@ -64,10 +64,7 @@ template <class Out> void Dijkstra::row(std::int32_t source, Out *out) {
         for (std::int64_t e = graph_.starts[v]; e < graph_.starts[v + 1]; ++e)
             relax(static_cast<std::int32_t>(graph_.indices[e]), distance_[v] + graph_.lengths[e]);
     }
-    for (std::int32_t v = 0; v < graph_.vertices; ++v) out[v] = static_cast<Out>(distance_[v]);
+    std::copy(distance_.begin(), distance_.end(), out);
 }
-
-template void Dijkstra::row(std::int32_t, float *);
-template void Dijkstra::row(std::int32_t, double *);
 
 }  // namespace mlcli

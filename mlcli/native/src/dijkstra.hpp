@@ -11,7 +11,7 @@ namespace mlcli {
 class Dijkstra {
 public:
     explicit Dijkstra(const Graph &graph);
-    template <class Out> void row(std::int32_t source, Out *out);
+    void row(std::int32_t source, double *out);
 
 private:
     const Graph &graph_;

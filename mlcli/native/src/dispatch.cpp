@@ -4,6 +4,7 @@
 
 #include "bytes.hpp"
 #include "kernels.hpp"
+#include "processor.hpp"
 
 #define DECLARE(name)                              \
     namespace mlcli::name {                        \
@@ -12,9 +13,13 @@
     extern const ByteKernels *const bytes;         \
     }
 DECLARE(base)
-#if defined(MLCLI_LEVELS)
+#if defined(MLCLI_HAS_V3)
 DECLARE(v3)
+#endif
+#if defined(MLCLI_HAS_V4)
 DECLARE(v4)
+#endif
+#if defined(MLCLI_HAS_VNNI)
 namespace mlcli::vnni {
 extern const ByteKernels *const bytes;
 }
@@ -23,19 +28,17 @@ extern const ByteKernels *const bytes;
 namespace mlcli {
 namespace {
 
+// The kernels of a level, where the build has it and the processor runs it.
 const Level *supported(const char *name) {
     static const Level base = {"base", base::single, base::twofold, base::bytes};
     if (std::strcmp(name, "base") == 0) return &base;
-#if defined(MLCLI_LEVELS)
+#if defined(MLCLI_HAS_V3)
     static const Level v3 = {"v3", v3::single, v3::twofold, v3::bytes};
+    if (std::strcmp(name, "v3") == 0 && runs_v3()) return &v3;
+#endif
+#if defined(MLCLI_HAS_V4)
     static const Level v4 = {"v4", v4::single, v4::twofold, v4::bytes};
-    __builtin_cpu_init();
-    const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-                        && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
-                        && __builtin_cpu_supports("avx512vl");
-    if (has_v3 && std::strcmp(name, "v3") == 0) return &v3;
-    if (has_v4 && std::strcmp(name, "v4") == 0) return &v4;
+    if (std::strcmp(name, "v4") == 0 && runs_v4()) return &v4;
 #endif
     return nullptr;
 }
@@ -55,6 +58,8 @@ const Level *&chosen() {
 
 const Level &level() { return *chosen(); }
 
+const char *processor_level() { return highest_level(); }
+
 bool choose_level(const char *name) {
     const Level *found = supported(name);
     if (found != nullptr) chosen() = found;
@@ -62,9 +67,8 @@ bool choose_level(const char *name) {
 }
 
 const ByteKernels *byte_kernels() {
-#if defined(MLCLI_LEVELS)
-    __builtin_cpu_init();
-    if (std::strcmp(level().name, "v4") == 0 && __builtin_cpu_supports("avx512vnni")) return vnni::bytes;
+#if defined(MLCLI_HAS_VNNI)
+    if (std::strcmp(level().name, "v4") == 0 && runs_vnni()) return vnni::bytes;
 #endif
     return level().bytes;
 }

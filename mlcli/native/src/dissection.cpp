@@ -7,9 +7,9 @@
 namespace mlcli {
 namespace {
 
-constexpr std::int32_t SMALL = 200;        // vertices of a part that is not divided
+constexpr std::int32_t WHOLE = 200;        // vertices of a part that is not divided
 constexpr int DEPTH = 4;                   // divisions before parts are left to tasks
-constexpr int PATIENCE = 30;               // moves without gain before a pass ends
+constexpr int WITHOUT_GAIN = 30;           // moves without gain before a pass ends
 constexpr std::int32_t FEW = 4, MANY = 8;  // vertices of a cluster
 constexpr std::int64_t SPARSE = 20;        // neighbors of a vertex, on average, up to which a cluster has few
 
@@ -47,7 +47,7 @@ void Dissection::divide(const Web &web, const Ints &clusters, std::uint64_t seed
     for (const std::int32_t c : clusters) work.label[c] = node;
     Ints members[2];
     Web sides[2];
-    if (depth != 0 && web.total() > SMALL) {
+    if (depth != 0 && web.total() > WHOLE) {
         const Sides side = separated(web, seed);
         for (std::int8_t s = 0; s < 2; ++s) sides[s] = part(web, side, s, members[s]);
     }
@@ -90,7 +90,7 @@ void Dissection::arrange(const Node &node, std::int32_t from, std::int32_t to, W
         ++cut.weights[side_[v]];
         if (side_[v] == BETWEEN) between.push_back(v);
     }
-    work.refinement.improve(side_, between, cut, PATIENCE);
+    work.refinement.improve(side_, between, cut, WITHOUT_GAIN);
     for (std::int32_t i = from; i < to; ++i) members[side_[order_[i]]].push_back(order_[i]);
     std::int32_t *next = order_.data() + from;
     for (const Ints &some : members) next = std::copy(some.begin(), some.end(), next);

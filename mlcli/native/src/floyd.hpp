@@ -6,15 +6,15 @@
 namespace mlcli::LEVEL {
 
 // The strip's rows through one another: first its square block vertex by vertex, then the whole rows.
-template <class T> static void floyd_pivot(T *matrix, std::int64_t size, std::int64_t pivot, T *scratch) {
+static void floyd_pivot(double *matrix, std::int64_t size, std::int64_t pivot, double *scratch) {
     const std::int64_t low = pivot * STRIP, high = low + STRIP < size ? low + STRIP : size;
     const int count = static_cast<int>(high - low);
-    T *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
+    double *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
     for (int r = 0; r < count; ++r) rows[r] = matrix + (low + r) * size;
     for (int v = 0; v < count; ++v)
         for (int r = 0; r < count; ++r) {
-            const T length = rows[r][low + v];
-            if (r != v) update_rows<MinPlus, T, 1>(rows + r, &length, rows[v], 0, 1, low, high);
+            const double length = rows[r][low + v];
+            if (r != v) update_rows<MinPlus, double, 1>(rows + r, &length, rows[v], 0, 1, low, high);
         }
     for (int v = 0; v < count; ++v)  // packed wants its columns as rows: block[v][r] is the way from r to v
         for (int r = 0; r < count; ++r) copy[v * STRIP + r] = rows[r][low + v];
@@ -22,19 +22,18 @@ template <class T> static void floyd_pivot(T *matrix, std::int64_t size, std::in
     for (std::int64_t column = 0; column < size; column += STRIP) {
         const std::int64_t end = column + STRIP < size ? column + STRIP : size;
         for (int r = 0; r < count; ++r)
-            std::memcpy(copy + r * STRIP, rows[r] + column, (end - column) * sizeof(T));
+            std::memcpy(copy + r * STRIP, rows[r] + column, (end - column) * sizeof(double));
         update<MinPlus>(rows, count, scratch, copy - column, STRIP, count, column, end);
     }
 }
 
-template <class T>
-static void floyd_rows(T *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, T *scratch) {
+static void floyd_rows(double *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, double *scratch) {
     const std::int64_t low = pivot * STRIP, high = low + STRIP < size ? low + STRIP : size;
     const std::int64_t start = strip * STRIP, stop = start + STRIP < size ? start + STRIP : size;
     const int count = static_cast<int>(stop - start), depth = static_cast<int>(high - low);
-    T *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
+    double *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
     for (int r = 0; r < count; ++r) rows[r] = matrix + (start + r) * size;
-    const T *pivots = matrix + low * size;
+    const double *pivots = matrix + low * size;
     for (int v = 0; v < depth; ++v)
         for (int r = 0; r < count; ++r) copy[v * STRIP + r] = rows[r][low + v];
     pack(copy, STRIP, depth, count, scratch);

@@ -15,25 +15,23 @@ constexpr int SIDES = 8;  // right sides that are solved for at once
 template <class T> struct Kernels {
     std::int64_t (*factor_scratch)();  // numbers of T
     // Columns [low, high) of a node; `where` holds plan.depth integers.
-    using Eliminate = void (*)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
-    Eliminate eliminate;  // shortest ways
-    Eliminate factor;     // the Cholesky factor of a matrix
+    template <class N>
+    using Elimination = void (*)(const Plan &, N *values, int node, int low, int high, std::uint32_t *where, N *scratch);
+    using Eliminate = Elimination<T>;
+    Eliminate eliminate;         // shortest ways
+    Elimination<double> factor;  // the Cholesky factor of a matrix
     // Right sides (vertices x SIDES, in the order of elimination) up the tree by nodes [first, last], then down. The stack
     // (depth x SIDES) holds what is to be added to ancestors, at first zeros, on the way down the solutions of these.
     using Solve = void (*)(const Plan &, const double *values, double *sides, double *stack, int first, int last);
     Solve solve_up, solve_down;
     // Rows of distances from some sources, whose place is their position; `kept` holds vertices x BLOCK numbers.
-    void (*distances32)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
-                        float *const *out);
-    void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
-                        double *const *out);
+    void (*distances)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
+                      double *const *out);
     // Rows of a span at the columns of a strip, and the strip's rows at the columns of the span, in a matrix (vertices x
     // vertices) in the order of elimination backwards. `stack` and `standing` hold plan.depth rows and numbers, `kept` a
     // row for each of the span.
-    void (*pairs32)(const Plan &, const T *values, const Span &, const Strip &, T *stack, T *kept, std::int32_t *standing,
-                    float *matrix);
-    void (*pairs64)(const Plan &, const T *values, const Span &, const Strip &, T *stack, T *kept, std::int32_t *standing,
-                    double *matrix);
+    void (*pairs)(const Plan &, const T *values, const Span &, const Strip &, T *stack, T *kept, std::int32_t *standing,
+                  double *matrix);
     // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (positions
     // x columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
     // null; `sums` is scratch.
@@ -48,8 +46,8 @@ template <class T> struct Kernels {
                      double *sums);
     std::int64_t (*fold_scratch)(int columns);  // numbers of `sums`
     // Floyd-Warshall on a matrix of `size` rows: the rows of a pivot strip, then any other strip.
-    void (*floyd_pivot)(T *matrix, std::int64_t size, std::int64_t pivot, T *scratch);
-    void (*floyd_rows)(T *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, T *scratch);
+    void (*floyd_pivot)(double *matrix, std::int64_t size, std::int64_t pivot, double *scratch);
+    void (*floyd_rows)(double *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, double *scratch);
     // The `count` smallest numbers of a row by (value, index), `own` left out.
     void (*select)(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices);
     // The same of what is kept already and of norms[j] - 2 row[j], each for the index first + j.
@@ -62,7 +60,7 @@ template <class T> struct Kernels {
     void (*refine)(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
                    int size, std::int64_t own, int count, double *values, std::int64_t *indices);
     // How many k have left[k] + right[k] below a limit, and the least of these sums.
-    std::int64_t (*around)(const T *left, const T *right, std::int64_t size, T limit, T *least);
+    std::int64_t (*around)(const double *left, const double *right, std::int64_t size, double limit, double *least);
     // What rows on the left differ by from others on the right (rows x others), by one of the kinds.
     void (*differences[DIFFERENCES])(const double *left, std::int64_t rows, const double *right, std::int64_t others,
                                      std::int64_t columns, double *out);
@@ -153,9 +151,12 @@ struct Level {
     const ByteKernels *bytes;  // null where it has none
 };
 
-const Level &level();                  // the fastest that this machine runs, or the one chosen
-bool choose_level(const char *name);   // false where this machine does not run it
+const Level &level();                  // the fastest that the machine and the build have, or the one chosen
+const char *processor_level();         // the highest that this machine runs, whether the build has it or not
+bool choose_level(const char *name);   // false where this machine does not run it, or the build does not have it
 
 template <class T> const Kernels<T> &kernels();
+template <> const Kernels<float> &kernels<float>();
+template <> const Kernels<double> &kernels<double>();
 
 }  // namespace mlcli

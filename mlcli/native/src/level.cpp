@@ -25,9 +25,9 @@
 namespace mlcli::LEVEL {
 
 // A node's rows have risen where they are then kept: it has read them before it writes.
-template <class T, class Out>
+template <class T>
 static void distances(const Plan &plan, const T *values, const Sources &sources, std::uint32_t *rows, T *stack, T *kept,
-                      Out *const *out) {
+                      double *const *out) {
     Keep<T, BLOCK<T>> keep{kept};
     sweep(Sweep<T, BLOCK<T>>{plan, values, sources, stack, kept, rows}, 0, keep);
     turn<T, BLOCK<T>>(plan, kept, sources.count, out);
@@ -60,9 +60,9 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 }
 
 template <class T> static const Kernels<T> table = {
-    Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve_up, solve_down,
-    distances<T, float>, distances<T, double>, pairs<T, float>, pairs<T, double>, fold<T>, fold_columns<T>, refold<T>,
-    Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>, select_row, select_columns, refine, around<T>,
+    Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, double>, solve_up, solve_down,
+    distances<T>, pairs<T>, fold<T>, fold_columns<T>, refold<T>,
+    Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns, refine, around<double>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,

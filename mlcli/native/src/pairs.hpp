@@ -12,16 +12,16 @@ template <class To, class From> INLINE void convert(To *__restrict to, const Fro
 
 // The rows of a span at the columns of a strip. All rows above the span are finished there, and so are those of the
 // span above the strip: they stand in the matrix, from which a sweep starts without a way up.
-template <class T, class Out, int LANES> struct SpanStrip {
+template <class T, int LANES> struct SpanStrip {
     const Plan &plan;
     const Span &span;
     const Strip strip;
     const Sweep<T, LANES> &sweep;
     T *kept;                 // rows of the span x LANES
     std::int32_t *standing;  // depth -> row of the matrix on the stack
-    Out *matrix;
+    double *matrix;
 
-    Out *cell(std::int64_t row) const { return matrix + row * plan.vertices + strip.first; }
+    double *cell(std::int64_t row) const { return matrix + row * plan.vertices + strip.first; }
     T *stack(int depth) const { return sweep.stack + static_cast<std::int64_t>(depth) * LANES; }
 
     void load(int depth, std::int32_t row) const {
@@ -30,7 +30,7 @@ template <class T, class Out, int LANES> struct SpanStrip {
     }
     void call(const Ancestor *from, const Ancestor *to) const {
         for (; from < to; ++from)
-            for (int lane = 0; lane < LANES; lane += 64 / static_cast<int>(sizeof(Out)))
+            for (int lane = 0; lane < LANES; lane += 64 / static_cast<int>(sizeof(double)))
                 __builtin_prefetch(cell(from->row) + lane);
     }
     void load_ancestors(int node) const {
@@ -56,7 +56,7 @@ template <class T, class Out, int LANES> struct SpanStrip {
             const Node &holder = plan.node[plan.node_of[position]];
             const int depth = holder.base + holder.top - static_cast<int>(position);
             if (standing[depth] == other) stack(depth)[lane] = found[i];
-            cell(other)[lane] = static_cast<Out>(found[i]);
+            cell(other)[lane] = found[i];
         }
     }
     void take(int index) const {
@@ -77,7 +77,7 @@ template <class T, class Out, int LANES> struct SpanStrip {
     void write_rows() const {
         const std::int64_t after = strip.first + strip.count, low = after > span.begin ? after : span.begin;
         const T *const rows = kept + (low - span.begin) * LANES;
-        Out numbers[LANES];
+        double numbers[LANES];
         for (std::int64_t row = low; row < span.end; ++row) {
             convert(numbers, rows + (row - low) * LANES, LANES);
             stream(cell(row), numbers, strip.count);
@@ -96,12 +96,12 @@ template <class T, class Out, int LANES> struct SpanStrip {
     }
 };
 
-template <class T, class Out>
+template <class T>
 static void pairs(const Plan &plan, const T *values, const Span &span, const Strip &strip, T *stack, T *kept,
-                  std::int32_t *standing, Out *matrix) {
+                  std::int32_t *standing, double *matrix) {
     const Sources none{};
     const Sweep<T, BLOCK<T>> sweep{plan, values, none, stack, nullptr, nullptr};
-    SpanStrip<T, Out, BLOCK<T>>{plan, span, strip, sweep, kept, standing, matrix}.run();
+    SpanStrip<T, BLOCK<T>>{plan, span, strip, sweep, kept, standing, matrix}.run();
 }
 
 }  // namespace mlcli::LEVEL

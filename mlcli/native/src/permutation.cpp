@@ -6,7 +6,7 @@
 namespace mlcli {
 namespace {
 
-constexpr std::int64_t PARTS = 64;      // chains of the longest cycle at most, and rows that are saved
+constexpr std::int64_t CHAINS = 64;      // chains of the longest cycle at most, and rows that are saved
 constexpr std::int64_t NUMBERS = 1 << 17;  // that a task moves at least, where there are so many
 
 Longs task_starts(std::int64_t most, const Longs &ends) {
@@ -24,7 +24,7 @@ Longs task_starts(std::int64_t most, const Longs &ends) {
 
 Permutation::Permutation(Ints source) : source_(std::move(source)), saved_(0) {
     const auto size = static_cast<std::int64_t>(source_.size());
-    const std::int64_t most = std::max((size + PARTS - 1) / PARTS, NUMBERS / std::max<std::int64_t>(size, 1));
+    const std::int64_t most = std::max((size + CHAINS - 1) / CHAINS, NUMBERS / std::max<std::int64_t>(size, 1));
     std::vector<bool> known(source_.size(), false);
     for (std::int32_t first = 0; first < size; ++first) {
         if (known[first]) continue;

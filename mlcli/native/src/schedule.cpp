@@ -7,8 +7,8 @@
 namespace mlcli {
 namespace {
 
-constexpr double SMALL = 3e6;  // relaxations that are not worth dividing
-constexpr double PARTS = 32;   // subtrees of more than a part of all work are divided
+constexpr double LIGHT = 3e6;  // relaxations that are not worth dividing
+constexpr double SHARES = 32;   // subtrees of more than a part of all work are divided
 
 // For each node the first node of its subtree; nodes of a subtree are an interval.
 Ints subtree_starts(const std::vector<Node> &nodes) {
@@ -40,7 +40,7 @@ std::vector<Stage> schedule(const Symbolic &symbolic) {
         subtree[i] += work[i];
         if (symbolic.nodes[i].parent != -1) subtree[symbolic.nodes[i].parent] += subtree[i];
     }
-    const double most = std::max(total / PARTS, SMALL);
+    const double most = std::max(total / SHARES, LIGHT);
     const Ints starts = subtree_starts(symbolic.nodes);
     std::vector<Stage> stages(1);
     Ints tops;
@@ -53,10 +53,10 @@ std::vector<Stage> schedule(const Symbolic &symbolic) {
     std::sort(stages[0].begin(), stages[0].end(), [&](const Task &a, const Task &b) { return weight(a) > weight(b); });
     double pending = 0;  // small nodes at the top that stand together in the last stage
     for (const std::int32_t i : tops) {
-        if (work[i] > SMALL) {
+        if (work[i] > LIGHT) {
             divide(symbolic.nodes[i], i, stages);
             pending = 0;
-        } else if (pending > 0 && pending + work[i] <= SMALL && stages.back()[0].last == i - 1) {
+        } else if (pending > 0 && pending + work[i] <= LIGHT && stages.back()[0].last == i - 1) {
             stages.back()[0].last = i;
             pending += work[i];
         } else {

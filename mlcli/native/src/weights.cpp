@@ -77,38 +77,23 @@ Ints consecutive(std::int32_t first, int count) {
     return positions;
 }
 
-void write(const Kernels<float> &k, const Plan &p, const float *v, const Sources &s, std::uint32_t *rows, float *stack,
-           float *kept, float *const *out) {
-    k.distances32(p, v, s, rows, stack, kept, out);
-}
-template <class T>
-void write(const Kernels<T> &k, const Plan &p, const T *v, const Sources &s, std::uint32_t *rows, T *stack, T *kept,
-           double *const *out) {
-    k.distances64(p, v, s, rows, stack, kept, out);
-}
-void write(const Kernels<double> &k, const Plan &p, const double *v, const Sources &s, std::uint32_t *rows,
-           double *stack, double *kept, float *const *out) {
-    k.distances32(p, v, s, rows, stack, kept, out);
-}
-
 }  // namespace
 
-template <class T> template <class Out> void Weights<T>::sweep(const Ints &positions, Out *const *out) const {
+template <class T> void Weights<T>::sweep(const Ints &positions, double *const *out) const {
     const Plan plan = symbolic().plan();
     const Reach reach(plan, positions, false);
     std::vector<std::uint32_t> rows(plan.depth);
     const typename Pool<T>::Loan scratch(scratch_, scratch_size());
     const typename Pool<T>::Loan kept(kept_, static_cast<std::int64_t>(plan.vertices) * BLOCK<T>);
-    write(kernels<T>(), plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), kept.get(), out);
+    kernels<T>().distances(plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), kept.get(), out);
 }
 
-template <class T> template <class Out> void Weights<T>::distances(std::int64_t block, Out *const *out) const {
+template <class T> void Weights<T>::distances(std::int64_t block, double *const *out) const {
     sweep(consecutive(first(block), count(block)), out);
 }
 
 template <class T>
-template <class Out>
-void Weights<T>::rows(const std::int64_t *vertices, int count, Out *const *out) const {
+void Weights<T>::rows(const std::int64_t *vertices, int count, double *const *out) const {
     Ints positions(count);
     for (int i = 0; i < count; ++i) positions[i] = symbolic().position[vertices[i]];
     sweep(positions, out);
@@ -146,13 +131,5 @@ void Weights<T>::fold_columns(const std::int64_t *vertices, int count, const dou
 
 template class Weights<float>;
 template class Weights<double>;
-template void Weights<float>::distances(std::int64_t, float *const *) const;
-template void Weights<float>::distances(std::int64_t, double *const *) const;
-template void Weights<double>::distances(std::int64_t, float *const *) const;
-template void Weights<double>::distances(std::int64_t, double *const *) const;
-template void Weights<float>::rows(const std::int64_t *, int, float *const *) const;
-template void Weights<float>::rows(const std::int64_t *, int, double *const *) const;
-template void Weights<double>::rows(const std::int64_t *, int, float *const *) const;
-template void Weights<double>::rows(const std::int64_t *, int, double *const *) const;
 
 }  // namespace mlcli

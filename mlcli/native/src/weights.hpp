@@ -15,9 +15,9 @@ public:
     void eliminate(const Task &task) const { numbers_.eliminate(task, kernels<T>().eliminate); }
     // The vertices of a block, and their distances to all: one row of `out` each.
     int sources(std::int64_t block, std::int64_t *vertices) const;
-    template <class Out> void distances(std::int64_t block, Out *const *out) const;
+    void distances(std::int64_t block, double *const *out) const;
     // The distances from any vertices, BLOCK at most.
-    template <class Out> void rows(const std::int64_t *vertices, int count, Out *const *out) const;
+    void rows(const std::int64_t *vertices, int count, double *const *out) const;
     // Distances squared times q (positions x columns), added to `out`; returns the sum of fourth powers, zero without sums
     // of rows. A pair of vertices counts for both, in the earlier one's block. `kept` ((vertices - first) x BLOCK) may be
     // null; with `again`, it holds what an earlier fold of the block has kept there, and nothing is swept.
@@ -35,7 +35,7 @@ private:
 
     int count(std::int64_t block) const;
     std::int64_t scratch_size() const;
-    template <class Out> void sweep(const Ints &positions, Out *const *out) const;
+    void sweep(const Ints &positions, double *const *out) const;
 };
 
 }  // namespace mlcli

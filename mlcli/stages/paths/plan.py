@@ -10,7 +10,6 @@ from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available
-from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.costs import (
     SAMPLED,
     STREAMED,
@@ -90,18 +89,10 @@ def _in_single_precision(algorithm: Algorithm) -> Algorithm:
     if algorithm not in ("auto", "elimination"):
         raise ConfigError("PRECISION", f"{algorithm} finds distances in double precision only",
                           where="method.paths.precision", hint="use float64, or elimination")
-    if missing := _missing():
-        raise ConfigError("PRECISION", f"distances in single precision need {missing}, absent here",
-                          where="method.paths.precision", hint="use float64, or install mlcli with a compiler and "
-                          "pymetis present")
-    return "elimination"
-
-
-def _missing() -> str | None:
-    """Return what elimination lacks here (native kernels or METIS), or None."""
     if not native_available():
-        return "native kernels"
-    return None if ordering.available() else "pymetis"
+        raise ConfigError("PRECISION", "distances in single precision need native kernels, absent here",
+                          where="method.paths.precision", hint="use float64, or install mlcli with a compiler present")
+    return "elimination"
 
 
 def plan_landmarks(graph: Graph, count: int) -> PathPlan:
@@ -114,11 +105,10 @@ def plan_landmarks(graph: Graph, count: int) -> PathPlan:
 
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
     """Return the analysis of the graph where elimination is possible and allowed; else None."""
-    missing = _missing()
-    if algorithm == "elimination" and missing:
-        raise ConfigError("ELIMINATION", f"elimination needs {missing}, absent here", where="method.paths.algorithm",
-                          hint="use dijkstra, or install mlcli with a compiler and pymetis present")
-    return Analysis.of(graph) if not missing and algorithm in ("auto", "elimination") else None
+    if algorithm == "elimination" and not native_available():
+        raise ConfigError("ELIMINATION", "elimination needs native kernels, absent here",
+                          where="method.paths.algorithm", hint="use dijkstra, or install mlcli with a compiler present")
+    return Analysis.of(graph) if native_available() and algorithm in ("auto", "elimination") else None
 
 
 def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:

@@ -115,3 +115,10 @@ def test_the_first_core_tells_the_processor(tmp_path: Path) -> None:
         "proc/cpuinfo": "processor\t: 0\nvendor_id\t: A\nflags\t\t: x y\n\nprocessor\t: 1\nvendor_id\t: B\n"})
     assert resources.processor(root) == ("A", frozenset({"x", "y"}))
     assert resources.processor(tmp_path / "nowhere") == ("", frozenset())
+
+
+@pytest.mark.parametrize(("platform", "peak"), [("linux", 300 * 2**10), ("darwin", 300 * 2**20)])
+def test_a_peak_of_memory_is_the_same_in_the_unit_of_each_system(
+        monkeypatch: pytest.MonkeyPatch, platform: str, peak: int) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    assert resources.mebibytes(peak) == 300

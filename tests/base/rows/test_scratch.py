@@ -1,5 +1,6 @@
 """Large arrays in a file without a name: the same numbers as in memory, and few of their pages there."""
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,3 +73,17 @@ def test_a_disk_that_is_full_is_an_error_and_no_crash(tmp_path: Path) -> None:
     error = caught.value
     assert (error.code, error.exit_code, error.where, error.hint) == ("E-SCRATCH", 74, "runs/out", "keep fewer axes")
     assert "16777216 GiB of coordinates" in error.what
+
+
+def test_where_the_system_lacks_posix_fallocate_blocks_are_asked_for_by_fcntl(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS: all blocks or none, then the length."""
+    asked: list[tuple[int, tuple[int, ...]]] = []
+    monkeypatch.delattr("os.posix_fallocate")
+    monkeypatch.setattr("fcntl.fcntl", lambda descriptor, command, request: asked.append(
+        (command, struct.unpack("@Iiqqq", request))))
+    with (tmp_path / "file").open("w+b") as file:
+        scratch.allocate_blocks(file.fileno(), 12345)
+        assert (tmp_path / "file").stat().st_size == 12345
+    assert asked == [(42, (4, 3, 0, 12345, 0))]
+    assert len(scratch.map_file(4096, tmp_path)) == 4096

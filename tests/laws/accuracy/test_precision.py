@@ -15,11 +15,10 @@ from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.pipeline import run as pipeline
 from mlcli.runs.verify import verify
-from mlcli.stages.algebra import ordering
 from tests.faults.certificate.support import certificate, configured
 from tests.support import features
 
-needs_elimination = pytest.mark.skipif(not (native.available() and ordering.available()),
+needs_elimination = pytest.mark.skipif(not native.available(),
                                        reason="no algorithm computes in single precision here")
 SINGLE = float(np.finfo(np.float32).eps)
 

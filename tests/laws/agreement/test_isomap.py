@@ -11,6 +11,7 @@ from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.laws.agreement.tables import TOLERANCE, column, read, residual_variances, score_deviation, value_deviation
+from tests.native.support import needs_native
 
 COUNTS = {"BCI_bray_k3": 3, "swissroll1000_k7": 7}
 SETS = list(COUNTS)
@@ -41,7 +42,7 @@ def test_the_graph_has_the_edges_of_vegan(name: str) -> None:
     assert {frozenset(edge) for edge in zip(rows.tolist(), ours.indices.tolist(), strict=True)} == expected
 
 
-@pytest.mark.parametrize("algorithm", ["dijkstra", "floyd", "elimination"])
+@pytest.mark.parametrize("algorithm", ["dijkstra", "floyd", pytest.param("elimination", marks=needs_native)])
 def test_geodesic_distances_are_those_of_vegan(algorithm: str) -> None:
     expected = read("isomap/BCI_bray_k3/geodesic.csv")
     found = Paths(algorithm=algorithm).distances(graph("BCI_bray_k3"), Compute())

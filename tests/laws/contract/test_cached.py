@@ -15,14 +15,13 @@ from mlcli.data.samples.surfaces import sample
 from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.neighborhoods import first_neighbors, nearest_lists
 from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import configured
 from tests.support import dissimilarities, distances, features
 
 ROLL = sample("swiss-roll", 250, 0).values
-eliminates = native.available() and ordering.available()
+eliminates = native.available()
 STREAMED = {"name": "isomap", "neighbors": {"count": 9}, "paths": {"store": "streamed"},
             "eigensolve": {"solver": "krylov"}}
 ELIMINATED = {**STREAMED, "paths": {"store": "streamed", "algorithm": "elimination"}}
@@ -106,7 +105,7 @@ def differing(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_second_run_is_answered_to_the_same_bytes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "elimination" in str(RUNS[name]) and not eliminates:
-        pytest.skip("needs the native kernels and METIS")
+        pytest.skip("needs the native kernels")
     if name == "kpca streamed":
         monkeypatch.setattr(streamed, "STORED", 1)
     cache = Cache(tmp_path, *ANSWERED)
@@ -141,7 +140,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {  # of me
 }
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_option_is_not_answered_for_another(name: str, tmp_path: Path) -> None:
     method, compute, expected = CHANGES[name]

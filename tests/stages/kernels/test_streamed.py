@@ -15,7 +15,6 @@ from mlcli.base.rows import blocks
 from mlcli.base.rows.memo import Memo, open_memo
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.stages.algebra import ordering
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
@@ -30,7 +29,7 @@ from tests.support import Notes, fit
 
 POINTS = np.random.default_rng(5).random((300, 3)) * [4, 2, 0.1]
 COMPUTE = Compute()
-eliminates = native.available() and ordering.available()
+eliminates = native.available()
 
 
 def isomap(**paths: Any) -> np.ndarray:
@@ -41,7 +40,7 @@ def isomap(**paths: Any) -> np.ndarray:
     ("elimination", "float32", 1e-6), ("elimination", "float64", 1e-10), ("dijkstra", "float64", 1e-10)])
 def test_streamed_isomap_is_isomap(algorithm: str, precision: str, bound: float) -> None:
     if algorithm == "elimination" and not eliminates:
-        pytest.skip("needs the native kernels and METIS")
+        pytest.skip("needs the native kernels")
     whole = fit("isomap", POINTS, neighbors=9, paths={"algorithm": "dijkstra", "store": "memory"})
     model = fit("isomap", POINTS, neighbors=9, eigensolve={"tolerance": 1e-9 if precision == "float64" else 1e-6},
                 paths={"algorithm": algorithm, "store": "streamed", "precision": precision})
@@ -143,7 +142,7 @@ def test_the_geodesics_of_a_streamed_kernel_are_those_of_the_matrix() -> None:
     assert np.allclose(kernel.rows(np.array([3, 200])), -0.5 * rows[[3, 200]] ** 2, rtol=1e-12)
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 def test_quick_rows_are_those_of_the_matrix_in_the_precision_of_a_pass() -> None:
     graph = graph_of(nearest(POINTS, 9), "union")
     rows, some = Paths(algorithm="dijkstra").distances(graph, COMPUTE), np.arange(299, 100, -2)
@@ -154,7 +153,7 @@ def test_quick_rows_are_those_of_the_matrix_in_the_precision_of_a_pass() -> None
         assert np.allclose(kernel.quick_rows(some), -0.5 * rows[some] ** 2, rtol=tolerance)
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 def test_rows_that_outlive_a_fit_do_not_hold_all_its_distances() -> None:
     engine = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
     engine.fold(0, np.ones((300, 1)), moments=True)
@@ -204,7 +203,7 @@ def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyP
     assert rows.stopped == [True]
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 @pytest.mark.parametrize("size", [65, 700, 2500])
 def test_the_blocks_of_a_pass_are_all_sweeps_much_work_and_little_in_turn(size: int,
                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +221,7 @@ def test_the_blocks_of_a_pass_are_all_sweeps_much_work_and_little_in_turn(size: 
         assert abs(first[0] + second[-1] - (engine.strips - 1)) <= len(first)
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 def test_a_stopped_elimination_folds_no_further_block(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(0).random((2500, 2))
     analysis = Analysis.of(graph_of(nearest(points, 6), "union"))
@@ -241,7 +240,7 @@ def test_a_stopped_elimination_folds_no_further_block(monkeypatch: pytest.Monkey
     assert folded == [0]
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 def test_runs_of_a_sweep_make_a_pass_over_one_graph_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that differ by their axes alone pass over the same kernel with the same blocks, as far as both go."""
     folded, fold = [0], EliminationRows.fold
@@ -272,7 +271,7 @@ def test_runs_of_a_sweep_make_a_pass_over_one_graph_once(monkeypatch: pytest.Mon
     assert folded[-1] > 0
 
 
-@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels")
 def test_thick_up_sets_are_swept_for_more_vectors_unless_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The spectrum is the same, and the search begins from more landmarks and takes no more passes."""
     graph = graph_of(nearest(np.random.default_rng(0).random((900, 8)), 9), "union")

@@ -6,7 +6,6 @@ import pytest
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
-from mlcli.stages.algebra import ordering
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
@@ -17,8 +16,8 @@ from mlcli.stages.paths.paths import Paths
 
 POINTS = np.random.default_rng(5).random((300, 3)) * [4, 2, 0.1]
 COMPUTE = Compute()
-pytestmark = pytest.mark.skipif(not (native.available() and ordering.available()),
-                                reason="needs the native kernels and METIS")
+pytestmark = pytest.mark.skipif(not native.available(),
+                                reason="needs the native kernels")
 
 
 def test_a_sample_of_columns_multiplies_as_the_matrix_does(monkeypatch: pytest.MonkeyPatch) -> None:

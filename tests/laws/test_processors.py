@@ -1,0 +1,33 @@
+"""The laws hold on other processors: each choice of instructions, of the kernels and of OpenBLAS, runs some of them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mlcli.native import available, machine_levels
+from tests.processes import neutral
+
+pytestmark = pytest.mark.medium
+
+HERE = Path(__file__).parent
+LAWS = (  # of methods that compute by native kernels and by LAPACK; quick ones, as all settings run all of them
+    "theorems/test_identities.py", "theorems/graphs/test_tsne.py",
+    "theorems/graphs/test_lle.py", "theorems/graphs/test_laplacian.py", "theorems/graphs/test_sampled_layouts.py",
+    "agreement/test_isomap.py", "agreement/test_lle.py", "agreement/test_pcoa.py",
+)
+SETTINGS = [("MLCLI_SIMD", level) for level in ("base", "v3", "none")] + [
+    ("OPENBLAS_CORETYPE", core) for core in ("Prescott", "Haswell", "Zen")]
+
+
+@pytest.mark.parametrize(("variable", "value"), SETTINGS, ids=[f"{variable}-{value}" for variable, value in SETTINGS])
+def test_the_laws_hold_with_other_instructions(variable: str, value: str) -> None:
+    if variable == "MLCLI_SIMD" and value != "none" and value not in machine_levels():
+        pytest.skip("this processor does not run them" if available() else "native kernels not built")
+    laws = [str(HERE / law) for law in LAWS]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *laws]
+    done = subprocess.run(command, env=neutral(**{variable: value}), cwd=HERE.parent.parent, capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    assert " passed" in done.stdout
