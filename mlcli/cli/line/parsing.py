@@ -12,7 +12,7 @@ from mlcli.cli.line.spelling import spelling_of
 from mlcli.errors import MlcliError, UsageError
 
 GIVEN = "mlcli.given"  # in a context: the options and arguments whose values are being read
-PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW", "A", "B"})  # metavariables of files and folders
+PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW"})  # metavariables of files and folders
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 

@@ -266,7 +266,7 @@ def test_states_that_hardly_move_of_themselves_keep_their_likelihood() -> None:
     method: Any = METHODS["lgssm"](axes={"components": 4}).resolve(data)
     found = {check.name: check for check in check_numbers(Subject.of(
         method, data, method.fit(data, Compute()), Plan()))}
-    assert found["log-likelihood"].value < 1 and found["stationarity"].value < 1
+    assert found["log-likelihood"].value < 1 and found["stationarity"].verdict in ("pass", "skipped")
 
 
 def test_slopes_of_a_narrow_valley_are_those_of_short_steps() -> None:
