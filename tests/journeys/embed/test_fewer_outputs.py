@@ -44,10 +44,17 @@ def test_a_run_without_a_model_says_so(mlcli: Caller) -> None:
     assert mlcli("project", "fewer", "data.csv").code == 83
 
 
-@pytest.mark.parametrize("outputs", ["embedding", "spectrum,model", "embedding,spectrum,picture", ""])
-def test_what_is_always_written_stands_in_the_list(mlcli: Caller, outputs: str) -> None:
+@pytest.mark.parametrize("outputs", ["embedding,spectrum,picture", ""])
+def test_outputs_that_there_are_not_are_refused(mlcli: Caller, outputs: str) -> None:
     called = mlcli("embed", "data.csv", "--outputs", outputs)
     assert called.code == 78 and "report.outputs" in called.err
+
+
+@pytest.mark.parametrize("outputs", ["embedding", "spectrum,model"])
+def test_what_is_always_written_need_not_stand_in_the_list(mlcli: Caller, outputs: str) -> None:
+    assert mlcli("embed", "data.csv", "--outputs", outputs, "-o", "run", "-q").code == 0
+    assert Path("run/embedding.csv").exists() and Path("run/spectrum.csv").exists()
+    assert Path("run/model.json").exists() == ("model" in outputs)
 
 
 def test_run_takes_the_flags_of_embed_that_say_what_is_written(mlcli: Caller) -> None:

@@ -33,7 +33,8 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     """Has something happen between the work and its publication."""
     def happens(event: Callable[[], object]) -> None:
         published = publish.publish
-        monkeypatch.setattr(publish, "publish", lambda *arguments: (event(), published(*arguments))[1])
+        monkeypatch.setattr(publish, "publish", lambda *arguments, **options: (
+            event(), published(*arguments, **options))[1])
     return happens
 
 

@@ -85,7 +85,7 @@ def test_what_cannot_be_drawn_again_is_refused(mlcli: Caller, points: None, argu
 def test_distances_are_drawn_again_too(mlcli: Caller, points: None) -> None:
     called = mlcli("embed", "far.csv", "--dissimilarities", "-m", "mds", "-p", "1", "--set", ASKED, "-o", "run", "-q")
     assert called.code == 0, called.err
-    assert Path("run/stability.csv").read_text().startswith("id,resamples,y1\n")
+    assert Path("run/stability.csv").read_text().startswith("row,resamples,y1\n")
     assert Path("run/report.html").read_text().count('class="ellipse"') > 2
 
 

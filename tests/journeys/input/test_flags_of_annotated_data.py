@@ -35,8 +35,8 @@ def test_both_spellings_store_the_same(mlcli: Caller, cells: str) -> None:
 
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["--layer", "raw"], 78, "there is nothing at 'layers/raw'; --layer: input.key"),
-    (["--obs", "tipe == a"], 78, "obs has no column 'tipe'; --obs: input.where"),
-    (["--genes", "MYC,CD8"], 78, "there is no column 'CD8'; --genes: input.columns"),
+    (["--obs", "tipe == a"], 78, "obs has no column 'tipe': did you mean 'type'?; --obs: input.where"),
+    (["--genes", "MYC,CD8"], 78, "there is no column 'CD8': did you mean 'CD4'?; --genes: input.columns"),
     (["--layer", "counts", "--key", "layers/counts"], 2, "--key and --layer are two names of one option"),
     (["--genes", "MYC", "--columns", "CD4"], 2, "--columns and --genes are two names of one option"),
     (["--obs", "type == a", "--where", "type == a"], 2, "--where and --obs are two names of one option"),

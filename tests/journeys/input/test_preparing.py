@@ -115,7 +115,7 @@ def test_the_checkup_looks_at_transformed_points(mlcli: Caller) -> None:
 @pytest.mark.parametrize(("flags", "message"), [
     (("--transform", "logg"), "prepare.transform[0] must be 'log1p', 'sqrt', 'log', 'total', 'hellinger', 'cpm', "
      "'unit', 'presence', 'rank', 'rrank', 'clr', 'rclr', 'alr', 'max', 'frequency', 'wisconsin' or 'chisquare', not "
-     "'logg'; --transform; did you mean 'log'?"),
+     "'logg': did you mean 'log'?; --transform"),
     (("--top-variance", "0"), "prepare.top_variance must be at least 1, not 0; --top-variance"),
     (("--dissimilarities", "-m", "mds", "--transform", "sqrt"),
      "transform cannot be used with input.kind: dissimilarities; --transform"),

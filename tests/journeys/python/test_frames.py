@@ -186,7 +186,7 @@ def test_options_choose_from_annotated_data_as_from_a_file() -> None:
     assert mlcli.embed(given, set={"input.key": "obsm/X_pca"}).embedding.shape == (20, 2)
     labels = mlcli.embed(given, set={"input.label_columns": ["depth"]}).labels
     assert labels == {"depth": tuple(map(str, range(20))), "kind": tuple(KINDS)}
-    with pytest.raises(ConfigError, match=r"nothing at 'layers/count'; input.key; did you mean 'layers/counts'"):
+    with pytest.raises(ConfigError, match=r"nothing at 'layers/count': did you mean 'layers/counts'\?; input.key"):
         mlcli.embed(given, set={"input.key": "layers/count"})
     with pytest.raises(ConfigError, match="no column 'kinds'"):
         mlcli.embed(given, set={"input.label_columns": ["kinds"]})

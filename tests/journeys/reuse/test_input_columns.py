@@ -111,7 +111,7 @@ def test_the_file_of_labels_is_not_needed_for_a_column_of_the_table(mlcli: Calle
     called = mlcli("report", "run", "--color-by", "z,use")
     assert called.code == 0, called.err
     refused = mlcli("relate", "run", "--with", "sites.csv", "--formula", "z", "-o", "out")
-    assert refused.code == 66 and "env.csv; put it back there" in refused.err
+    assert refused.code == 66 and "env.csv: " in refused.err and "put it back there" in refused.err
 
 
 @pytest.mark.parametrize("name", ["site, year", "5\" of snow"])

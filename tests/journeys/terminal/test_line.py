@@ -36,7 +36,7 @@ def test_options_that_are_repeatable_or_switches_may_come_again(mlcli: Caller) -
     Path("two.csv").write_text("a,b,x,y\nu,v,1,2\nv,u,2,3\nu,u,3,5\nv,v,5,5\n", encoding="utf-8")
     called = mlcli("embed", "two.csv", "-q", "-q", "--label-column", "a", "--label-column", "b", "--set",
                    "compute.seed=1", "--set", "prepare.scale=standard", "-o", "-")
-    assert (called.code, called.err) == (0, "") and called.out.startswith("id,a,b,y1,y2\n")
+    assert (called.code, called.err) == (0, "") and called.out.startswith("row,a,b,y1,y2\n")
 
 
 @pytest.mark.parametrize(("arguments", "runs"), [
