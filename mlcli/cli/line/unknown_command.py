@@ -8,6 +8,7 @@ from pathlib import Path
 from mlcli.data.options.wording import shown
 from mlcli.errors import UsageError
 
+SLIP = 0.8  # likeness of a command with a letter too many or too few, which no method has
 DATA = "DATA"  # stands for a file that was not named
 MEANT = {  # words that other programs have for it
     **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw"), "report"),
@@ -29,6 +30,8 @@ def _meant(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
     word = name.lower().replace("_", "-")
     if word in MEANT:
         return MEANT[word]
+    if slips := difflib.get_close_matches(word, commands, n=1, cutoff=SLIP):
+        return slips[0]
     from mlcli.methods import ALIASES, METHODS
 
     if word in METHODS or word in ALIASES:

@@ -104,8 +104,12 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_of_a_rolled_sheet_no_linear_method_wins_and_a_geodesic_one_keeps_paths(rolled: Path) -> None:
     """Neighbor embeddings keep more neighbors than any other; what they do not keep is said beside them."""
     found = json.loads((rolled / "out/explore.json").read_text())
-    assert found["recommendation"]["method"] in ("umap", "tsne")
-    assert any("mean little" in sentence for sentence in found["recommendation"]["sentences"])
+    keeps_most = max(found["ranking"], key=lambda one: one["measures"]["r_nx"])["method"]
+    assert keeps_most in ("umap", "tsne")
+    advised, sentences = found["recommendation"]["method"], found["recommendation"]["sentences"]
+    # where rounding elsewhere makes neighbor embeddings less stable, a layout may be advised, and they beside it
+    assert advised in ("umap", "tsne") or any("About as good" in said and keeps_most in said for said in sentences)
+    assert advised == "sammon" or any("mean little" in sentence for sentence in sentences)
     assert max(found["ranking"], key=lambda one: one["measures"]["geodesics"])["method"] == "isomap"
     assert not found["recommendation"]["linear_is_enough"]
     best, linear = ({one["method"]: one["measures"] for one in found["ranking"]}[name] for name in ("isomap", "pca"))

@@ -73,8 +73,8 @@ def test_all_tables_are_those_of_vegan(mlcli: Caller) -> None:
 
 @pytest.mark.medium
 def test_the_terminal_names_groups_degrees_of_freedom_and_permutations(mlcli: Caller) -> None:
-    out = related(mlcli, "--columns", "A1", "--dispersion", "Management", "--species", "none", "--permutations",
-                  "orders_dune_use.csv", "--strata", "Use").out.splitlines()
+    out = mlcli("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--dispersion", "Management", "--species",
+                "none", "--permutations", "orders_dune_use.csv", "--strata", "Use").out.splitlines()
     assert "BF          3     0.21958" in out and "F(3, 16) = 1.951, p = " in out[-2]
     assert out[-1] == "p from 199 permutations within Use (of a file)"
 

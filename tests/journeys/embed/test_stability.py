@@ -35,7 +35,7 @@ def test_a_run_says_how_stable_it_is(mlcli: Caller, points: None, arguments: tup
         values = np.array([item["value"] for item in found[name]])
         np.testing.assert_allclose(values, spectrum[: len(values), place], rtol=1e-12)
     rows = Path("run/stability.csv").read_text().splitlines()
-    assert rows[0] == "id,resamples,y1,y2,correlation" and len(rows) == 61
+    assert rows[0] == "row,resamples,y1,y2,correlation" and len(rows) == 61
     page = Path("run/report.html").read_text()
     assert "<h2>Stability</h2>" in page and page.count('class="ellipse"') == sum(
         int(row.split(",")[1]) > 1 for row in rows[1:])

@@ -45,7 +45,7 @@ def test_second_views_and_new_rows_are_told_with_their_own_options(mlcli: Caller
     Path("new.csv").write_text(of_name("subject"), encoding="utf-8")
     called = mlcli("project", "run", "new.csv", "-o", "placed.csv")
     assert called.code == 0 and "give --id-column subject if it names the rows" in called.err
-    assert mlcli("project", "run", "new.csv", "--id-column", "subject", "-o", "placed.csv").code == 0
+    assert mlcli("project", "run", "new.csv", "--id-column", "subject", "-o", "placed.csv", "--force").code == 0
 
 
 def test_new_rows_are_read_as_those_of_the_run_unless_told_otherwise(mlcli: Caller) -> None:

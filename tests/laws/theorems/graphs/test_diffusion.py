@@ -220,7 +220,7 @@ def test_a_sparse_kernel_recovers_a_circle_of_any_density() -> None:
 @pytest.mark.medium
 def test_neighbors_are_taken_where_all_pairs_do_not_fit_into_memory_and_it_says_so() -> None:
     points = np.random.default_rng(0).standard_normal((9000, 3))
-    compute = Compute(memory_limit="600M")
+    compute = Compute(memory_limit="1200M")
     with Notes() as notes:
         model = fit_by(None, features(points), compute=compute)
     assert "N-SPARSE" in notes.codes
