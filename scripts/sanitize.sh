@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 python=${1:-python}
 shift || true
 [[ $python == */* && $python != /* ]] && python=$PWD/$python  # it is called from elsewhere below
+export MLCLI_LEVELS=all
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -83,7 +83,8 @@ static void products_of_bytes(const std::int32_t *rows, std::int64_t count, cons
                               std::int64_t others, std::int64_t words, const std::int32_t *, float *out,
                               std::int32_t *scratch) {
     packed_products(Words<0x80808080u>{rows, words}, count, Words<0>{right, words}, others,
-                    reinterpret_cast<std::int32_t *>(out), scratch, Lanes<std::int32_t>::singles);
+                    reinterpret_cast<std::int32_t *>(out), scratch,
+                    [](Lanes<std::int32_t>::V sum) __attribute__((always_inline)) { return Lanes<std::int32_t>::singles(sum); });
 }
 
 static const ByteKernels byte_table = {byte_scratch, products_of_bytes};
