@@ -26,7 +26,8 @@ def test_the_laws_hold_with_other_instructions(variable: str, value: str) -> Non
     if variable == "MLCLI_SIMD" and value != "none" and value not in machine_levels():
         pytest.skip("this processor does not run them" if available() else "native kernels not built")
     laws = [str(HERE / law) for law in LAWS]
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *laws]
+    # -P keeps the folder of the sources off the path: the installed program is tested, as it has the kernels.
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *laws]
     done = subprocess.run(command, env=neutral(**{variable: value}), cwd=HERE.parent.parent, capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
