@@ -88,8 +88,8 @@ def choose_first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     top = first_of(range(len(options)), options)
     return top, False, [f"{options[top].name}: it is first by mean rank, with R_NX {options[top].r_nx:.3f}."
                         if top == 0 else
-                        f"{options[top].name}: of the methods that could be first by mean rank it keeps most neighbors, "
-                        f"R_NX {options[top].r_nx:.3f}.", *ties_sentence(top, options)]
+                        f"{options[top].name}: of the methods that could be first by mean rank it keeps most "
+                        f"neighbors, R_NX {options[top].r_nx:.3f}.", *ties_sentence(top, options)]
 
 
 def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
