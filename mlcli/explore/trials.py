@@ -182,11 +182,15 @@ def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequ
     """Return the axes of a linear method that keep all neighborhoods of a surface; None where there is none.
 
     A surface: with the compared number of axes no method preserves most neighborhoods, nor as many along the neighbor
-    graph as more linear axes do; a method that unrolls the surface would.
+    graph as more linear axes do; a method that unrolls the surface would. One that tears it keeps most of any surface,
+    and is not asked.
     """
     linear = next((place for place, one in enumerate(made) if METHODS[one.setting.method].baseline), None)
-    best = best_of(scores)
-    if linear is None or r_nx(scores[best]) >= MUCH:
+    untorn = [place for place, one in enumerate(made) if not METHODS[one.setting.method].loses]
+    if linear is None:
+        return None
+    best = untorn[best_of([scores[place] for place in untorn])]
+    if r_nx(scores[best]) >= MUCH:
         return None
     count = next((count for count, one in curves[linear] if count > axes and r_nx(one) > 1 - ENOUGH), None)
     take = getattr(data, "take", None)

@@ -1,5 +1,7 @@
 """How an exploration judges and ranks: identities of the co-ranking matrix, and choices with known answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import ortho_group, spearmanr
@@ -129,6 +131,21 @@ def test_the_linear_method_is_enough_unless_another_gains_what_counts() -> None:
     assert far[2][0].startswith("isomap")
     alone = choose(options(("isomap", False, 0.7), ("lle", False, 0.5)))
     assert alone[:2] == (0, False)
+
+
+def test_of_methods_that_could_be_first_the_one_that_keeps_most_neighbors_is_taken() -> None:
+    """A tie of mean ranks, and rounding that turns it, decides on nothing."""
+    ranked = options(("sammon", False, 0.58), ("tsne", False, 0.73), ("umap", False, 0.8), ("pca", True, 0.46))
+    open_to = [replace(one, place=replace(one.place, tied=one.method in ("sammon", "tsne"))) for one in ranked]
+    assert choose(open_to)[0] == 1 and choose(open_to[:3])[0] == 1
+    assert choose(ranked)[0] == 0 and choose(ranked[:3])[0] == 0  # no other could be first
+
+
+def test_a_method_that_keeps_more_is_not_about_as_good() -> None:
+    ranked = options(("sammon", False, 0.58), ("nmds", False, 0.585), ("tsne", False, 0.73), ("pca", True, 0.46))
+    _, _, sentences = choose(ranked)
+    assert "About as good: nmds." in sentences
+    assert "More neighbors, but a lower rank by all measures together: tsne (R_NX 0.729)." in sentences
 
 
 def test_a_gain_is_that_of_the_same_points() -> None:

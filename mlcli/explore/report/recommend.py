@@ -69,7 +69,7 @@ def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     better = [place for place in others if gains[place].counts]
     if not better:
         return choose_linear(linear, max(others, key=lambda place: gains[place].value), options)
-    top = better[0]
+    top = first_of(better, options)
     won = gains[top]
     sentences = [f"{options[top].name}: it keeps R_NX {options[top].r_nx:.3f} where {base.name} keeps "
                  f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *ties_sentence(top, options),
@@ -77,10 +77,19 @@ def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     return top, False, sentences
 
 
+def first_of(places: Sequence[int], options: Sequence[Option]) -> int:
+    """Return the position that keeps most neighbors of those that could equally be first; without one, the first."""
+    return max((place for place in places if options[place].place.tied), key=lambda place: options[place].r_nx,
+               default=places[0])
+
+
 def choose_first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """Choose the first in rank, where there is no linear method to compare with."""
-    return 0, False, [f"{options[0].name}: it is first by mean rank, with R_NX {options[0].r_nx:.3f}.",
-                      *ties_sentence(0, options)]
+    """Choose by rank alone, where there is no linear method to compare with."""
+    top = first_of(range(len(options)), options)
+    return top, False, [f"{options[top].name}: it is first by mean rank, with R_NX {options[top].r_nx:.3f}."
+                        if top == 0 else
+                        f"{options[top].name}: of the methods that could be first by mean rank it keeps most "
+                        f"neighbors, R_NX {options[top].r_nx:.3f}.", *ties_sentence(top, options)]
 
 
 def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
@@ -96,10 +105,14 @@ def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[in
 
 
 def ties_sentence(place: int, options: Sequence[Option]) -> list[str]:
-    """Return a sentence on the candidates whose R_NX differs by no more than chance; none where there are none."""
+    """Return sentences on the candidates whose R_NX differs by no more than chance, and on those that keep more."""
     mine = options[place]
-    names = [other.name for other in options if other is not mine and not gain(mine.judged, other.judged).counts]
-    return [f"About as good: {', '.join(names)}."] if names else []
+    others = [other for other in options if other is not mine]
+    more = [other for other in others if gain(other.judged, mine.judged).counts]
+    same = [other for other in others if other not in more and not gain(mine.judged, other.judged).counts]
+    return [*([f"About as good: {', '.join(other.name for other in same)}."] if same else []),
+            *([f"More neighbors, but a lower rank by all measures together: "
+               f"{', '.join(f'{other.name} (R_NX {other.r_nx:.3f})' for other in more)}."] if more else [])]
 
 
 def losses_sentences(place: int, options: Sequence[Option]) -> list[str]:

@@ -68,7 +68,7 @@ class Surface:
     axes: int  # number of axes of the linear method
     kept: float  # R_NX with these
     along: float  # R_NX of neighborhoods along the neighbor graph
-    best: int  # place of the candidate that keeps most with the axes compared
+    best: int  # place of the candidate that keeps most with the axes compared, of those that tear no surface
     best_kept: float
     best_along: float  # the largest R_NX of any method along the graph
 
@@ -121,7 +121,7 @@ def _name_and_sentence(structure: Structure | None, chance: Chance | None, surfa
         return "surface", (
             f"The data are a surface of about {axes} dimensions in {columns} columns that no method here lays flat: "
             f"{surface.axes} axes of {names[surface.linear]}{exact} keep R_NX {surface.kept:.3f}, and "
-            f"{surface.along:.3f} of the neighborhoods along the surface; with {axes} axes the best, "
-            f"{names[surface.best]}, keeps {surface.best_kept:.3f}, and none keeps more than {surface.best_along:.3f} "
-            "along it.")
+            f"{surface.along:.3f} of the neighborhoods along the surface; with {axes} axes the best that does not tear "
+            f"it, {names[surface.best]}, keeps {surface.best_kept:.3f}, and none keeps more than "
+            f"{surface.best_along:.3f} along it.")
     return "embedding", ""

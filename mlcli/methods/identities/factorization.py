@@ -9,7 +9,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.scaling import NORMAL, Unit
-from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.methods.identities.stationarity import UNCONVERGED
 from mlcli.stages.linear.nonnegative import NEARLY_EXACT
 
 BLOCK = 1 << 20  # numbers at once
@@ -118,7 +118,7 @@ def _weights_check(far: float) -> Check:
 
 def _parts_check(falls: Array, lost: float, size: float, tolerance: float, stated: Mapping[str, Any]) -> Check:
     if not stated.get("converged", True):
-        return skipped("stationarity", AT_LIMIT)
+        return skipped("stationarity", UNCONVERGED)
     allowed = max(lost, NEARLY_EXACT * size) * tolerance + 100 * EPS * size
     return ratio("stationarity", float(np.max(falls, initial=0.0)), allowed,
                  "the fall of the objective that the next step over one part promises")

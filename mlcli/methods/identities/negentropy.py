@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
-from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.methods.identities.stationarity import UNCONVERGED
 from mlcli.stages.algebra.iterate import SMALL
 
 CONTRASTS: dict[str, Callable[[Array], Array]] = {
@@ -51,7 +51,7 @@ def fixed_point_check(sources: Array, contrast: str, tolerance: float, converged
     `tolerance`, or steps are as small as rounding: a step is no longer than that distance.
     """
     if not converged:
-        return skipped("stationarity", AT_LIMIT)
+        return skipped("stationarity", UNCONVERGED)
     slope, bend = SLOPES[contrast]
     slopes = slope(sources)
     step = slopes.T @ sources / max(len(sources), 1) - np.diag(bend(sources).mean(axis=0))

@@ -17,7 +17,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Covariance, Features
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.methods.identities.stationarity import UNCONVERGED
 from mlcli.stages.algebra.iterate import SMALL
 from mlcli.stages.latent.rotations import Rotation, Varimax, rows_of_length_one
 from mlcli.stages.similarities.projector import require_projector
@@ -134,7 +134,7 @@ def rotation_checks(rotation: Rotation, loadings: RotatedLoadings | None, conver
     if size < 2:
         return checks
     if not converged:
-        return [*checks, skipped("rotation", AT_LIMIT)]
+        return [*checks, skipped("rotation", UNCONVERGED)]
     return [*checks, CRITERIA[rotation.name](rotation, loadings)]
 
 

@@ -19,7 +19,7 @@ from mlcli.base.values.check import Check, ratio, skipped
 
 STEP = 1e-4  # h at most, for parameters of size one: logarithms, and coordinates of variance one
 SEED = 27  # of random directions
-AT_LIMIT = "the iteration ended at its limit, and claims no convergence"
+UNCONVERGED = "the iteration ended before it converged, and claims no convergence"
 
 
 @frozen
@@ -80,6 +80,6 @@ def gradient_check(course: Course, slopes: Array) -> Check:
 def stationarity_check(course: Course, curvatures: Array, converged: bool) -> Check:
     """Check that no direction promises more than what is allowed, by curvatures (k), where convergence is claimed."""
     if not converged:
-        return skipped("stationarity", AT_LIMIT)
+        return skipped("stationarity", UNCONVERGED)
     return ratio("stationarity", float(np.max(course.falls(curvatures), initial=0.0)), course.allowed,
                  "the fall that a step along steep or random directions promises, by central differences", exact=False)

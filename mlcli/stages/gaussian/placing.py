@@ -24,6 +24,8 @@ STEPS = 200
 HALVINGS = 20
 DESCENT = 1e-4  # least share of the decrease predicted by the slope (Armijo)
 SMALL = 1e-12  # relative decrease of the objective below which the search ends
+POLISH = 3  # Newton's steps from there
+STEP = 1e-4  # step of the differences that give their Hessian, as a share of the extent of the training points
 
 
 @frozen
@@ -143,15 +145,14 @@ def _place(rows: Rows, candidates: Candidates) -> Array:
     starts = candidates.starts(rows)
     count, tries = starts.shape
     points, values = descend(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
-    best = points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)]
+    best = polish(rows, points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)])
     best[rows.observed.sum(axis=1) == 0] = 0.0
     return best
 
 
 def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
     """Minimize from latent points (m x p) by BFGS; returns the points (m x p) and the objective there (m)."""
-    size = points.shape[1]
-    farthest = float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0  # longest step
+    size, farthest = points.shape[1], extent_of(rows)  # no step is longer
     points, (values, slopes) = points.copy(), rows(points)
     bends = np.broadcast_to(np.eye(size), (len(points), size, size)).copy()  # inverses of Hessians
     active = np.isfinite(values)
@@ -175,6 +176,32 @@ def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
         points[here[lower]], values[here[lower]], slopes[here[lower]] = moved[lower], reached[lower], slope[lower]
         active[here[~still]] = False
     return points, values
+
+
+def extent_of(rows: Rows) -> float:
+    """Return the root of the variance of the training points over all axes; 1 if there is none."""
+    return float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0
+
+
+def polish(rows: Rows, points: Array) -> Array:
+    """Return minima (m x p) with the digits of their slope: the objective is flat there, and has half as many.
+
+    Newton's steps, by differences of the slope, are taken where they shorten it.
+    """
+    size, step = points.shape[1], STEP * extent_of(rows)
+    points, slopes = points.copy(), rows(points)[1]
+    for _ in range(POLISH):
+        hessians = np.stack([rows(points + step * axis)[1] - rows(points - step * axis)[1]
+                             for axis in np.eye(size)], axis=1) / (2 * step)
+        hessians = np.nan_to_num(hessians + hessians.transpose(0, 2, 1), posinf=0.0, neginf=0.0) / 2
+        moved = points - np.einsum("ijk,ik->ij", np.linalg.pinv(hessians, hermitian=True), np.nan_to_num(slopes))
+        found = rows(moved)[1]
+        shorter = np.linalg.norm(found, axis=1) < np.linalg.norm(slopes, axis=1)
+        shorter &= np.linalg.norm(moved - points, axis=1) <= step  # one minimum is not left for another
+        if not shorter.any():
+            break
+        points[shorter], slopes[shorter] = moved[shorter], found[shorter]
+    return points
 
 
 def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -> Array:

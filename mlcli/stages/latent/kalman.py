@@ -161,15 +161,18 @@ def _propagate(start: Array, step: Array, drift: Array) -> Array:
 
 
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
-    """Return the start of largest likelihood (K); its part that the rows do not determine is zero."""
-    size = len(step[0])
+    """Return the start of largest likelihood (K); its part that the rows do not determine, but for rounding, is zero.
+
+    The information is a sum over rows, and each of its terms is rounded.
+    """
+    count, size = len(step), len(step[0])
     propagated = _propagate(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions
     rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
     information = np.einsum("tki,tkl,tlj->ij", propagated, weights, propagated)
     target = np.einsum("tki,tkl,tl->i", propagated, shrink, rest)
     values, vectors = symmetric_eigen((information + information.T) / 2)
-    determined = values > size * EPS * 10 * values[0]
+    determined = values > count * size * EPS * 10 * values[0]
     return vectors[:, determined] @ ((vectors[:, determined].T @ target) / values[determined])
 
 

@@ -20,7 +20,7 @@ from mlcli.stages.latent.forms import Form, solve_moments
 from mlcli.stages.latent.kalman import Sequence, Smoothed, StateSpace, smooth
 from mlcli.stages.linear.whitening import Extent, require_no_faint, zero_rounding
 
-TURNS = 4  # changes of basis at most until smoothed states have the canonical form
+TURNS = 12  # changes of basis at most until smoothed states have the canonical form
 FAINT = 2.0**-400  # share of the largest number: the noise of smaller columns, a share of their squares, has no digits
 MEMORY = 10  # steps that Anderson's acceleration uses
 NEAR = 1e-10  # to which mean squares are one

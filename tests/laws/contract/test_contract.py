@@ -48,7 +48,8 @@ COSTLY = {"autoencoder deep", "vae deep", "fa oblimin", "sde at most", "sde city
 CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
 SAME_GRAPH = 1e-12  # of its largest number, up to which rounding of distances changes others
-SAME_QUALITY = 0.1  # by which two pictures of one graph may differ in the shares of neighbors that they keep
+SAME_QUALITY = 0.1, 0.02  # by which two pictures of one graph of 60 or of 600 points may differ in neighbors kept
+LEAST_QUALITY = (0.8, 0.8, 0.5), (0.95, 0.95, 0.5)  # neighbors that each of these keeps: see neighbors_kept
 ORIGIN_ZERO = ("nmf",)  # methods whose coordinates are zero for a row of zeros, and not for the mean
 every_configuration = pytest.mark.parametrize("name", CASES)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -122,10 +123,16 @@ def same_graph(model: Model, other: Model, order: Indices) -> None:
 
 
 def same_quality(points: Array, embedding: Array, other: Array) -> None:
-    """Two embeddings keep the neighbors of points alike, and far better than random points do: 0.54, 0.53, 0.17."""
+    """Two embeddings keep the neighbors of points alike, and far better than random points do: 0.54, 0.53, 0.17.
+
+    Of 34 layouts of permuted columns, and of points moved by rounding, with two kernels of BLAS, the worst kept 0.90,
+    0.89 and 0.66 (0.87, 0.83 and 0.55 with neighbors by another metric than these are counted by), and they differed by
+    0.08; of 600 points 0.97, 0.97 and 0.51, and by 0.01.
+    """
     kept, again = neighbors_kept(points, embedding), neighbors_kept(points, other)
-    assert np.abs(kept - again).max() <= SAME_QUALITY
-    assert (np.minimum(kept, again) >= [0.75, 0.75, 0.4]).all()
+    many = len(points) >= 600
+    assert np.abs(kept - again).max() <= SAME_QUALITY[many]
+    assert (np.minimum(kept, again) >= LEAST_QUALITY[many]).all()
 
 
 def neighbors_kept(points: Array, embedding: Array) -> Array:

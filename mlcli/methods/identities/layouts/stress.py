@@ -6,7 +6,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Spatial
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.methods.identities.stationarity import UNCONVERGED
 from mlcli.stages.algebra.metrics.points import squares
 
 ROUNDING = 1e-10  # error of a metric stress
@@ -113,7 +113,7 @@ def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array
                                      errors=ROUNDING + rounding))
     del squares
     if not stated["converged"]:
-        return [*checks, skipped("stationarity", AT_LIMIT)]
+        return [*checks, skipped("stationarity", UNCONVERGED)]
     extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
     return [*checks, ratio("stationarity", largest_step(points, lengths, distances=distances, weights=weights),
                            LOOSE * tolerance * extent + noise,
@@ -144,7 +144,7 @@ def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> 
         checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, len(points), size=spread,
                                      errors=1e-9))
     if not stated["converged"]:
-        return [*checks, skipped("stationarity", AT_LIMIT)]
+        return [*checks, skipped("stationarity", UNCONVERGED)]
     if not spread:
         return [*checks, skipped("stationarity", "all points are equal")]
     force = np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),

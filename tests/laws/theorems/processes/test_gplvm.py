@@ -294,3 +294,15 @@ def test_no_place_is_more_probable_where_there_is_next_to_no_noise() -> None:
     assert placing.posterior.covariance.whole_noise < 1e-4 * waves.var(axis=0).mean()
     short = rows(places)[0] - lowest_of_all(rows, placing.posterior.places)
     assert np.median(short) <= 0.1 and (short <= 0.1).mean() >= 0.8
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("limit", [6, 30])
+def test_a_new_row_has_the_same_place_in_any_order_and_alone(limit: int) -> None:
+    """A minimum has half the digits of the objective, which rounds by order, and nearly all of the slope."""
+    points = np.random.default_rng(0).uniform(size=(20, 3)) * 3
+    model = fit("gplvm", points, minimize={"limit": limit})
+    new, order = points + 0.01, np.random.default_rng(1).permutation(20)
+    together = model.project(new)
+    assert np.abs(model.project(new[order]) - together[order]).max() < 1e-11
+    assert np.abs(np.vstack([model.project(row[None]) for row in new]) - together).max() < 1e-11
