@@ -13,10 +13,9 @@ import numpy as np
 
 from mlcli.api import KEYWORDS, layer_in_memory
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, LengthGraph, Similarities
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig

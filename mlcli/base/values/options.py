@@ -5,11 +5,13 @@ from copy import deepcopy
 from functools import reduce
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError
+
+TAG = "name"  # the field that names the alternative of a section
 
 
 @frozen
@@ -54,6 +56,28 @@ class Options(BaseModel):
                               defer_build=True)  # one that no run validates is never built
 
     unkeyed: ClassVar[tuple[str, ...]] = ()  # fields that no result depends on
+
+    @model_validator(mode="before")
+    @classmethod
+    def complete_sections(cls, values: Any) -> Any:
+        """Return values whose sections are completed by the defaults of these options, as those of a method."""
+        if not isinstance(values, dict):
+            return values
+        completed = {name: info.default.under(values[name]) for name, info in cls.model_fields.items()
+                     if name in values and isinstance(info.default, Options)}
+        return {**values, **completed}
+
+    def under(self, section: Any) -> Any:
+        """Return a section given in part with what its default, these options, chooses where the part is silent.
+
+        A section of another alternative, and whatever is no mapping, is returned as it is.
+        """
+        if not isinstance(section, dict) or section.get(TAG, tag := getattr(self, TAG, None)) != tag:
+            return section
+        chosen = {name: getattr(self, name) for name in self.model_fields_set}
+        inside = {name: value.under(section[name]) for name, value in chosen.items()
+                  if name in section and isinstance(value, Options)}
+        return {**chosen, **section, **inside}
 
     def chosen(self, name: str) -> bool:
         """Whether the user set this field."""
