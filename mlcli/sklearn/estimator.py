@@ -27,9 +27,19 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, Method
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
-from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank
+from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import EDGES, GRAPHS, KIND, Parameter, chosen_in, config_layer, keyword_of, plain
+from mlcli.sklearn.parameters import (
+    EDGES,
+    GRAPHS,
+    KIND,
+    Parameter,
+    along_graph,
+    chosen_in,
+    config_layer,
+    keyword_of,
+    plain,
+)
 
 FEWEST = 4  # rows that allow some perplexity
 UNCONVERGED = "W-UNCONVERGED"
@@ -69,6 +79,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             values = both_ways(values) if config.input.kind == LengthGraph.kind else values
             self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                          labels=labels, view=view, streams=config.streams))
+            self._of_classes = {} if labels is None else of_classes(self.run_, values, y)
             for text in self.run_.warnings:
                 warn(text, 3)
         return self
@@ -130,10 +141,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __getattr__(self, name: str) -> Any:
         """An attribute of the fit (`mlcli.sklearn.attributes`); raises AttributeError where it has no such thing."""
         known, run = ATTRIBUTES.get(name), vars(self).get("run_")
-        value = None if known is None or run is None else known.value(run)
+        value = vars(self).get("_of_classes", {}).get(name)
+        if value is None:
+            value = None if known is None or run is None else known.value(run)
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if isinstance(value, np.ndarray):  # a copy: those of a model cannot be written to
+        if isinstance(value, np.ndarray) and value.dtype == np.float64:  # a copy: those of a model cannot be written to
             return np.array(value, dtype=np.float32 if vars(self).get("_single") else np.float64)
         return value
 
@@ -155,7 +168,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def configuration(self, **changes: Any) -> RunConfig:
         """Return the configuration of a fit with these parameters, some changed; raises ConfigError for wrong ones."""
-        return build(config_layer(self.method.model_fields["name"].default, self.parameters, {**vars(self), **changes}))
+        name = self.method.model_fields["name"].default
+        return along_graph(build(config_layer(name, self.parameters, {**vars(self), **changes})))
 
     def _graph_of(self, rows: Any) -> dict[str, str]:
         """Return the kind of sparse distances: they are the lengths of a graph, where the method takes one."""

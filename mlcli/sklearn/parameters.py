@@ -22,6 +22,8 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
+from mlcli.methods.chain import Chain
+from mlcli.stages.paths.paths import Paths
 
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
 AXES = "components"  # whose default is clipped to the axes that the data has
@@ -110,6 +112,14 @@ def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mappi
         elif parameter.path == CONNECTED and values.get("kind") not in GRAPHS.values():
             layer = assignment(CONNECTED, parameter.default, name).over(layer)
     return layer
+
+
+def along_graph(config: RunConfig) -> RunConfig:
+    """Return a configuration whose chain has paths where it needs distances, and is given the edges of a graph."""
+    chain = config.method
+    if not isinstance(chain, Chain) or config.input.gives != LengthGraph.kind or chain.paths is not None:
+        return config
+    return config.replace(method=chain.replace(paths=Paths())) if chain.kernel.of_distances else config
 
 
 def chosen_in(config: RunConfig, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
