@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import reduce
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -108,22 +107,31 @@ class Options(BaseModel):
         changed = {name: value for name, value in moved.items() if value is not getattr(self, name)}
         return self.replace(**changed) if changed else self
 
-    def refuse_unused(self, because: str, *paths: str, where: str = "method") -> dict[str, Any]:
+    def refuse_unused(self, because: str, *paths: str, where: str = "method",
+                      usual: "Options | None" = None) -> dict[str, Any]:
         """Raise ConfigError for unused options that are not at their defaults; `because` gives the reason.
 
-        A path names an option or a section with all its options; PATH=VALUE allows that value too. Returns an empty
-        mapping: no changes.
+        A path names an option or a section with all its options; PATH=VALUE allows that value too. Defaults are those
+        of `usual`, the default of the section that these options are. Returns an empty mapping: no changes.
         """
         for path in paths:
             names, _, harmless = path.partition("=")
             *sections, last = names.split(".")
-            holder: Options = reduce(getattr, sections, self)
-            value, here = getattr(holder, last), ".".join([where, *sections, last])
+            holder, known = self, self._defaults(usual)
+            for name in sections:
+                holder = getattr(holder, name)
+                known = holder._defaults(getattr(known, name))
+            value, default, here = getattr(holder, last), getattr(known, last), ".".join([where, *sections, last])
             if isinstance(value, Options):
-                value.refuse_unused(because, *type(value).model_fields, where=here)
-            elif value not in (type(holder).model_fields[last].default, harmless):
+                value.refuse_unused(because, *type(value).model_fields, where=here, usual=default)
+            elif value not in (default, harmless):
                 raise ConfigError("UNUSED", f"{last} has no effect: {because}", where=here, hint="leave it out")
         return {}
+
+    def _defaults(self, usual: Any) -> Self:
+        """Return the defaults of these options: the `usual` ones of their section, or of another alternative its own.
+        """
+        return usual if type(usual) is type(self) else type(self).model_construct()
 
 
 def option_of(kind: type[Options], name: str) -> Any:

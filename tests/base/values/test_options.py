@@ -10,6 +10,7 @@ from pydantic import Field
 from mlcli.base.values.options import TAG, Options
 from mlcli.config.build import write
 from mlcli.config.yaml_file import parse
+from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from tests.config.support import configured, one
 
@@ -68,6 +69,15 @@ def test_defaults_are_those_of_the_outermost_options(given: dict[str, Any], size
     found = Holder.model_validate(given).outer
     assert isinstance(found.inner, Inner)
     assert (found.inner.size, found.inner.count, found.shift) == (size, count, shift)
+
+
+def test_a_section_at_the_default_of_its_options_is_unused() -> None:
+    assert Outer().refuse_unused("why", "inner") == Holder().refuse_unused("why", "outer.inner.size", "outer") == {}
+    for given in (Holder(outer=Outer()), Holder(outer=Outer(inner=Inner(), shift=7))):
+        with pytest.raises(ConfigError, match="size has no effect: why"):
+            given.refuse_unused("why", "outer.inner.size")
+    with pytest.raises(ConfigError, match="size has no effect: why"):
+        Outer(inner=Inner()).refuse_unused("why", "inner")
 
 
 def test_another_alternative_has_its_own_defaults() -> None:
