@@ -12,13 +12,16 @@ HEAD = '''# Made by `python docs/generate.py` from the declarations of the metho
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from numpy.typing import ArrayLike
+
 from mlcli.sklearn.estimator import Estimator
 
 NO_ESTIMATOR: tuple[str, ...]
 
 def method_of(name: str) -> str | None: ...
 '''
-PLAIN = {"a whole number": "int", "a number": "float", "a text": "str", "true or false": "bool"}
+PLAIN = {"a whole number": "int", "a number": "float", "a text": "str", "true or false": "bool",
+         "an array": "ArrayLike"}
 
 
 def stubs() -> str:

@@ -39,7 +39,7 @@ from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.reading import csv_of
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.projector import NoProjection
+from mlcli.stages.similarities.projector import NoProjection, Projector
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
@@ -182,12 +182,21 @@ class Run:
 
         Raises InputMissing for a finished run without its model.
         """
-        projector = self._model.projector
-        affine = projector.affine
-        if affine is None or isinstance(projector, NoProjection):
+        projector = self.projector
+        affine = None if projector is None else projector.affine
+        if projector is None or affine is None:
             return None
         plain, unit = projector.input_unit.plain, projector.output_unit.measured(np.ones(1))
         return Affine(plain(affine.mean), plain(affine.directions * unit))
+
+    @property
+    def projector(self) -> Projector | None:
+        """The map of new points to coordinates, in the computation's units; None where the method has none.
+
+        Raises InputMissing for a finished run without its model.
+        """
+        found = self._model.projector
+        return None if isinstance(found, NoProjection) else found
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcli.base.machine.limits import require_room
-from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
 from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged

@@ -9,8 +9,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import TAG, Choices
-from mlcli.base.values.options import Options, Power, Synonyms
+from mlcli.base.values.choices import Choices
+from mlcli.base.values.options import TAG, Options, Power, Synonyms
 
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"

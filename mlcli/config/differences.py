@@ -6,8 +6,7 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import TAG
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import show, tag_of
 
 OWN = ("input.path", "output")  # options without a meaningful default

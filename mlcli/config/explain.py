@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mlcli.base.values.choices import TAG
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import LIST, Row, listed, rows, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.yaml_file import Keys

@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from mlcli.base.values.choices import TAG
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import alternatives
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import GRID, LIST, SWEEP, ZIP

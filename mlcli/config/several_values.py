@@ -4,7 +4,7 @@ import json
 import shlex
 from typing import Any
 
-from mlcli.base.values.choices import TAG
+from mlcli.base.values.options import TAG
 from mlcli.config.describe import show
 from mlcli.config.layers import Layer, value_of
 from mlcli.config.yaml_file import Keys

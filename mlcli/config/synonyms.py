@@ -3,8 +3,7 @@
 from math import isfinite
 from typing import Any
 
-from mlcli.base.values.choices import TAG
-from mlcli.base.values.options import Options, Power, Synonyms
+from mlcli.base.values.options import TAG, Options, Power, Synonyms
 from mlcli.config.describe import alternative, alternatives, is_section, several, show
 from mlcli.config.layers import Layer
 from mlcli.config.several_values import sweep_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Indices
-from mlcli.base.values.choices import TAG
+from mlcli.base.values.options import TAG
 from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file

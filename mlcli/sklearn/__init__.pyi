@@ -2,6 +2,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from numpy.typing import ArrayLike
+
 from mlcli.sklearn.estimator import Estimator
 
 NO_ESTIMATOR: tuple[str, ...]
@@ -50,22 +52,22 @@ class SMACOF(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  weights: float = 0.0, starts: int = 1, iterate_limit: int = 10000, iterate_tolerance: float = 1e-06,
                  components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class Sammon(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  starts: int = 1, iterate_limit: int = 10000, iterate_tolerance: float = 1e-06,
                  components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class NMDS(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  ties: Literal['primary', 'secondary'] = 'primary', starts: int = 20, minimize_limit: int = 1000,
                  minimize_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None,
-                 kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
 
 class KernelPCA(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -184,7 +186,7 @@ class Laplacian(Estimator):
 class TSNE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  perplexity: float | Sequence[float] | None = None,
-                 start: Literal['pca', 'laplacian', 'random'] | None = None, dof: float = 1.0,
+                 start: Literal['pca', 'laplacian', 'random'] | ArrayLike | None = None, dof: float = 1.0,
                  descent_early_exaggeration: float = 12.0, descent_early_steps: int = 250,
                  descent_exaggeration: float = 1.0, descent_steps: int = 500, descent_rate: float | None = None,
                  descent_early_momentum: float = 0.8, descent_momentum: float = 0.8,
@@ -219,7 +221,7 @@ class UMAP(Estimator):
                  target_weight: float | None = None, density: Mapping[str, Any] | None = None,
                  density_weight: float | None = None, density_share: float | None = None,
                  density_shift: float | None = None, min_dist: float = 0.1, spread: float = 1.0,
-                 start: Literal['spectral', 'pca', 'random'] = 'spectral', epochs: int | None = None,
+                 start: Literal['spectral', 'pca', 'random'] | ArrayLike = 'spectral', epochs: int | None = None,
                  learning_rate: float = 1.0, negative_samples: int = 5, repulsion: float = 1.0,
                  components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,

@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mlcli.api import Run
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.products import Square
 from mlcli.errors import InputMissing
 from mlcli.methods import METHODS
+from mlcli.stages.linear.classifier import Classifier
 from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 EIGENVALUES = "eigenvalues"  # what axes are ranked by
 
@@ -34,6 +39,18 @@ def affine_of(run: Run) -> Affine | None:
     with suppress(InputMissing):  # a finished run may be without its model
         return run.affine
     return None
+
+
+def projector_of(run: Run) -> Projector | None:
+    """Return the map of new points to coordinates; None where there is none."""
+    with suppress(InputMissing):  # as above
+        return run.projector
+    return None
+
+
+def classifier_of(run: Run) -> Classifier | None:
+    """Return the normal densities of classes, of a method that classifies; None for others."""
+    return getattr(projector_of(run), "classifier", None)
 
 
 def sizes_of(run: Run) -> Array | None:
@@ -114,6 +131,63 @@ def error_of_rank(run: Run) -> float | None:
     return float(np.sqrt(max(whole**2 - np.sum(sizes**2), 0.0)) / len(run.embedding))
 
 
+def path_lengths(run: Run) -> Array | None:
+    """Return the lengths of shortest paths between all points of the fit (n x n); None of landmarks.
+
+    They are computed from the graph of the model. Raises RefusedByPlan where they do not fit into memory.
+    """
+    projector = projector_of(run)
+    if projector is None or projector.similarity.path_graph is None:
+        return None
+    product = projector.similarity.products(projector.centering).get("distances")
+    if not isinstance(product, Square):
+        return None
+    Compute().require(8.0 * product.size**2, "a matrix of the distances of all pairs of points")
+    lengths = np.empty((product.size, product.size))
+    product.plain(projector.input_unit).fill(lengths)
+    return lengths
+
+
+def edge_weights(run: Run) -> Any:
+    """Return the weights of the edges of a graph Laplacian (n x n, sparse); None of other kernels."""
+    projector = projector_of(run)
+    parts = None if projector is None else projector.similarity.parts
+    if projector is None or parts is None or parts.graph is None or parts.affinity is None:
+        return None
+    weights = parts.affinity.of_graph(parts.graph)
+    unit = projector.input_unit
+    return replace(parts.graph, lengths=unit.plain(weights) if parts.affinity.carried == "input" else weights).matrix()
+
+
+def class_names(run: Run) -> AnyArray | None:
+    """Return the classes as texts, in alphabetical order (g)."""
+    found = classifier_of(run)
+    return None if found is None else np.array(found.names)
+
+
+def class_priors(run: Run) -> Array | None:
+    """Return the prior probabilities of the classes (g)."""
+    found = classifier_of(run)
+    return None if found is None else found.priors
+
+
+def of_classes(run: Run, values: Any, given: Any) -> dict[str, AnyArray]:
+    """Return the attributes of classes as they were `given` (n), in their own order, with the means of `values` (n, d).
+
+    The means (g x d) are those that LDA has in scikit-learn, and no part of a model. Rows of no class are left out. A
+    run without a classifier has none of these.
+    """
+    found = classifier_of(run)
+    if found is None:
+        return {}
+    classes, members = np.unique(np.asarray(given), return_inverse=True)
+    places = {place: found.names.index(str(name)) for place, name in enumerate(classes.tolist())
+              if str(name) in found.names}
+    means = [np.asarray(values[members == place].mean(axis=0)).ravel() for place in places]
+    return {"classes_": classes[list(places)], "priors_": found.priors[list(places.values())],
+            "means_": np.array(means)}
+
+
 def _root(name: str, factor: float) -> Callable[[Run], Any]:
     """Return the function for the root of a multiple of a figure of the fit."""
     return lambda run: None if run.fit.get(name) is None else float(np.sqrt(factor * run.fit[name]))
@@ -151,4 +225,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "n_iter_": Attribute("Number of iterations.", of_fit("iterations")),
     "n_samples_": Attribute("Number of rows.", lambda run: len(run.embedding)),
     "n_components_": Attribute("Number of axes.", lambda run: run.embedding.shape[1]),
+    "classes_": Attribute("Classes as they were given, of LDA (g).", class_names),
+    "priors_": Attribute("Prior probabilities of the classes, of LDA (g).", class_priors),
+    "dist_matrix_": Attribute("Lengths of shortest paths between all points (n x n), of Isomap.", path_lengths),
+    "affinity_matrix_": Attribute("Weights of the edges of the graph (n x n, sparse), of Laplacian.", edge_weights),
     "loadings_": Attribute("Loadings (d x p).", lambda run: run.loadings and run.loadings.values)}

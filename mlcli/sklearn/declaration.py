@@ -9,9 +9,10 @@ from typing import Any
 from mlcli.config.other_names import FLAGS_ELSEWHERE
 from mlcli.methods import Method
 from mlcli.sklearn.estimator import Estimator
-from mlcli.sklearn.parameters import Parameter, parameters_of
+from mlcli.sklearn.parameters import START, Parameter, parameters_of
 
 WIDTH = 88
+ELSEWHERE = {**FLAGS_ELSEWHERE, "init": START}  # names of scikit-learn's, and the parameter of the same meaning
 
 
 def declare(method: type[Method]) -> type[Estimator]:
@@ -31,7 +32,7 @@ def constructor(parameters: Mapping[str, Parameter]) -> Callable[..., None]:
 
     def __init__(self: Any, *args: Any, **values: Any) -> None:
         for name in set(values) - set(parameters):
-            near = FLAGS_ELSEWHERE.get(name) or next(iter(get_close_matches(name, parameters, 1)), "")
+            near = ELSEWHERE.get(name) or next(iter(get_close_matches(name, parameters, 1)), "")
             raise TypeError(f"got an unexpected keyword argument {name!r}"
                             + (f"; it is {near!r} here" if near in parameters else ""))
         given = signature.bind(self, *args, **values)

@@ -44,6 +44,6 @@ def for_sklearn(error: MlcliError) -> MlcliError:
                                            **{name: getattr(error, name) for name in PARTS})
 
 
-def check_error(error: Exception) -> MlcliError:
-    """Return an error of scikit-learn's own checks of arrays, in its words."""
-    return (InvalidType if isinstance(error, TypeError) else InvalidData)("ARRAY", str(error))
+def check_error(error: Exception, where: str = "") -> MlcliError:
+    """Return an error of scikit-learn's own checks of arrays, in its words, with the array's place."""
+    return (InvalidType if isinstance(error, TypeError) else InvalidData)("ARRAY", str(error), where=where)

@@ -22,14 +22,28 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthG
 from mlcli.config.build import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import numbered_names
-from mlcli.errors import ConfigError, MlcliError
+from mlcli.errors import ConfigError, DataError, MlcliError
 from mlcli.methods import METHODS, Method
+from mlcli.methods.frame.layouts.layout import LayoutMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
-from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank
+from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes
 from mlcli.sklearn.errors import check_error, for_sklearn
-from mlcli.sklearn.parameters import EDGES, GRAPHS, KIND, Parameter, chosen_in, config_layer, keyword_of, plain
+from mlcli.sklearn.parameters import (
+    EDGES,
+    GRAPHS,
+    KIND,
+    START,
+    Parameter,
+    along_graph,
+    chosen_in,
+    config_layer,
+    keyword_of,
+    plain,
+    takes_start,
+)
 
 FEWEST = 4  # rows that allow some perplexity
 UNCONVERGED = "W-UNCONVERGED"
@@ -66,9 +80,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             values, labels, view = self._given(X, y)
             sizes |= {"n_samples": values.shape[0], "n_features": values.shape[1]}
             config = self.configuration(**self._graph_of(values), **self._clipped(values.shape[0]))
+            config = self._with_start(config, values.shape[0])
             values = both_ways(values) if config.input.kind == LengthGraph.kind else values
             self.run_ = fit_run(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                          labels=labels, view=view, streams=config.streams))
+            self._of_classes = {} if labels is None else of_classes(self.run_, values, y)
             for text in self.run_.warnings:
                 warn(text, 3)
         return self
@@ -130,10 +146,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __getattr__(self, name: str) -> Any:
         """An attribute of the fit (`mlcli.sklearn.attributes`); raises AttributeError where it has no such thing."""
         known, run = ATTRIBUTES.get(name), vars(self).get("run_")
-        value = None if known is None or run is None else known.value(run)
+        value = vars(self).get("_of_classes", {}).get(name)
+        if value is None:
+            value = None if known is None or run is None else known.value(run)
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if isinstance(value, np.ndarray):  # a copy: those of a model cannot be written to
+        if isinstance(value, np.ndarray) and value.dtype == np.float64:  # a copy: those of a model cannot be written to
             return np.array(value, dtype=np.float32 if vars(self).get("_single") else np.float64)
         return value
 
@@ -155,12 +173,36 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def configuration(self, **changes: Any) -> RunConfig:
         """Return the configuration of a fit with these parameters, some changed; raises ConfigError for wrong ones."""
-        return build(config_layer(self.method.model_fields["name"].default, self.parameters, {**vars(self), **changes}))
+        name = self.method.model_fields["name"].default
+        if self._start() is not None:
+            changes[START] = self.parameters[START].default
+        return along_graph(build(config_layer(name, self.parameters, {**vars(self), **changes})))
 
     def _graph_of(self, rows: Any) -> dict[str, str]:
         """Return the kind of sparse distances: they are the lengths of a graph, where the method takes one."""
         sparse = issparse(rows) and self.kind_of_rows == Dissimilarities.kind and LengthGraph in self.method.accepts
         return {"kind": LengthGraph.kind} if sparse else {}
+
+    def _start(self) -> Any:
+        """Return the coordinates to start from; None where there are none, or a name of an option is given."""
+        value = getattr(self, START, None) if takes_start(self.method) else None
+        named = isinstance(value, str) and self.parameters[START].path != START
+        return None if named else value
+
+    def _with_start(self, config: RunConfig, rows: int) -> RunConfig:
+        """Return the configuration whose method starts from given coordinates, if any are; raises DataError."""
+        start, method = self._start(), config.method
+        if start is None or not isinstance(method, LayoutMethod):
+            return config
+        with refusals(START):
+            points: Array = check_array(start, dtype=np.float64, input_name=START)
+        if len(points) != rows:
+            raise DataError("START", f"the start has {len(points):,} rows, and X has {rows:,}", where=START,
+                            hint="give a row of coordinates for each row of X")
+        if not np.ptp(points, axis=0).any():
+            raise DataError("START", "all points of the start are equal, so no step parts them", where=START,
+                            hint="give coordinates that differ, or leave start out")
+        return config.replace(method=method.starting_at(points, RowNumbers.up_to(rows)))
 
     def _clipped(self, rows: int) -> dict[str, Any]:
         """Return a perplexity that the rows allow, with a warning, if the chosen one is too large for them."""
@@ -287,14 +329,14 @@ def both_ways(rows: Any) -> Any:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
-    """Raise what scikit-learn's own checks find as errors of mlcli, in the same words."""
+def refusals(where: str = "") -> Iterator[None]:
+    """Raise what scikit-learn's own checks find as errors of mlcli, in the same words, with their place."""
     try:
         yield
     except (TypeError, ValueError) as error:
         if isinstance(error, MlcliError):
             raise
-        raise check_error(error) from None
+        raise check_error(error, where) from None
 
 
 def warn(text: str, level: int) -> None:

@@ -6,6 +6,7 @@ gaussian kernel, is None unless it is given; so is one whose default depends on 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -13,16 +14,18 @@ import numpy as np
 
 from mlcli.api import KEYWORDS, layer_in_memory
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, LengthGraph, Similarities
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
+from mlcli.methods.frame.layouts.layout import LayoutMethod
+from mlcli.stages.chain.stages import Stages
+from mlcli.stages.paths.paths import Paths
 
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
 AXES = "components"  # whose default is clipped to the axes that the data has
@@ -30,6 +33,7 @@ KIND, EDGES = "input.kind", "input.edges"
 PAIRS = (Dissimilarities, Similarities)
 AFFINITIES = "affinities"
 GRAPHS = {LengthGraph: LengthGraph.kind, AffinityGraph: AFFINITIES}  # kinds of rows that are a graph's
+START = "start"  # the parameter that takes an array, beside the names of an option where there is one
 RESOURCES = ("seed", "threads", "memory_limit")
 
 
@@ -71,9 +75,21 @@ def parameters_of(method: type[Method]) -> dict[str, Parameter]:
                                   "What the rows hold: features, numbers of pairs in a square matrix, or the edges of "
                                   "a graph, as lengths (graph) or affinities, in a sparse matrix or one with zeros for "
                                   "pairs without an edge.")
+    if takes_start(method):
+        known = found.get(START)
+        found[START] = Parameter(
+            START, None, "an array (n x p)", "Coordinates of the rows that the first of the starts has (default: "
+            "classical scaling).") if known is None else replace(
+            known, words=f"{known.words}, or an array (n x p)",
+            sentence=f"{known.sentence} An array holds coordinates of the rows.")
     if method.missing:
         found["missing"] = option_parameter("prepare", Prepare, "missing")
     return {**found, **{name: option_parameter("compute", Compute, name) for name in RESOURCES}}
+
+
+def takes_start(method: type[Method]) -> bool:
+    """Whether a method starts from coordinates, which an estimator takes as an array."""
+    return issubclass(method, LayoutMethod) and method.takes_start
 
 
 def option_parameter(section: str, options: type[Options], name: str) -> Parameter:
@@ -111,6 +127,14 @@ def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mappi
         elif parameter.path == CONNECTED and values.get("kind") not in GRAPHS.values():
             layer = assignment(CONNECTED, parameter.default, name).over(layer)
     return layer
+
+
+def along_graph(config: RunConfig) -> RunConfig:
+    """Return a configuration whose chain has paths where it needs distances, and is given the edges of a graph."""
+    chain = config.method
+    if not isinstance(chain, Stages) or config.input.gives != LengthGraph.kind or chain.paths is not None:
+        return config
+    return config.replace(method=chain.replace(paths=Paths())) if chain.kernel.of_distances else config
 
 
 def chosen_in(config: RunConfig, parameters: Mapping[str, Parameter]) -> dict[str, Any]:

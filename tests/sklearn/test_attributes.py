@@ -12,14 +12,18 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA as PeerPCA
 from sklearn.decomposition import FactorAnalysis
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.manifold import Isomap as PeerIsomap
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.neighbors import kneighbors_graph
 
 import mlcli
 from mlcli import sklearn as ours
+from mlcli.base.machine.scheduler import Memory
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
+from mlcli.errors import RefusedByPlan
 from mlcli.pipeline.run import run
 from mlcli.sklearn.attributes import ATTRIBUTES
 
@@ -91,6 +95,65 @@ def test_attributes_of_a_chain_are_those_of_its_axes() -> None:
     chain = ours.Chain(kernel="linear", centering="columns", components=3).fit(POINTS)
     equal(chain.components_, PeerPCA(3).fit(POINTS).components_)
     equal(chain.singular_values_, PeerPCA(3).fit(POINTS).singular_values_)
+
+
+def test_discriminants_have_the_classes_as_they_were_given() -> None:
+    given = np.repeat([10, 2, 7, 2], 20)
+    mine, theirs = ours.LDA().fit(POINTS, given), LinearDiscriminantAnalysis().fit(POINTS, given)
+    assert mine.classes_.tolist() == [2, 7, 10] and mine.classes_.dtype == given.dtype
+    for name in ("classes_", "priors_", "means_"):
+        equal(getattr(mine, name), getattr(theirs, name))
+    assert ours.LDA(priors="equal").fit(POINTS, given).priors_.tolist() == [1 / 3] * 3
+    named = ours.LDA().fit(POINTS.astype(np.float32), given.astype(str))
+    assert named.classes_.tolist() == ["10", "2", "7"] and named.means_.dtype == np.float32
+    equal(named.means_, theirs.means_[[2, 0, 1]], rtol=1e-6)
+    assert not any(hasattr(ours.PCA().fit(POINTS, given), name) for name in ("classes_", "priors_", "means_"))
+
+
+@pytest.mark.filterwarnings("ignore:W-NEGATIVE")
+def test_geodesic_distances_are_those_of_scikit_learn() -> None:
+    scaled = POINTS * 1000
+    mine = ours.Isomap(neighbors=12).fit(scaled)
+    equal(mine.dist_matrix_, PeerIsomap(n_neighbors=12).fit(scaled).dist_matrix_)
+    equal(pickle.loads(pickle.dumps(mine)).dist_matrix_, mine.dist_matrix_)
+    given = ours.Isomap(kind="graph").fit(kneighbors_graph(scaled, 12, mode="distance"))
+    equal(given.dist_matrix_, mine.dist_matrix_)
+    assert not hasattr(ours.Isomap(neighbors=12, landmarks=20).fit(scaled), "dist_matrix_")
+    assert not hasattr(ours.LLE(neighbors=12).fit(scaled), "dist_matrix_")
+
+
+@pytest.mark.filterwarnings("ignore:W-NEGATIVE")
+def test_distances_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = ours.Isomap(neighbors=12).fit(POINTS)
+    monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(1000, "compute.memory_limit"))
+    with pytest.raises(RefusedByPlan, match="distances of all pairs"):
+        _ = fitted.dist_matrix_
+
+
+@pytest.mark.filterwarnings("ignore:W-NEGATIVE")
+@pytest.mark.parametrize("factor", [1.0, 1000.0])
+def test_affinities_are_the_weights_of_the_edges(factor: float) -> None:
+    lengths = kneighbors_graph(POINTS, 12, mode="distance")
+    lengths = lengths.maximum(lengths.T)
+    heat = lengths.copy()
+    heat.data = np.exp(-0.01 * lengths.data**2)
+    mine = ours.Laplacian(neighbors=12, weights="heat", weights_rate=0.01 / factor**2).fit(POINTS * factor)
+    equal(mine.affinity_matrix_.toarray(), heat.toarray())
+    equal(ours.Laplacian(neighbors=12).fit(POINTS).affinity_matrix_.toarray(), (lengths > 0).toarray())
+    given = ours.Laplacian(kind="affinities").fit(heat * factor)
+    equal(given.affinity_matrix_.toarray(), heat.toarray() * factor)
+    assert not hasattr(ours.Isomap(neighbors=12).fit(POINTS), "affinity_matrix_")
+
+
+def test_a_chain_of_distances_follows_the_edges_of_a_graph() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        for kind in ("graph", "dissimilarities"):
+            found = ours.Chain(kind=kind).fit(lengths())
+            assert np.array_equal(found.embedding_, ours.Isomap(kind=kind).fit(lengths()).embedding_)
+            equal(found.dist_matrix_, PeerIsomap(n_neighbors=12).fit(POINTS).dist_matrix_)
+        assert ours.Chain(kind="graph", kernel="graph_laplacian").fit(lengths()).embedding_.shape == (80, 2)
+    with pytest.raises(ValueError, match="linear needs distances"):
+        ours.Chain(kind="graph", kernel="linear").fit(lengths())
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 
+import numpy as np
 import pytest
 
 from mlcli.base.values import extras
@@ -36,6 +37,10 @@ def test_another_name_of_a_method_leads_to_its_estimator(name: str, said: str) -
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(TypeError, match="n_neighbors"):
         mlcli.sklearn.Isomap(n_neighbors=5)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'init'; it is 'start' here"):
+        mlcli.sklearn.TSNE(init=np.eye(2))  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"'init'$"):
+        mlcli.sklearn.PCA(init="random")  # type: ignore[call-arg]
 
 
 def test_scikit_learn_is_asked_for_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ import pytest
 import scipy.sparse
 
 import mlcli
+from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, MlcliError, UnsafeFile
+from mlcli.methods.frame.layouts.layout import principal
 from tests.sklearn.expected import EXPECTED, PARAMETERS, SLOW
 
 pytest.importorskip("sklearn")
@@ -17,8 +19,9 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.manifold import MDS as PeerMDS
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -60,6 +63,85 @@ def test_an_estimator_has_the_numbers_of_the_function(estimator: Estimator) -> N
     assert np.array_equal(estimator.fit_transform(POINTS), run.embedding)
     assert np.array_equal(estimator.transform(NEW), run.project(NEW))
     assert np.array_equal(estimator.embedding_, estimator.run_.embedding)
+
+
+STARTS: dict[str, dict[str, Any]] = {
+    "SMACOF": {}, "Sammon": {}, "NMDS": {"starts": 1}, "TSNE": {"perplexity": 8.0}, "UMAP": {"epochs": 40}}
+START = np.random.default_rng(2).standard_normal((len(POINTS), 2))
+
+
+def scaled(points: Array) -> Array:
+    """Coordinates from 0 to 10 on each axis, as UMAP starts."""
+    return np.asarray(10 * (points - points.min(axis=0)) / np.ptp(points, axis=0))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1000.0])
+@pytest.mark.parametrize("name", ["SMACOF", "Sammon", "NMDS"])
+def test_a_layout_that_starts_at_its_solution_stays_there(name: str, factor: float) -> None:
+    flat = POINTS[:, :2] * factor
+    estimator = getattr(mlcli.sklearn, name)(start=flat, **STARTS[name])
+    found = estimator.fit_transform(flat)
+    assert estimator.n_iter_ <= 1 and estimator.stress_ < 1e-12
+    np.testing.assert_allclose(found, principal(flat), atol=1e-9 * factor)
+    elsewhere = clone(estimator).set_params(start=START).fit(flat)
+    assert elsewhere.n_iter_ > 20
+
+
+@pytest.mark.medium
+def test_a_neighbor_embedding_moves_from_the_coordinates_given() -> None:
+    few = mlcli.sklearn.TSNE(start=START * 100, perplexity=8, descent_early_steps=1, descent_steps=1)
+    np.testing.assert_allclose(few.fit_transform(POINTS), principal(START * 100), atol=10)
+    still = UMAP(start=START + 1000, epochs=1, learning_rate=1e-9)
+    np.testing.assert_allclose(still.fit_transform(POINTS), principal(scaled(START)), atol=0.01)
+    edges = kneighbors_graph(POINTS, 12, mode="distance")
+    few.set_params(kind="graph", perplexity=3)
+    np.testing.assert_allclose(few.fit_transform(edges), principal(START * 100), atol=10)
+
+
+@pytest.mark.medium
+def test_the_stress_from_a_start_is_no_larger_than_that_of_scikit_learn() -> None:
+    mine = mlcli.sklearn.SMACOF(start=START, iterate_tolerance=1e-9).fit(POINTS)
+    with warnings.catch_warnings(action="ignore"):
+        theirs = PeerMDS(2, n_init=1, max_iter=20_000, eps=1e-12, normalized_stress=True).fit(POINTS, init=START)
+    assert mine.stress_ < theirs.stress_ * (1 + 1e-6)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", STARTS)
+def test_a_start_is_an_array_of_any_kind_and_gives_the_number_of_axes(name: str) -> None:
+    estimator = getattr(mlcli.sklearn, name)(start=START, **STARTS[name])
+    found = estimator.fit_transform(POINTS)
+    assert np.array_equal(clone(estimator).set_params(start=START.tolist()).fit_transform(POINTS), found)
+    assert np.array_equal(START, np.random.default_rng(2).standard_normal((len(POINTS), 2)))  # and is not changed
+    assert not np.array_equal(clone(estimator).set_params(start=START[::-1]).fit_transform(POINTS), found)
+    order = np.random.default_rng(3).permutation(len(POINTS))
+    if name not in ("UMAP", "TSNE"):  # whose rounding grows from step to step
+        moved = clone(estimator).set_params(start=START[order]).fit_transform(POINTS[order])
+        np.testing.assert_allclose(np.abs(moved), np.abs(found[order]), atol=0.01)
+    three = np.column_stack([START, START[:, 0] ** 2])
+    for components in (None, "auto", 3):
+        estimator.set_params(start=three, components=components)
+        assert estimator.fit_transform(POINTS).shape == (len(POINTS), 3)
+    assert np.array_equal(pickle.loads(pickle.dumps(estimator)).start, three)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_start_that_does_not_fit_is_refused(name: str) -> None:
+    estimator = getattr(mlcli.sklearn, name)
+    for start, said in ((START[:5], "the start has 5 rows, and X has 60; start"), (START[:, 0], "2D array"),
+                        (np.ones_like(START), "are equal"), (START * np.nan, "contains NaN.; start"),
+                        ("elsewhere", "elsewhere")):
+        with pytest.raises(ValueError, match=said):
+            estimator(start=start).fit(POINTS)
+    with pytest.raises(ValueError, match="the start has 2 axes, and 3 were requested"):
+        estimator(start=START, components=3).fit(POINTS)
+
+
+def test_the_first_of_several_starts_is_the_one_given() -> None:
+    flat, several = POINTS[:, :2], mlcli.sklearn.SMACOF(starts=3, start=POINTS[:, :2])
+    assert several.fit(flat).run_.fit["starts"] == 3 and several.stress_ < 1e-12
+    doubled = mlcli.sklearn.SMACOF(start=np.vstack([flat, flat[:9] + 1])).fit(np.vstack([flat, flat[:9]]))
+    assert doubled.stress_ < 1e-12 and np.array_equal(doubled.embedding_[:9], doubled.embedding_[60:])
 
 
 def test_coordinates_lead_back_where_the_parameters_have_a_decoder() -> None:

@@ -12,9 +12,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from mlcli.base.values.options import Options
-
-TAG = "name"  # the field that names the alternative of a section
+from mlcli.base.values.options import TAG, Options
 
 
 class Choices(Mapping[str, type[Any]]):

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import reduce
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError
+
+TAG = "name"  # the field that names the alternative of a section
 
 
 @frozen
@@ -55,6 +56,28 @@ class Options(BaseModel):
 
     unkeyed: ClassVar[tuple[str, ...]] = ()  # fields that no result depends on
 
+    @model_validator(mode="before")
+    @classmethod
+    def complete_sections(cls, values: Any) -> Any:
+        """Return values whose sections are completed by the defaults of these options, as those of a method."""
+        if not isinstance(values, dict):
+            return values
+        completed = {name: info.default.under(values[name]) for name, info in cls.model_fields.items()
+                     if name in values and isinstance(info.default, Options)}
+        return {**values, **completed}
+
+    def under(self, section: Any) -> Any:
+        """Return a section given in part with what its default, these options, chooses where the part is silent.
+
+        A section of another alternative, and whatever is no mapping, is returned as it is.
+        """
+        if not isinstance(section, dict) or section.get(TAG, tag := getattr(self, TAG, None)) != tag:
+            return section
+        chosen = {name: getattr(self, name) for name in self.model_fields_set}
+        inside = {name: value.under(section[name]) for name, value in chosen.items()
+                  if name in section and isinstance(value, Options)}
+        return {**chosen, **section, **inside}
+
     def chosen(self, name: str) -> bool:
         """Whether the user set this field."""
         return name in self.model_fields_set
@@ -84,22 +107,31 @@ class Options(BaseModel):
         changed = {name: value for name, value in moved.items() if value is not getattr(self, name)}
         return self.replace(**changed) if changed else self
 
-    def refuse_unused(self, because: str, *paths: str, where: str = "method") -> dict[str, Any]:
+    def refuse_unused(self, because: str, *paths: str, where: str = "method",
+                      usual: "Options | None" = None) -> dict[str, Any]:
         """Raise ConfigError for unused options that are not at their defaults; `because` gives the reason.
 
-        A path names an option or a section with all its options; PATH=VALUE allows that value too. Returns an empty
-        mapping: no changes.
+        A path names an option or a section with all its options; PATH=VALUE allows that value too. Defaults are those
+        of `usual`, the default of the section that these options are. Returns an empty mapping: no changes.
         """
         for path in paths:
             names, _, harmless = path.partition("=")
             *sections, last = names.split(".")
-            holder: Options = reduce(getattr, sections, self)
-            value, here = getattr(holder, last), ".".join([where, *sections, last])
+            holder, known = self, self._defaults(usual)
+            for name in sections:
+                holder = getattr(holder, name)
+                known = holder._defaults(getattr(known, name))
+            value, default, here = getattr(holder, last), getattr(known, last), ".".join([where, *sections, last])
             if isinstance(value, Options):
-                value.refuse_unused(because, *type(value).model_fields, where=here)
-            elif value not in (type(holder).model_fields[last].default, harmless):
+                value.refuse_unused(because, *type(value).model_fields, where=here, usual=default)
+            elif value not in (default, harmless):
                 raise ConfigError("UNUSED", f"{last} has no effect: {because}", where=here, hint="leave it out")
         return {}
+
+    def _defaults(self, usual: Any) -> Self:
+        """Return the defaults of these options: the `usual` ones of their section, or of another alternative its own.
+        """
+        return usual if type(usual) is type(self) else type(self).model_construct()
 
 
 def option_of(kind: type[Options], name: str) -> Any:

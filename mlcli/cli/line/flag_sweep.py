@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlcli.base.values.choices import TAG
+from mlcli.base.values.options import TAG
 from mlcli.cli.line.flags import FLAGS, layer_of, value_for
 from mlcli.config.build import is_option, pop_value, with_tags
 from mlcli.config.layers import Layer

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import TAG
+from mlcli.base.values.options import TAG
 from mlcli.cli.line.completion import completer_of
 from mlcli.config.describe import LIST, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of

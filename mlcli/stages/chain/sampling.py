@@ -66,13 +66,16 @@ def class_graph(graph: Graph, data: Labeled, weight: float) -> Graph:
     return found
 
 
-def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np.random.Generator) -> Array:
-    """Return first coordinates (n x axes), from 0 to REACH on each axis.
+def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np.random.Generator,
+                 given: Array | None = None) -> Array:
+    """Return first coordinates (n x axes), from 0 to REACH on each axis: of this kind, or those `given` (n x axes).
 
     Raises ConfigError for principal components without features.
     """
     size = graph.size
-    if kind == "pca":
+    if given is not None:
+        points = given - given.mean(axis=0)
+    elif kind == "pca":
         if not isinstance(data, Features):
             raise ConfigError("START", "principal components need features", where="method.start",
                               hint="choose spectral or random")

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.base.values.choices import TAG
-from mlcli.base.values.options import Options
+from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import alternatives, flat, tag_of
 from mlcli.errors import MlcliError
 from mlcli.methods.chain import Chain

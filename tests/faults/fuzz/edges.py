@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mlcli.base.values.choices import TAG
+from mlcli.base.values.options import TAG
 from mlcli.config.describe import rows
 from mlcli.config.run_config import RunConfig
 from tests.faults.fuzz.trials import SECONDS, tried

@@ -94,7 +94,7 @@ class CalibratedMethod(NeighborEmbedding):
 
     def start_for(self, data: Joined) -> dict[str, Any]:
         """Return the start: for a graph eigenmaps, as it has no features."""
-        if not isinstance(data, WeightedGraph) or self.start != "pca":
+        if not isinstance(data, WeightedGraph) or self.start != "pca" or self._first is not None:
             return {}
         if self.chosen("start"):
             raise ConfigError("START", "a graph has neither features nor all dissimilarities, so no principal axes",
@@ -144,7 +144,9 @@ class CalibratedMethod(NeighborEmbedding):
                     count, axes), threads), held, needs=SPARSE)]  # of the checks
 
     def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
-        """Return the steps of the first coordinates; none of random ones."""
+        """Return the steps of the first coordinates; none of random or given ones."""
+        if self._first is not None:
+            return []
         if self.start == "pca":
             return principal_steps(data, self.axes.count, compute)  # type: ignore[arg-type]
         return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
@@ -179,8 +181,10 @@ class CalibratedMethod(NeighborEmbedding):
         return "exact" if count <= TRUE_ROWS else choose_summation(count, axes)
 
     def first(self, data: Joined, affinities: Affinities, compute: Compute) -> Array:
-        """Return the first coordinates (n x p)."""
-        axes = self.axes.count
+        """Return the first coordinates (n x p); given ones as they are."""
+        axes, given = self.axes.count, self.first_points(data)
+        if given is not None:
+            return given
         if self.start == "random":
             return random_start(len(data.values), axes, compute) * SIZE
         found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else principal_start(

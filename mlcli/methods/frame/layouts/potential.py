@@ -41,6 +41,7 @@ class PotentialMethod(MajorizedMethod):
                        "between groups that no walk connects mean nothing.")
     accepts: ClassVar = (Features, Dissimilarities, AffinityGraph)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    takes_start: ClassVar = False  # where clusters are laid out, they are none of the points
     if TYPE_CHECKING:
         nearest: int
         decay: float

@@ -126,7 +126,8 @@ class SampledMethod(NeighborEmbedding):
 
     def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of neighbors, graph, start and epochs."""
-        return sampled_steps(data, Nearest(self.neighbors.count), compute, start=self.start, axes=self.axes.count,
+        start = self.start if self._first is None else "random"  # which takes no step of its own
+        return sampled_steps(data, Nearest(self.neighbors.count), compute, start=start, axes=self.axes.count,
                              epochs=self.epochs_of(data), samples=self.negative_samples,
                              dense=0.0 if self.density is None else self.density.share)
 
@@ -142,7 +143,7 @@ class SampledMethod(NeighborEmbedding):
         if self.target_weight is not None and isinstance(data, Labeled):
             graph = class_graph(graph, data, self.target_weight)
         generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
-        start = start_points(data, graph, self.start, self.axes.count, generator)
+        start = start_points(data, graph, self.start, self.axes.count, generator, self.first_points(data))
         sampling = self.sampling(epochs, self.learning_rate, int(generator.integers(2**62)))
         neighbors = with_lengths(graph, lists)
         term = None if self.density is None else density_term(self.density, graph, neighbors.lengths, epochs)

@@ -84,14 +84,15 @@ class StressMethod(LayoutMethod):
         """Compute the coordinates of least stress of those reached from all starts, on principal axes."""
         with running("distances"):
             pairs = Pairs.of(np.sqrt(squares(data)), self.exponent, list(data.ids))
-        return self.model(data, pairs, self.runs(pairs, compute))
+        return self.model(data, pairs, self.runs(pairs, compute, self.first_points(data)))
 
-    def runs(self, pairs: Pairs, compute: Compute) -> Ended:
-        """Return what is kept of the minimizations from all starts."""
+    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> Ended:
+        """Return what is kept of the minimizations from all starts: `given` (n x p) or classical scaling, then random.
+        """
         if len(pairs) == 1:
             return Ended(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
-        first = classical_start(pairs, self.axes.count, compute)
+        first = classical_start(pairs, self.axes.count, compute) if given is None else given[pairs.firsts]
         available, axes = first.shape[1], self.axes.count
         if available < axes and reproduces(pairs, first):
             axes = self.axes.available_count(available)
