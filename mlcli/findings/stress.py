@@ -8,8 +8,8 @@ from mlcli.base.values.percent import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.data.table.table import Table
+    from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part

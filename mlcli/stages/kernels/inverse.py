@@ -49,8 +49,8 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
     lists = LISTED * (rows * count + (0 if squared else numbers))
     block = min(demand.wanted(rows) + 1 + SPARE, rows)
     vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)
-    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order", entries * rates().factored,
-                lists + ROOTED * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
+    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
+                entries * rates().factored, lists + ROOTED * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
                 remedy="use fewer neighbors", needs="" if native.available() else SPARSE)
 
 
