@@ -14,6 +14,7 @@ WORTH = 2**24  # bytes that are worth it: each page that is given back costs a f
 # The GNU C library raises these two by itself, up to here, as large arrays are freed (mallopt(3)). Before that, each
 # array of a small run goes to the system and back: 2,000 page faults in a run of 300 rows.
 TRIM_THRESHOLD, MMAP_THRESHOLD = (-1, 2**26), (-3, 2**25)  # number of the parameter, and bytes
+ARENAS = (-8, 1)  # threads share one: with an arena of their own, each kept what its blocks took, a tenth of a run
 
 
 class _Held:
@@ -59,7 +60,7 @@ def keep_freed_memory() -> None:
     `give_back` returns them where they are much.
     """
     choose = _of_c("mallopt")
-    for number, size in (TRIM_THRESHOLD, MMAP_THRESHOLD):
+    for number, size in (TRIM_THRESHOLD, MMAP_THRESHOLD, ARENAS):
         choose(number, size)
 
 

@@ -8,8 +8,10 @@ from mlcli.base.values.percent import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
+    from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
     from mlcli.stages.layout.goodness import Goodness
 
@@ -65,6 +67,13 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
                                                             points.numbers("share"), strict=True))))
         rows = zip(*(pairs.numbers(name) for name in pairs.columns), strict=True)
         write_text(folder / PAIRS.name, csv_table([*pairs.columns], ([*map(digits, row)] for row in rows)))
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return those of a line for each point and for each pair that is shown, of a method that has them."""
+        from mlcli.stages.layout.goodness import SHOWN
+
+        pairs = min(table.rows * (table.rows - 1) // 2, SHOWN)
+        return 3.0 * (table.rows + pairs) if hasattr(method, "goodness") else 0.0
 
     def read(self, folder: Path, run: "Contents") -> Mapping[str, "Rows"] | None:
         """Return the columns of both files."""

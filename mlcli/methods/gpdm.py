@@ -79,6 +79,11 @@ class GPDM(GaussianProcessMethod):
     axes: Axes = Axes()
     forecast: int = option(0, "Number of future rows to predict, written to `forecast.csv`.", ge=0, le=100_000)
 
+    @property
+    def squares(self) -> int:
+        """Precisions between rows: of new rows, of the motion and of the decoder."""
+        return 3
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises DataError for missing cells, ConfigError for a double term, GeometryError for few
         rows.

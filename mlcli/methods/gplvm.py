@@ -146,6 +146,11 @@ class GPLVM(GaussianProcessMethod):
         """Return the bytes of the precisions between rows (n x n); with inducing points there are few."""
         return 8.0 * len(data.values) ** 2 if self.inference.name == "map" else 0.0
 
+    @property
+    def squares(self) -> int:
+        """One more, of the decoder; the precisions are `stored` once."""
+        return int(self.inference.name == "map")
+
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
         decoder: Any = require_projector(model.projector).decoder

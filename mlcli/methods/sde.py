@@ -57,6 +57,11 @@ class SDE(Method):
     eigensolve: Eigensolve = Eigensolve()
     decoder: AnyDecoder = option_of(Stages, "decoder")
 
+    @property
+    def squares(self) -> int:
+        """The factor of the kernel."""
+        return 1
+
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of the K of largest trace that keeps neighbors' distances, K1 = 0; coordinates V √λ."""
         program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}

@@ -15,7 +15,7 @@ from mlcli.methods.frame.memory import weights_memory
 from mlcli.rundir.kept import bytes_of, free_bytes, require_room
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
-FILES = 200_000  # bytes of figures, page and small files
+FILES = 250_000  # bytes of figures, page with up to 2,000 pairs, and small files
 SCRIPT, POINTS = 4_830_000, 50_000  # bytes of interactive.html without points, and the most points that it shows
 AXIS, LABEL, ROW = 11, 6, 14  # bytes of a point there: for each axis, for each label, and for its number and id
 TRIED = 2**20  # bytes up to which a run that may not fit is tried
@@ -63,7 +63,8 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     data = table.data()
     stored, weights = method.stored(data), weights_memory(method, data)
     rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
-    model = stored + rows + WEIGHTS * weights if config.report.writes("model") else 0.0
+    squares = 8 * table.rows**2 * method.squares
+    model = stored + rows + squares + WEIGHTS * weights if config.report.writes("model") else 0.0
     cells: float = numbers_written(config, method, table)
     if config.output != "-":
         cells += sum(finding.cells(method, table) for finding in config.report.wanted())

@@ -258,6 +258,11 @@ class Method(Declarations):
         rows = 0.0 if data.points is None else 8.0 * data.points.size * used / max(size, 1)
         return rows + (graph_bytes(chain.graph.neighbors, data) if placed and chain.graph is not None else 0.0)
 
+    @property
+    def squares(self) -> int:
+        """The number of arrays of all pairs of rows that its model's file holds besides what is `stored`."""
+        return 0
+
     def axes_of(self, data: Input) -> int:
         """Return the number of axes; for a share of the variance, the largest."""
         kept = self.axes_options.components

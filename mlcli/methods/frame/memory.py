@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlcli.base.allocators import WORTH
 from mlcli.base.context import context, set_context
 from mlcli.base.machine.footprint import (
     ARROW,
@@ -97,7 +98,7 @@ def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Comp
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
                             "the coordinates": FITTED * coordinates_memory(method, data)},
-               "checks": {**table_memory(data, blocks=0),
+               "checks": {**table_memory(data, blocks=0), "kept of the fit": min(most.memory, float(WORTH)),
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": after_fit().memory,

@@ -20,10 +20,10 @@ class Centering:
     means: Array  # one for each column of the rows
     across: bool  # whether each row's own mean goes as well, as in H K H
 
-    def __call__(self, rows: Array) -> Array:
-        """Return centered rows (m x n) of kernel rows (m x n)."""
-        moved = rows - self.means
-        return moved - moved.mean(axis=1, keepdims=True) if self.across else moved
+    def __call__(self, rows: Array, out: Array | None = None) -> Array:
+        """Return centered rows (m x n) of kernel rows (m x n), in `out` if given, which may be these."""
+        moved = np.subtract(rows, self.means, out=out)
+        return np.subtract(moved, moved.mean(axis=1, keepdims=True), out=moved) if self.across else moved
 
 
 def uncentered(size: int) -> Centering:

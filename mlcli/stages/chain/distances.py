@@ -59,10 +59,8 @@ class PairwiseChain:
     def _placing_step(self, count: int, memory: float) -> Step:
         """Return the step that places all points by landmarks; `memory` is its bytes."""
         points, rows = len(self.chain.data.values), rows_of(self.chain.data.values)
-        step, axes = landmark_step(count, points), self.chain.eigensolve.wanted(count)
-        if rows is None:
-            return replace(step, memory=memory)
-        return replace(step, memory=memory, passes=placing_passes(rows, count, axes, step.seconds))
+        step, axes = landmark_step(count, points, memory), self.chain.eigensolve.wanted(count)
+        return step if rows is None else replace(step, passes=placing_passes(rows, count, axes, step.seconds))
 
     def _instead(self) -> str:
         """Return the remedy that takes less memory."""

@@ -44,8 +44,11 @@ class Placement:
 
 
 def place_points(fit: Fitted, rows: Array) -> Fitted:
-    """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again."""
-    return _fix_signs(fit, fit.projector.centering(rows) @ fit.projector.axes)
+    """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again.
+
+    The rows are centered in their place.
+    """
+    return _fix_signs(fit, fit.projector.centering(rows, out=rows) @ fit.projector.axes)
 
 
 def place_features(fit: Fitted, points: Array) -> Fitted:
@@ -77,7 +80,8 @@ def place_rows(fit: Fitted, rows: Rows) -> Fitted:
 def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
     """Return the bytes that placing `points` points takes in memory, or from `rows` of a file."""
     if rows is None:
-        return threads * 8.0 * HELD * max(TOGETHER, landmarks) + 8.0 * COPIES * points * axes
+        at_once = min(threads * max(TOGETHER, landmarks), points * landmarks)
+        return 8.0 * HELD * at_once + 8.0 * COPIES * points * axes
     passes = rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes)
     return passes + bytes_in_memory(COPIES, points * axes)
 

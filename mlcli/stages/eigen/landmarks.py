@@ -16,10 +16,10 @@ def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> I
     return np.sort(generator.choice(size, min(count, size), replace=False))
 
 
-def landmark_step(count: int, points: int) -> Step:
-    """Return the step that places all points by `count` landmarks."""
-    return Step("coordinates", f"{points} points placed by {count} landmarks", 45 * pass_cost(count * points),
-                8.0 * 3 * count * points, remedy="use fewer landmarks")
+def landmark_step(count: int, points: int, memory: float) -> Step:
+    """Return the step that places all points by `count` landmarks; `memory` is its bytes."""
+    return Step("coordinates", f"{points} points placed by {count} landmarks", 45 * pass_cost(count * points), memory,
+                remedy="use fewer landmarks")
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

@@ -21,6 +21,7 @@ from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
 
+UNKNOWN = "; its pieces are not looked for before the run"
 WORKING = 12  # numbers in memory per list entry, while edges are made of lists
 
 Policy = Literal["error", "largest", "connect"]
@@ -37,7 +38,7 @@ def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list
         return [Step("graph", f"given: {len(data.indices) // 2:,} edges", pass_cost(len(data.indices)),
                      float(data.bytes))]
     entries = entries_of(data, neighbors)
-    return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
+    return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph{UNKNOWN}",
                                                 entries * rates().neighbor, 8.0 * WORKING * entries)]
 
 
@@ -47,7 +48,7 @@ def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: L
 
     The advice on connecting these is not computed, because it can take another search for neighbors.
     """
-    steps = graph_steps(data, neighbors, compute)
+    steps = [replace(step, how=step.how.removesuffix(UNKNOWN)) for step in graph_steps(data, neighbors, compute)]
     if policy != "error" or isinstance(data, WeightedGraph):
         return connected_graph(data, neighbors, policy, rule)[0], steps
     lists = neighbors.lists(data)

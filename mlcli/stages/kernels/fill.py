@@ -1,4 +1,4 @@
-"""Estimate of the entries in the factor of a sparse cost, extrapolated from two samples by a power of their sizes."""
+"""Estimate of the entries in the factor of a sparse cost, extrapolated from two samples of the points."""
 
 import numpy as np
 
@@ -8,23 +8,27 @@ from mlcli.base.rows.memo import memoize
 from mlcli.base.types import Array
 from mlcli.stages.graph.nearest import nearest
 
-SIZES = 1000, 2000  # rows of the samples
-LEAST, MOST = 1.0, 2.0  # exponents of the number of points, for a curve and for points in many dimensions
+SIZES = 1000, 4000  # rows of the samples: a surface shows only over two doublings
+SURFACE, MOST = 1.4, 2.0  # growth of a row's entries as points double: the most of a surface's, and of many dimensions'
 
 
 def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
     """Return about how many entries the factor has, for an (n, d) array of points with `count` neighbors each.
 
-    The cost joins neighbors and, where it is `squared`, points that share a neighbor. None for few points, or where
-    the native kernels are not available.
+    The cost joins neighbors and, where it is `squared`, points that share a neighbor. By nested dissection a row's
+    entries grow with the logarithm of the number of points on a surface, and with a power of it in more dimensions.
+    None for few points, or where the native kernels are not available.
     """
     rows = len(points)
     if rows <= SIZES[1] or not native.available():
         return None
-    few, many = (_fill(points[np.linspace(0, rows - 1, size).astype(np.int64)], min(count, size - 1), squared)
+    few, many = (_fill(points[np.linspace(0, rows - 1, size).astype(np.int64)], min(count, size - 1), squared) / size
                  for size in SIZES)
-    power = min(max(np.log(max(many, 1) / max(few, 1)) / np.log(SIZES[1] / SIZES[0]), LEAST), MOST)
-    return float(many * (rows / SIZES[1]) ** power)
+    apart, beyond = np.log2(SIZES[1] / SIZES[0]), np.log2(rows / SIZES[1])
+    doubled = float(max(many, 1.0) / max(few, 1.0)) ** (1 / apart)
+    if doubled <= SURFACE:
+        return float(rows * (many + max(many - few, 0.0) / apart * beyond))
+    return float(rows * many * min(doubled, MOST) ** beyond)
 
 
 def _fill(points: Array, count: int, squared: bool) -> int:

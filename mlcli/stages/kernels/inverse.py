@@ -22,30 +22,36 @@ from mlcli.stages.eigen.solvers import STORED, note_krylov
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
-USUAL, FILL, DEEP = 13.0, 5.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
-ROOTED = 40.0  # bytes of an entry of R, with what its product is made of
-PADDED = 1.25  # entries of a factor with the padding of its blocks and its updates, over its own
+USUAL, FILL, DEEP = 13.0, 8.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+LISTED = 16.0  # bytes of a neighbor in lists, or of an end of an edge in a graph, which are in memory meanwhile
+ROOTED = 56.0  # bytes of an entry of R: itself, two copies that its product is made of, and what threads keep of it
+PADDED, ALIGNED = 1.25, 20  # entries of a factor with its pattern and updates, over its own; and more of each row
+BLOCKS = 10  # blocks of vectors at once beside the basis of block Krylov
+SQUARED_PASSES, PASSES = 6, 11  # that it usually takes for RᵀR with rows on neighborhoods, and with rows on edges
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are solved together with it
 
 
 def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
-                 numbers: int, fill: float | None) -> Step:
+                 numbers: int, fill: float | None, squared: bool) -> Step:
     """Return the cost of the spectrum of M⁺, for M = RᵀR of `rows` points in `columns` columns with `count` neighbors.
 
     `tall` is the number of rows of R, `numbers` that of its entries. `fill` is the number of entries of the factor
-    estimated from samples, or None.
+    estimated from samples, or None. Rows of R are on neighborhoods where M is `squared`, else on edges.
     """
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
         return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
                     remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
     entries = rows * count**2 * np.log2(rows) / USUAL
+    factor = 8.0 * fill if fill is not None else entries * (FILL if columns <= FLAT else DEEP)
+    lists = LISTED * (rows * count + (0 if squared else numbers))
+    block = min(demand.wanted(rows) + 1 + SPARE, rows)
+    vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
-                entries * rates().factored, entries * (FILL if columns <= FLAT or fill is not None else DEEP)
-                + 8.0 * PADDED * (fill or 0.0) + ROOTED * numbers, remedy="use fewer neighbors",
-                needs="" if native.available() else SPARSE)
+                entries * rates().factored, lists + ROOTED * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
+                remedy="use fewer neighbors", needs="" if native.available() else SPARSE)
 
 
 @frozen

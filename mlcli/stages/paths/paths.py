@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.costs import gower_steps
-from mlcli.stages.algebra.distances import HELD, gower
+from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import landmark_step
 from mlcli.stages.graph.graph import Graph
@@ -36,6 +36,8 @@ from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_
 
 FEW = 1000  # points up to which distances are kept for later use: 8 MB
 FEWER = "use fewer landmarks"
+EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made of
+COPIES = 3  # arrays of coordinates at once, while points are placed
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # of landmarks
 BESIDE = 9  # blocks of vectors in the eigensolver besides its basis and their images, as measured
@@ -82,7 +84,7 @@ class Paths(Options):
         with running("paths"):
             paths = dijkstra_rows(graph, landmarks)
         with running("kernel"):
-            return gower(np.square(paths.T))
+            return halved_squares(paths).T
 
     def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None, *,
               bent: bool = False) -> list[Step]:
@@ -114,10 +116,12 @@ class Paths(Options):
 
     def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, *, bent: bool,
                               ) -> list[Step]:
-        return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
-                *gower_steps(plan.landmarks * graph.size, 3 * plan.memory, FEWER, bent=bent),
-                eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER),
-                landmark_step(plan.landmarks, graph.size)]
+        held = plan.memory + EDGE * graph.edges
+        solving = eigensolve.step(plan.landmarks, allowed(), held + 8.0 * plan.landmarks**2, remedy=FEWER)
+        placed = 8.0 * COPIES * graph.size * eigensolve.wanted(plan.landmarks)
+        return [Step("paths", plan.reason, plan.seconds, held, remedy=FEWER),
+                *gower_steps(plan.landmarks * graph.size, held, FEWER, bent=bent), solving,
+                landmark_step(plan.landmarks, graph.size, solving.memory + placed)]
 
     @stage("paths")
     def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:

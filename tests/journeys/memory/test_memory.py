@@ -66,3 +66,13 @@ def test_a_plan_does_not_depend_on_the_load(mlcli: Caller) -> None:
     for method in ("pca", "mds", "kpca", "lle", "ica"):
         plans = [json.loads(mlcli("plan", "points.npy", "-m", method, "--json").out) for _ in range(3)]
         assert all({**plan, "disk_free": 0} == {**plans[0], "disk_free": 0} for plan in plans)
+
+
+def test_a_plan_tells_pieces_of_a_graph_or_that_it_does_not_look_for_them(mlcli: Caller) -> None:
+    np.save("apart.npy", np.concatenate([POINTS.random((40, 3)), 100 + POINTS.random((40, 3))]))
+    for method, told in (("isomap", "in 2 pieces of 40, 40 points"), ("laplacian", "not looked for"),
+                         ("lle", "not looked for"), ("ltsa", "not looked for")):
+        graph, = (step["how"] for step in json.loads(mlcli("plan", "apart.npy", "-m", method, "--json").out)["steps"]
+                  if step["stage"] == "graph")
+        assert told in graph
+        assert ("not looked for" in graph) == (method != "isomap")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.chain import placing
 from mlcli.stages.similarities.kernels import Distances
 from tests.support import fit
@@ -27,3 +28,12 @@ def test_rows_of_landmarks_are_never_in_memory_together(method: str, monkeypatch
     monkeypatch.setattr(Distances, "rows", counted)
     assert np.abs(fit(method, POINTS, landmarks=40).embedding - expected).max() < 1e-12 * np.abs(expected).max()
     assert len(sizes) >= 10 and max(sizes) <= 2000
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_centered_in_their_place_to_the_same_bits(order: Any) -> None:
+    rows = np.asarray(np.random.default_rng(1).random((300, 40)), order=order)
+    center = Centering(rows.mean(axis=0), across=True)
+    expected = center(rows)
+    assert center(rows, out=rows) is rows
+    assert np.array_equal(rows, expected)

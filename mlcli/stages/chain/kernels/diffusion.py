@@ -179,7 +179,7 @@ class DiffusionChain:
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=None)]
+                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=None, squared=False)]
 
     def _sparse_fit(self) -> Fitted:
         """Return the fit of affinities along the edges of the neighbor graph, and of each point with itself."""

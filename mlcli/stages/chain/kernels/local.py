@@ -64,12 +64,12 @@ class LocalChain:
         """Return the steps of the graph, the rows of R, and one sparse factorization, whose fill is estimated."""
         chain, neighbors = self.chain, neighborhood(self.chain)
         kernel, (rows, columns), count = chain.kernel, chain.data.values.shape, neighbors.usual
-        axes = kernel.local_dimension(chain.eigensolve)
+        axes = min(kernel.local_dimension(chain.eigensolve), columns)  # neighbors span no more of them
         tall = rows * kernel.height(count, axes)
         return [*graph_steps(chain.data, neighbors, chain.compute),
                 kernel.step((rows, columns), count, axes, chain.compute.thread_count()),
                 inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=tall, numbers=tall * count,
-                             fill=estimate_fill(chain, squared=True))]
+                             fill=estimate_fill(chain, squared=True), squared=True)]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of M."""

@@ -1,7 +1,9 @@
 """The kernel of modified locally linear embedding: several weights of each point (Zhang and Wang, 2006)."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Indices
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
@@ -32,6 +34,10 @@ class ModifiedReconstruction(TangentKernel):
     def height(self, count: int, axes: int) -> int:
         """Return k - p, about the number of weight vectors."""
         return max(count - axes, 1)
+
+    def step(self, shape: tuple[int, int], count: int, axes: int, threads: int) -> Step:
+        """Return the cost of the weights, for data of a shape; lists in one closed group need no library."""
+        return replace(TangentKernel.step(self, shape, count, axes, threads), needs="")
 
     def root(self, data: Spatial, lists: Lists, axes: int) -> LocalRoot:
         """Return values of points less their weighted means."""
