@@ -25,8 +25,9 @@ def stress_verdict(method: Method, model: Model, data: Input, compute: Compute, 
                    long: bool) -> Verdict | NotApplicable:
     """Return the number of axes by stress, from fits of 1 to 6 axes, each from classical scaling; of many if `long`.
 
-    The stress with the axes of the model is the model's own, as more starts may have made it less. Of ranks, the fewest axes with a stress below 0.1, or else below 0.2 (Clarke, 1993); of sizes, whose stress has no
-    such scale, the elbow of the curve.
+    The stress with the axes of the model is the model's own, as more starts may have made it less. Of ranks, the fewest
+    axes with a stress below 0.1, or else below 0.2 (Clarke, 1993); of sizes, whose stress has no such scale, the elbow
+    of the curve.
     """
     size = len(data.values)
     if size > FEW and not long:
