@@ -13,7 +13,7 @@ from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import LIST, Row, listed, rows, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.yaml_file import Keys
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, RefusedByPlan, option
 from mlcli.methods import remedy_for
 
 BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
@@ -47,9 +47,18 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
 
 @contextmanager
 def locate_errors(layer: Layer) -> Iterator[None]:
-    """Add to a ConfigError raised in the block the layer that set its option."""
+    """Add to a ConfigError raised in the block the layer that set its option, and to a refusal by a limit.
+
+    A limit that no flag has set is named in the remedy as it was written, too.
+    """
     try:
         yield
+    except RefusedByPlan as error:
+        keys = tuple(error.where.split("."))
+        if not layer.place_of(error.where) or layer.by_flag(keys) or not layer.written(keys):
+            raise
+        hint = error.hint.replace(option(error.where), error.where)
+        raise error.changed(where=f"{layer.origin(keys)}: {error.where}", hint=hint) from error
     except ConfigError as error:
         origin = layer.place_of(error.where)
         if not origin:

@@ -39,7 +39,12 @@ class Layer:
     def rank(self, keys: Keys) -> int:
         """Return the height of the layer that set the value at a path: file or Python, environment, `--set`, flag."""
         origin = self.origin(keys)
-        return 2 if origin.startswith(SET) else 3 if origin.startswith("-") else int(origin.startswith(PREFIX))
+        return 2 if origin.startswith(SET) else 3 if self.by_flag(keys) else int(origin.startswith(PREFIX))
+
+    def by_flag(self, keys: Keys) -> bool:
+        """Whether a flag of its own set the value at a path."""
+        origin = self.origin(keys)
+        return origin.startswith("-") and not origin.startswith(SET)
 
     def written(self, keys: Keys) -> bool:
         """Whether the value at a path is of a command line, the environment or a file, and not of a call in Python."""

@@ -1,4 +1,4 @@
-"""Lists of pairs: tables with two columns of names and one of numbers, a row for every two points."""
+"""Lists of pairs: tables with two columns of names, or of whole numbers, and one of numbers, a row for two points."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import no_listeners
-from mlcli.base.types import Indices
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, place, shown
@@ -15,6 +15,8 @@ from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError, MlcliError
 
 FEWEST = 3  # points
+NUMBERED = 4  # points whose names are numbers: three have a square table, which is read as a matrix
+MOST_MISSING = 0.1  # of the pairs of a table of numbers that is taken for their list
 GRAPH = (f"or, as edges of a graph, name the columns {SOURCE}, {TARGET} and {NUMBERS['lengths']}, and give "
          "{input.kind=graph}")
 
@@ -37,7 +39,22 @@ class Pairs:
         """The number of pairs of different points without a row."""
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
         there = np.unique((low * len(self.ids) + high)[low != high])
-        return len(self.ids) * (len(self.ids) - 1) // 2 - len(there)
+        return self.whole - len(there)
+
+    @property
+    def whole(self) -> int:
+        """The number of pairs of different points."""
+        return len(self.ids) * (len(self.ids) - 1) // 2
+
+    @property
+    def nearly_complete(self) -> bool:
+        """Whether hardly any pair is missing, so that two columns of numbers are names and no grid of places."""
+        return len(self.ids) >= NUMBERED and self.missing <= MOST_MISSING * self.whole
+
+    @property
+    def one_way(self) -> bool:
+        """Whether a row stands for every pair, none for a point with itself and none for a pair backwards."""
+        return len(self.first) == self.whole - self.missing
 
 
 def pairs_of(names: Sequence[Sequence[str]]) -> Pairs | None:
@@ -53,6 +70,19 @@ def pairs_of(names: Sequence[Sequence[str]]) -> Pairs | None:
                                                                     for name in pair))}
     left, right = (np.array([ids[name] for name in column]) for column in names)
     return Pairs(tuple(ids), left, right)
+
+
+def numbered_pairs(values: Array) -> Pairs | None:
+    """Return the pairs of a table of three numbers of which the first two name points; None for another table."""
+    if values.shape[1:] != (3,) or len(values) < FEWEST:
+        return None
+    ends = values[:, :2]
+    if not (np.isfinite(ends).all() and (ends == np.rint(ends)).all()):
+        return None
+    if len(np.unique(ends)) > 2 * len(values) ** 0.5 + 2:  # too many points for as few pairs
+        return None
+    found = pairs_of([[str(int(end)) for end in column] for column in ends.T])
+    return found if found is not None and found.distinct and found.nearly_complete else None
 
 
 def lists_pairs(sheet: Sheet) -> bool:
@@ -76,9 +106,12 @@ def square_sheet(read: Callable[[Input], Sheet], input: Input) -> Sheet | None:
                                        squared=False))
     except MlcliError:
         return None
-    if len(sheet.labels) != 2 or sheet.values.shape[1:] != (1,):
+    if not sheet.labels:
+        found = numbered_pairs(sheet.values)
+    elif len(sheet.labels) == 2 and sheet.values.shape[1:] == (1,):
+        found = pairs_of([*sheet.labels.values()])
+    else:
         return None
-    found = pairs_of([*sheet.labels.values()])
     return None if found is None else _square(found, sheet, input)
 
 
@@ -93,7 +126,7 @@ def _square(found: Pairs, sheet: Sheet, input: Input) -> Sheet:
         raise DataError("PAIRS", f"{counted(found.missing, 'pair')} of {counted(size, 'point')} without a number",
                         where=where, hint=f"give every two points one; {GRAPH}")
     values = np.full((size, size), np.nan)
-    values[found.first, found.second] = sheet.values[:, 0]
+    values[found.first, found.second] = sheet.values[:, -1]
     values = np.where(np.isnan(values), values.T, values)
     if input.kind == "dissimilarities":
         np.fill_diagonal(values, np.nan_to_num(np.diag(values)))

@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place, shown
 from mlcli.data.pairs.edge_list import EITHER, NUMBERS, SOURCE, TARGET
-from mlcli.data.pairs.pair_list import pairs_of
+from mlcli.data.pairs.pair_list import numbered_pairs, pairs_of
 from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -66,8 +66,14 @@ def resemblance(table: Table) -> Resemblance | None:
 
 
 def _by_pairs(table: Table) -> Resemblance | None:
-    """Return the list of pairs that a table is: two columns of names of the same points, and one of numbers."""
+    """Return the list of pairs that a table is: two columns of names of the same points, and one of numbers.
+
+    Whole numbers name points too, where a row stands for every pair: both directions are a grid of places as well.
+    """
     names = name_columns(table)
+    if not names and rows_of(table.values) is None:
+        numbered = numbered_pairs(table.values)
+        return PAIRS if numbered is not None and numbered.one_way else None
     if len(names) != 2 or len(table.columns) != 1 or len(table.ids) < SMALLEST:
         return None
     found = pairs_of([*names.values()])
@@ -121,7 +127,8 @@ def refuse_resemblance(table: Table, input: Input) -> None:
     unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
     if known is PAIRS and (input.label_columns or input.ids_from or input.labels.path):
         return  # columns that are named as labels are such
-    sign = known.sign.format(rows=len(table.ids), form=form, names=" and ".join(map(shown, name_columns(table))))
+    names = " and ".join(map(shown, name_columns(table) or table.columns[:2]))
+    sign = known.sign.format(rows=len(table.ids), form=form, names=names)
     raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
                     where=place(input.path), kind=known.kind,
                     hint=f"give {option('input.kind', known.kind)}{known.options}{unlabeled}{other}, or "

@@ -26,7 +26,7 @@ from mlcli.data.options.input import Input, check
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
-from mlcli.data.pairs.pair_list import lists_pairs, square_sheet
+from mlcli.data.pairs.pair_list import lists_pairs, numbered_pairs, square_sheet
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance
@@ -126,17 +126,20 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
 
         return coded_sheet(input, read)
     if not categories:
+        def as_features(asked: Input) -> Sheet:
+            return read_sheet(file, asked, format, compute, features_layout)
+
         try:
-            return read(input)
+            sheet = read(input)
         except DataError as error:
             from mlcli.data.read.answers import with_proposal
 
-            texts = input.square and error.code == "E-TEXT-COLUMN"
-            pairs = square_sheet(lambda asked: read_sheet(file, asked, format, compute, features_layout), input) if (
-                texts) else None
+            pairs = square_sheet(as_features, input) if input.square and error.code == "E-TEXT-COLUMN" else None
             if pairs is not None:
                 return pairs
             raise with_proposal(error, input, read) from error
+        numbered = input.square and numbered_pairs(sheet.values) is not None
+        return (square_sheet(as_features, input) if numbered else None) or sheet
     from mlcli.data.read.categories import categorical_sheet
 
     return categorical_sheet(input, read, categories)

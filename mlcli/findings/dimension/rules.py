@@ -43,7 +43,7 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
     if "stress" in method.rules:
         from mlcli.findings.dimension.stress import stress_verdict
 
-        reached["stress"] = stress_verdict(method, data, compute, long=long)
+        reached["stress"] = stress_verdict(method, model, data, compute, long=long)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],

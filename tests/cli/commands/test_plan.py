@@ -408,3 +408,18 @@ def test_a_search_among_few_rows_holds_no_block_of_many(mlcli: Caller) -> None:
     refused = mlcli("embed", *few, "--memory-limit", "20M", "-o", "small")
     assert refused.code == 82 and "compute.memory_limit" not in refused.err
     assert "; --memory-limit; " in refused.err and "raise --memory-limit" in refused.err
+
+
+@pytest.mark.parametrize(("arguments", "place"), [
+    (("embed", "few.csv", "-m", "isomap", "-k", "5", "--set", "compute.memory_limit=20M"),
+     "--set compute.memory_limit=20M: compute.memory_limit"),
+    (("run", "limited.yaml"), "limited.yaml:1:11: compute.memory_limit")])
+def test_a_refusal_names_the_limit_as_it_was_written(mlcli: Caller, arguments: tuple[str, ...], place: str) -> None:
+    Path("few.csv").write_text("".join(f"{row},{row * row % 7},{row % 3}.5\n" for row in range(20)))
+    Path("limited.yaml").write_text(
+        "compute: {memory_limit: 20M}\nmethod: {name: isomap, neighbors: {count: 5}}\n"
+        "input: {path: few.csv}\n")
+    refused = mlcli(*arguments, "-o", "small")
+    assert refused.code == 82, refused.err
+    assert f"; {place}; " in refused.err and "raise compute.memory_limit" in refused.err
+    assert "--memory-limit" not in refused.err

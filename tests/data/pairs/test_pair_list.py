@@ -92,3 +92,33 @@ def test_two_columns_of_words_are_not_always_pairs(names: tuple[tuple[str, ...],
 def test_labels_that_recur_are_no_pairs(tmp_path: Path) -> None:
     rows = [(one, other, number + 0.5) for number, (one, other) in enumerate([("x", "y"), ("y", "z"), ("x", "y")])]
     assert table_of(tmp_path, text(rows)).columns == ("d",)
+
+
+NUMBERED = [(str(WORDS.index(one) + 7), str(WORDS.index(other) + 7), number) for one, other, number in UPPER]
+BOTH = [*NUMBERED, *((other, one, number) for one, other, number in NUMBERED)]
+
+
+@pytest.mark.parametrize("head", ["i,j,d\n", ""])
+def test_a_list_of_pairs_of_numbered_points_is_recognized_and_read(tmp_path: Path, head: str) -> None:
+    path = written(tmp_path, text(NUMBERED, head))
+    error = refused(path, DataError, "LOOKS-LIKE-MATRIX")
+    assert "a list of pairs: two columns name points" in error.what and error.kind == "dissimilarities"
+    for rows in (NUMBERED, BOTH):
+        table = table_of(tmp_path, text(rows, head), **GIVEN)
+        assert tuple(table.ids) == ("7", "8", "9", "10", "11") and np.array_equal(table.values, MATRIX)
+
+
+def test_a_numbered_list_with_a_pair_missing_is_recognized_and_refused(tmp_path: Path) -> None:
+    error = refused(written(tmp_path, text(NUMBERED[:-1])), DataError, "LOOKS-LIKE-MATRIX")
+    assert "'w1' and 'w2'" in error.what
+    missing = refused(written(tmp_path, text(NUMBERED[:-1])), DataError, "PAIRS", **GIVEN)
+    assert missing.what == "1 pair of 5 points without a number"
+
+
+@pytest.mark.parametrize("rows", [
+    NUMBERED[:-2], BOTH, [*NUMBERED, NUMBERED[0]], [*NUMBERED, ("7", "7", 0.0)],
+    [(f"{one}.5", other, number) for one, other, number in NUMBERED],
+    [(one, str(int(other) + 9), number) for one, other, number in NUMBERED], NUMBERED[:3]],
+    ids=["two missing", "a grid", "twice", "a point with itself", "fractions", "other places", "few"])
+def test_three_features_of_another_kind_are_points(tmp_path: Path, rows: list[tuple[str, str, float]]) -> None:
+    assert table_of(tmp_path, text(rows)).values.shape == (len(rows), 3)

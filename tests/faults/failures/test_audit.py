@@ -52,11 +52,13 @@ REFUSED = ("refused",)
 def audited(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     """The exit code of a call in a folder, where alone it may write, and the events that it must not cause.
 
-    Without names beside points: Matplotlib, which places them, keeps a list of the machine's fonts.
+    Scratch files lie there, too: `tempfile` tries the folder that TMPDIR names, by a file. Without names beside points:
+    Matplotlib, which places them, keeps a list of the machine's fonts.
     """
     script = Path(__file__).with_name("audited.py")
-    done = subprocess.run([sys.executable, "-P", "-B", script, folder, *arguments], cwd=folder,
-                          env=neutral(MLCLI__REPORT__POINT_LABELS="none"), capture_output=True, text=True, check=False)
+    settings = neutral(MLCLI__REPORT__POINT_LABELS="none", TMPDIR=str(folder))
+    done = subprocess.run([sys.executable, "-P", "-B", script, folder, *arguments], cwd=folder, env=settings,
+                          capture_output=True, text=True, check=False)
     events = [line for line in done.stderr.splitlines() if line.startswith("audit: ")]
     return done.returncode, events if done.returncode in (0, 65) else [*events, done.stderr]
 

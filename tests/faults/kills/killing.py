@@ -5,6 +5,7 @@ The kind `failed` is a run that fails in the end, where another has failed befor
 `relation` is the folder of `mlcli relate`, and `report` gives a finished run another page.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -85,6 +86,7 @@ def killed(attempt: Callable[[], Any], number: int) -> bool:
     """Makes an attempt in a child that is killed before its call of that number; whether it came that far."""
     child = os.fork()
     if not child:
+        gc.disable()  # a collection would copy all pages of the parent
         count = 0
 
         def call(*_: Any) -> None:

@@ -1,5 +1,6 @@
 """Axes of layouts by the stress of fits with one axis and more."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ CLOUD = np.column_stack([PLANE, 0.05 * RANDOM.standard_normal((40, 3))])
 
 
 def verdict(method: str, points: Array) -> Verdict | NotApplicable:
-    return stress_verdict(METHODS[method](), Features(points, [str(i) for i in range(len(points))],
-                                                      [str(i) for i in range(points.shape[1])]), Compute(), long=False)
+    data = Features(points, [str(i) for i in range(len(points))], [str(i) for i in range(points.shape[1])])
+    return stress_verdict(METHODS[method](), METHODS[method]().fit(data, Compute()), data, Compute(), long=False)
 
 
 @pytest.mark.parametrize("method", ["nmds", "smacof", "sammon"])
@@ -44,7 +45,7 @@ def test_random_points_of_high_dimension_are_left_to_more_axes() -> None:
 
 
 def test_many_points_are_fitted_only_where_it_is_asked_for() -> None:
-    assert isinstance(verdict("smacof", np.zeros((FEW + 1, 2))), NotApplicable)
+    assert isinstance(verdict("smacof", RANDOM.standard_normal((FEW + 1, 2))), NotApplicable)
 
 
 @pytest.mark.medium
@@ -57,3 +58,14 @@ def test_as_many_axes_are_kept(tmp_path: Path, copies: int) -> None:
     assert run(["embed", str(tmp_path / "data.csv"), "-m", "smacof", "-p", "auto", "-o", str(out), "-q"]) == 0
     assert (out / "embedding.csv").read_text(encoding="utf-8").splitlines()[0].count(",") == 2
     assert ("Stress by number of axes" in (out / "report.html").read_text(encoding="utf-8")) == (copies == 1)
+
+
+@pytest.mark.medium
+def test_the_advice_names_the_stress_that_the_method_reached(tmp_path: Path,
+                                                             capsys: pytest.CaptureFixture[str]) -> None:
+    """By its twenty starts, of which the first alone ends at another stress."""
+    table = Path(__file__).parents[3] / "sample_data" / "us_arrests.csv"
+    assert run(["embed", str(table), "-m", "nmds", "-p", "1", "-o", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().err
+    own = re.search(r"stress ([0-9.]+), reached from", told)
+    assert own is not None and f"Keep 1 axis by stress (stress {own[1]} with 1 axis)" in told
