@@ -58,7 +58,7 @@ def test_lies_are_seen(name: str, lie: str) -> None:
 def test_a_start_is_no_end(name: str) -> None:
     """The first coordinates, on principal axes and with their own stress, are not at rest, whatever is claimed."""
     section = "minimize" if name == "nmds" else "iterate"
-    method, data, model = of_data(name, features(POINTS), starts=1, **{section: {"limit": 1}})
+    method, data, model = of_data(name, features(POINTS), starts=1, **{section: {"limit": 1, "tolerance": 1e-9}})
     assert not model.fit["converged"]
     assert "stationarity" in {check.name for check in checked(
         method, data, replace(model, fit={**model.fit, "converged": True})) if check.verdict == "fail"}

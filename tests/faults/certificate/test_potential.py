@@ -91,7 +91,7 @@ def test_points_of_other_clusters_are_seen() -> None:
 
 
 def test_a_layout_that_does_not_rest_is_seen() -> None:
-    method, data, model = of_data(features(MORE), iterate={"limit": 1})
+    method, data, model = of_data(features(MORE), iterate={"limit": 1, "tolerance": 1e-9})
     assert not model.fit["converged"]
     claimed = replace(model, fit={**model.fit, "converged": True})
     assert "stationarity" in {check.name for check in checked(method, data, claimed) if check.verdict == "fail"}
