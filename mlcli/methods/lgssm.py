@@ -23,7 +23,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.forms import Dynamics, Form, Full, Noise
 from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.models.latent import Smoother
+from mlcli.stages.similarities.models.smoother import Smoother
 from mlcli.stages.similarities.projector import Projector, require_projector
 
 SLOWNESSES = "slownesses, the smallest first"

@@ -21,7 +21,7 @@ from mlcli.methods.frame.base import Method
 from mlcli.stages.linear.classifier import posteriors
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.models.gaussian import LatentSequence, ProcessMeans
-from mlcli.stages.similarities.models.latent import Smoother
+from mlcli.stages.similarities.models.smoother import Smoother
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import names
 
