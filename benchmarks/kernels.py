@@ -22,9 +22,9 @@ from mlcli import native
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import each, in_stages
 from mlcli.base.types import AnyArray, Array
+from mlcli.core.graph.graph import Graph, graph_of
+from mlcli.core.graph.search import nearest
 from mlcli.native.elimination import Precision
-from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.nearest import nearest
 
 
 def swiss_roll(rows: int) -> Array:

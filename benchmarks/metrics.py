@@ -17,8 +17,8 @@ from unforced import kernels_in_use, restart_unforced
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
-from mlcli.stages.algebra.metrics import AnyMetric
-from mlcli.stages.algebra.metrics.blocks import pairwise
+from mlcli.core.metrics import AnyMetric
+from mlcli.core.metrics.distances import pairwise
 
 METRICS = ("braycurtis", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "hamming", "jensenshannon")
 

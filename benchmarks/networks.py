@@ -98,11 +98,11 @@ def main() -> None:
     points = images.reshape(len(images), -1) / 255.0
     with limit_threads(given.threads):
         print(kernels_in_use(sys.executable))
-        from mlcli.stages.neural import feeding, training
-        from mlcli.stages.neural.autoencoding import Autoencoding
-        from mlcli.stages.neural.constraints import Dense, Uncorrupted
-        from mlcli.stages.neural.learning import Learning
-        from mlcli.stages.neural.standard import Standard
+        from mlcli.methods.networks import feeding, training
+        from mlcli.methods.networks.autoencoding import Autoencoding
+        from mlcli.methods.networks.constraints import Dense, Uncorrupted
+        from mlcli.methods.networks.learning import Learning
+        from mlcli.methods.networks.standard import Standard
 
         learning = Learning(epochs=given.epochs, validation=0.0)
         objective = Autoencoding(hidden="softplus", corruption=Uncorrupted(), sparsity=Dense())

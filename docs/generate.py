@@ -23,9 +23,9 @@ from mlcli.cli.line.spelling import in_flags
 from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
+from mlcli.core.metrics import METRICS
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS, NAMES, Method
-from mlcli.stages.algebra.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent

@@ -26,6 +26,8 @@ from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
@@ -38,8 +40,6 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.reading import csv_of
-from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.projector import NoProjection, Projector
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
@@ -161,8 +161,8 @@ class Run:
 
         Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
         """
+        from mlcli.core.similarities.projector import require_projector
         from mlcli.runs.reuse import features_of, require_decoders
-        from mlcli.stages.similarities.projector import require_projector
 
         model = self._model
         require_decoders(HERE if isinstance(self.source, FinishedModel) else str(self.source), model.steps)

@@ -99,7 +99,7 @@ promise "only output and TMPDIR can be written" nowhere_else
 promise "no HOME, no network, a user without a name" inside bash -c '! [ -v HOME ] && ! id -un && ! grep -q : <(tail -n +3 /proc/net/dev | grep -v " lo:")'
 promise "data is made and embedded" mlcli sample swiss-roll --rows 3000 -o roll.csv
 promise "kernels and METIS are there" inside python -c '
-from mlcli import native; from mlcli.stages.algebra import ordering; assert native.available() and ordering.available()'
+from mlcli import native; from mlcli.core import sparse_factors as ordering; assert native.available() and ordering.available()'
 promise "the S3 client is there" inside python -c 'from pyarrow.fs import S3FileSystem; S3FileSystem(region="us-east-1")'
 promise "figures as PNG and PDF, without a word" figures
 promise "pipes carry the bytes of a file" pipes

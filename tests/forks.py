@@ -19,7 +19,7 @@ from typing import Any
 
 LATER = ("mlcli.cli.batch.launch", "mlcli.pipeline.run", "mlcli.report.page.page", "mlcli.rundir.shapes",
          "mlcli.pipeline.read_run", "mlcli.pipeline.certify", "mlcli.data.read.table", "mlcli.data.read.blocks",
-         "mlcli.stages.chain.points", "mlcli.stages.chain.distances", "mlcli.stages.chain.paths",
+         "mlcli.core.chain.columns", "mlcli.core.chain.distances", "mlcli.core.chain.paths",
          "mlcli.report.paper.drawings", "numpy.ma",
          "typer._adapters")  # what a run imports on its way, but for Arrow, which starts a thread
 
@@ -31,8 +31,8 @@ def prepare() -> None:
     for name in (*(f"mlcli.cli.commands.{command}" for command in COMMANDS), *LATER):
         importlib.import_module(name)
     for choices in (importlib.import_module("mlcli.methods").METHODS,
-                    importlib.import_module("mlcli.stages.algebra.metrics").METRICS,
-                    importlib.import_module("mlcli.stages.chain.kernels").KERNELS):
+                    importlib.import_module("mlcli.core.metrics").METRICS,
+                    importlib.import_module("mlcli.core.chain.kernels").KERNELS):
         choices.load_all()  # which each fork would import again, as it names them
     assert len([*Path("/proc/self/task").iterdir()]) == 1
     gc.freeze()

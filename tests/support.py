@@ -25,7 +25,7 @@ from mlcli.base.values.inputs import (
 from mlcli.base.values.signs import leading_signs
 from mlcli.cli.line.spelling import in_flags
 from mlcli.methods import METHODS, Model
-from mlcli.stages.similarities.models.styles import StyleProjector
+from mlcli.methods.views.bilinear import StyleProjector
 
 EPS = float(np.finfo(float).eps)
 

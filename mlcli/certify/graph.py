@@ -10,11 +10,10 @@ from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
-from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities.metric_witness import bounded_distances, bounded_pair_distances
-from mlcli.stages.similarities.squares import NARROW, squared
-from mlcli.stages.similarities.witness import NUMBER, shortest
+from mlcli.core.check.kernels import NUMBER, shortest
+from mlcli.core.check.metrics import NARROW, bounded_distances, bounded_pair_distances, squared
+from mlcli.core.graph.graph import Graph
+from mlcli.core.metrics.points import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # distances in memory at a time

@@ -9,7 +9,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, later, ratio, skipped
 from mlcli.certify.eigen import INERTIA, count_check, worst
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.similarities.witness import Witness
+from mlcli.core.check.kernels import Witness
 
 NUMBER = 2e-8  # seconds for each number of the kernel in all checks of it
 ROOM = 2**22  # numbers of the kernel in memory at a time: 32 MiB

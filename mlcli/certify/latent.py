@@ -18,7 +18,7 @@ from mlcli.certify.gaps import moment_checks, observations
 from mlcli.certify.likelihood import ROUNDED, factors_of, stated_checks
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.methods.identities.rotated_loadings import principal
+from mlcli.methods.factors.check import principal
 
 LOOSE = 10.0  # allowed distance from the maximum, in multiples of the iteration's tolerance
 AT_BOUND = 1e-9  # relative distance from a bound that counts as zero

@@ -9,7 +9,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.certify.likelihood import ROUNDED, factors_of, stated_checks
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.latent.model import Latent
+from mlcli.core.latent.probabilistic import Latent
 
 PATTERN = 1e-4  # seconds of overhead for each pattern of missing cells
 CUBE, CELL = 2e-9, 2e-8  # seconds for each of d³ products of a pattern, and for each cell

@@ -15,13 +15,12 @@ from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.algebra.metrics import Fitted
-from mlcli.stages.algebra.metrics.gower import RangedGower
-from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.neighbors import FARTHEST
-from mlcli.stages.similarities.metric_witness import bounded_distances
-from mlcli.stages.similarities.squares import CACHED, NARROW, squared
-from mlcli.stages.similarities.witness import NUMBER, PATH
+from mlcli.core.check.kernels import NUMBER, PATH
+from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
+from mlcli.core.graph.neighbors import FARTHEST
+from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics.gower import RangedGower
+from mlcli.core.metrics.points import metric_of
 
 MOST = 32  # number of rows to project, unless all are
 FEW = 1  # number of rows from which the size of an entry is estimated
@@ -201,7 +200,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
-def same_metric(metric: Fitted, other: Fitted) -> bool:
+def same_metric(metric: FittedMetric, other: FittedMetric) -> bool:
     """Whether two metrics are equal, with the values that they took from the training points."""
     return metric.name == other.name and all(
         np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())

@@ -16,9 +16,9 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.certify.plan import Plan
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.similarities.projector import require_projector
 from mlcli.methods import Method, Model, Projector
-from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities.projector import require_projector
 
 TIED = 200  # eigenvalues fewer roundings apart count as equal: twice the fit's number, which may compare roots
 

@@ -12,8 +12,8 @@ from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.algebra.metrics.points import is_euclidean
-from mlcli.stages.unfolding.unfolded import Unfolded
+from mlcli.core.metrics.points import is_euclidean
+from mlcli.core.unfolded import Unfolded
 
 FACE = 1e-9  # allowed share of the points' size outside a face
 LEAST = 1e-290  # squared lengths below this have lost digits to the end of the range of doubles

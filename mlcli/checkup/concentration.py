@@ -8,7 +8,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.checkup.report import Concentration, Reach
-from mlcli.stages.algebra.distances import squared_distances
+from mlcli.core.distances import squared_distances
 
 BLOCK = 2**20  # numbers in a block
 SAMPLE = 1000  # points that neighborhoods are drawn around

@@ -6,9 +6,9 @@ from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.values.inputs import WeightedGraph
 from mlcli.checkup.report import EdgeFacts
-from mlcli.stages.algebra.distances import HELD
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.paths.geodesics import dijkstra_rows
+from mlcli.core.distances import HELD
+from mlcli.core.graph.graph import Graph
+from mlcli.core.paths.geodesics import dijkstra_rows
 
 LISTED = 10
 ROUNDING = 1e-12  # of an edge: a path shorter by no more counts as equally long

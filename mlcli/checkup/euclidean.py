@@ -6,10 +6,10 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Corrections, Euclidean
-from mlcli.stages.algebra.distances import gower
-from mlcli.stages.algebra.linalg import symmetric_eigenvalues
-from mlcli.stages.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
-from mlcli.stages.kernels.forms import Dense
+from mlcli.core.distances import gower
+from mlcli.core.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
+from mlcli.core.kernels.forms import Dense
+from mlcli.core.linalg import symmetric_eigenvalues
 
 CAILLIEZ = 3000  # most points for Cailliez' constant: about seven eigenproblems, about a minute
 

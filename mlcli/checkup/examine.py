@@ -24,6 +24,12 @@ from mlcli.checkup.metric import metric_of
 from mlcli.checkup.outliers import outliers_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
+from mlcli.core.graph.neighborhoods import nearest_lists
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.search import Lists
+from mlcli.core.kernels.forms import square_memory
+from mlcli.core.metrics.points import is_euclidean
+from mlcli.core.metrics.points import metric_of as comparison_of
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
@@ -33,12 +39,6 @@ from mlcli.data.read.resemblance import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.pipeline.start import reduce_by_pca, source_of
-from mlcli.stages.algebra.metrics.points import is_euclidean
-from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighborhoods import nearest_lists
-from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.kernels.forms import square_memory
 
 LARGEST = 20_000  # points whose pairs are all examined; of more, those of a seeded sample
 COPIES = 4  # n x n arrays at once

@@ -20,13 +20,13 @@ from mlcli.checkup.report import (
 )
 from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
+from mlcli.core.graph.neighborhoods import MANY
+from mlcli.core.metrics import AMOUNTS
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
-from mlcli.stages.algebra.metrics import AMOUNTS
-from mlcli.stages.graph.neighborhoods import MANY
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # median ratio of nearest to farthest distance above which distances are concentrated

@@ -6,13 +6,13 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
+from mlcli.core.graph.connecting import connecting_count, connecting_radius
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.neighborhoods import nearest_lists
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.search import Lists
+from mlcli.core.metrics.points import metric_of
 from mlcli.findings.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
-from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.connecting import connecting_count, connecting_radius
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighborhoods import nearest_lists
-from mlcli.stages.graph.neighbors import Neighbors
 
 LISTED = 10
 

@@ -6,9 +6,9 @@ from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
 from mlcli.checkup.report import Kernel
+from mlcli.core.kernels.corrections import is_euclidean
+from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.pairs.symmetry import symmetrize
-from mlcli.stages.algebra.linalg import symmetric_eigenvalues
-from mlcli.stages.kernels.corrections import is_euclidean
 
 
 @stage("definiteness")

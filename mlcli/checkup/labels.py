@@ -8,7 +8,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.checkup.unusual import LabelFacts
-from mlcli.stages.algebra.linalg import leading_eigen
+from mlcli.core.linalg import leading_eigen
 
 AXES = 2  # principal components that labels are compared with
 MOST = 50  # most values of a label

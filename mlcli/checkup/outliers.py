@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.unusual import Far, Outliers
-from mlcli.stages.graph.nearest import Lists
+from mlcli.core.graph.search import Lists
 
 FEWEST = 10  # rows needed to call one an outlier
 SPREADS = {"center": 5.0, "neighbors": 6.0}  # beyond the median, in spreads of the logarithm

@@ -7,7 +7,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.paths.floyd import shorten
+from mlcli.core.paths.floyd import shorten
 
 SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
 CACHED = 2**16  # numbers in a block: they fit in the processor's cache

@@ -20,11 +20,11 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
 from mlcli.config.yaml_write import dump
+from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS, Method
-from mlcli.stages.chain.stages import Stages
 
 UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
            "compute.memory_enforce", "compute.cache", "compute.cache_limit", "compute.cluster",

@@ -15,7 +15,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.errors import ConfigError
 from mlcli.methods import AnyMethod, methods_accepting, methods_in_blocks
-from mlcli.methods.pca import PCA
+from mlcli.methods.principal.pca import PCA
 
 
 class RunConfig(Options):

@@ -17,6 +17,9 @@ from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
+from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.metrics.points import metric_of
+from mlcli.core.similarities.spaces import input_space
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
@@ -36,17 +39,14 @@ from mlcli.explore.settings import (
 )
 from mlcli.explore.structure import structure_of
 from mlcli.methods import METHODS
-from mlcli.methods.frame.memory import peak
-from mlcli.methods.frame.trials import InputSummary
+from mlcli.methods.memory import peak
+from mlcli.methods.trials import InputSummary
 from mlcli.pipeline.process import Process
 from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import fit_steps as steps_of
 from mlcli.planning.plan import steps_after_fit
 from mlcli.rundir.resumed import caching
-from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.similarities.spaces import input_space
 
 SAMPLE = 500  # points whose distances give the widths of kernels to try
 CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget for the checkup's search, and its fewest rows

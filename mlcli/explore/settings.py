@@ -15,7 +15,7 @@ from mlcli.config.sweep import without
 from mlcli.errors import UsageError
 from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS
-from mlcli.methods.frame.trials import InputSummary
+from mlcli.methods.trials import InputSummary
 
 COUNTS = (12, 8, 20, 5, 30)  # numbers of neighbors, in the order of their trials
 AXES = 8  # largest number of axes that methods are compared with, unless the user chooses more

@@ -15,11 +15,11 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
+from mlcli.core.iterate import Iterate
 from mlcli.explore.report.verdict import FAR, Factors, Groups, Structure
 from mlcli.findings.dimension.parallel import permuted_replicate
 from mlcli.findings.dimension.verdict import count_leading
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent.factor_analysis import Bounds, Whole, equal_noise, maximum_likelihood
+from mlcli.methods.factors.factor_analysis import Bounds, Whole, equal_noise, maximum_likelihood
 
 MOST_ROWS = 20_000  # largest number of rows for a factor model
 ROWS, FEWEST = 500, 20  # largest and smallest number of rows for all other statistics

@@ -15,6 +15,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedGraph
 from mlcli.config.run_config import RunConfig
+from mlcli.core.graph.graph import Graph, graph_of
+from mlcli.core.graph.neighborhoods import nearest_lists
+from mlcli.core.similarities.spaces import GeodesicSpace, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
 from mlcli.explore.examine import Examination
@@ -29,9 +32,6 @@ from mlcli.findings.quality.measure import limit_neighbors
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods import METHODS
 from mlcli.pipeline.read_run import read_run
-from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighborhoods import nearest_lists
-from mlcli.stages.similarities.spaces import GeodesicSpace, Space, input_space
 
 MOST, FEWEST = 1_000, 16  # points in the sample that embeddings are scored from
 WORK, RATE = 2e8, 4e5  # ranks to compute for all embeddings: at most, and for each second of the budget

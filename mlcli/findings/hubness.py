@@ -133,7 +133,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         if not planned.points:
             return None
         from mlcli.base.machine.rates import rates
-        from mlcli.stages.algebra.costs import product_rate
+        from mlcli.core.costs import product_rate
 
         rows, columns = planned.table.values.shape
         pairs, cores = float(min(rows, EXACT)) ** 2, planned.threads
@@ -147,8 +147,8 @@ def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | Non
 
     from mlcli.base.stages.stage import note
     from mlcli.base.values.scaling import all_finite
+    from mlcli.core.similarities.spaces import Euclidean, input_space
     from mlcli.findings.frame.result import as_compared
-    from mlcli.stages.similarities.spaces import Euclidean, input_space
 
     table, embedding, seed = result.prepared, result.model.embedding, result.config.compute.seed
     if (sample := result.sample(EXACT)) is not None:

@@ -35,7 +35,7 @@ class InformationFinding(Finding["Rows"]):
         if FIGURE not in fit:
             return None
         from mlcli.findings.frame.contents import Rows
-        from mlcli.stages.linear.bottleneck import UNRELATED, information_curve
+        from mlcli.methods.views.gib import UNRELATED, information_curve
 
         correlations = result.model.ranks.solved
         related = correlations[correlations > UNRELATED]

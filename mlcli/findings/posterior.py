@@ -8,10 +8,10 @@ from mlcli.base.types import Array
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
+    from mlcli.core.classifier import Memberships
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
-    from mlcli.stages.linear.classifier import Memberships
 
 TABLE = File("posterior.csv", Columns((), texts=1))  # ids first
 CLASSES = File("classes.csv", Columns(("class",), texts=2))
@@ -52,8 +52,8 @@ def memberships_of(folder: Path, rows: int) -> "Memberships | None":
     """
     import numpy as np
 
+    from mlcli.core.classifier import Memberships, name_in
     from mlcli.rundir.reading import damaged
-    from mlcli.stages.linear.classifier import Memberships, name_in
 
     table = CLASSES.read(folder)
     if table is None:

@@ -8,12 +8,12 @@ from mlcli.base.values.percent import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
+    from mlcli.core.layouts.goodness import Goodness
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
-    from mlcli.stages.layout.goodness import Goodness
 
 POINTS = File("stress.csv", Columns(("id", "goodness", "share"), texts=1))
 NAMES = ("dissimilarity", "distance", "disparity")
@@ -26,8 +26,8 @@ def goodness_of(folder: Path, count: int) -> "Goodness | None":
 
     Raises UnsafeFile where the file has another number of rows.
     """
+    from mlcli.core.layouts.goodness import Goodness
     from mlcli.rundir.reading import damaged
-    from mlcli.stages.layout.goodness import Goodness
 
     points, pairs = POINTS.read(folder), PAIRS.read(folder)
     if points is None or pairs is None:
@@ -70,7 +70,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return those of a line for each point and for each pair that is shown, of a method that has them."""
-        from mlcli.stages.layout.goodness import SHOWN
+        from mlcli.core.layouts.goodness import SHOWN
 
         pairs = min(table.rows * (table.rows - 1) // 2, SHOWN)
         return 3.0 * (table.rows + pairs) if hasattr(method, "goodness") else 0.0

@@ -1,12 +1,12 @@
-"""The methods: one file each, and the table that names them."""
+"""The methods: a room for each family, and the table that names them."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from mlcli.base.values.choices import Choices
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.not_included import instead, remedy
-from mlcli.stages.similarities.projector import Projector
+from mlcli.core.similarities.projector import Projector
+from mlcli.methods.method import Method
+from mlcli.methods.model import Model
+from mlcli.methods.not_included import instead, remedy
 
 NAMES = {  # each with other names that people type
     "pca": ("principal-components", "prcomp", "princomp", "eigenfaces"),
@@ -53,7 +53,25 @@ NAMES = {  # each with other names that people type
     "gpdm": ("gp-dm",),
 }
 ALIASES = {alias: name for name, others in NAMES.items() for alias in others}
-METHODS = Choices(Method, {name: f"mlcli.methods.{name}" for name in NAMES}, ALIASES)
+FAMILIES = {
+    "principal": ("pca",),
+    "factors": ("ppca", "fa"),
+    "scaling": ("mds", "smacof", "sammon", "nmds"),
+    "geodesic": ("isomap",),
+    "local": ("lle", "mlle", "ltsa", "hlle", "npe", "lltsa"),
+    "laplacian": ("laplacian", "lpp", "diffusion"),
+    "kernel": ("kpca", "chain"),
+    "unfolding": ("sde",),
+    "neighbor_embedding": ("tsne", "umap", "phate"),
+    "discriminant": ("lda", "sfa", "ica"),
+    "ordination": ("rda", "dbrda", "ca", "mca"),
+    "views": ("cca", "ibfa", "gib", "bilinear"),
+    "parts": ("nmf", "random"),
+    "networks": ("autoencoder", "vae"),
+    "processes": ("gplvm", "mvgplvm", "gpdm", "lgssm"),
+}
+HOMES = {name: f"mlcli.methods.{family}.{name}" for family, names in FAMILIES.items() for name in names}
+METHODS = Choices(Method, {name: HOMES[name] for name in NAMES}, ALIASES)
 
 if TYPE_CHECKING:
     AnyMethod = Method

@@ -18,7 +18,7 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import Method, Model
-from mlcli.methods.frame.memory import peak
+from mlcli.methods.memory import peak
 from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.session import Session

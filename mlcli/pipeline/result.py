@@ -10,6 +10,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -18,7 +19,6 @@ from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.methods import Model
 from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
-from mlcli.stages.eigen.spectrum import Spectrum
 
 LEADING = 10  # eigenvalues reported at the end
 

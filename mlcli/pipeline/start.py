@@ -19,6 +19,8 @@ from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.options import Count, Share
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import require_unchanged
@@ -30,7 +32,7 @@ from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
 from mlcli.methods import Model, methods_accepting, methods_with_metric
-from mlcli.methods.pca import PCA
+from mlcli.methods.principal.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import Reader, is_sketch, read_input
 from mlcli.rundir import names
@@ -39,8 +41,6 @@ from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
-from mlcli.stages.eigen.axes import Count, Share
-from mlcli.stages.eigen.eigensolve import Eigensolve
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable

@@ -15,6 +15,13 @@ import numpy as np
 from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.inputs import Features
+from mlcli.core.costs import WITHOUT
+from mlcli.core.distances import squared_distances
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.search import nearest
+from mlcli.core.paths.elimination import Analysis, EliminationRows
+from mlcli.core.paths.floyd import floyd_warshall
+from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table, coordinates
@@ -24,13 +31,6 @@ from mlcli.native import available
 from mlcli.publication.publish import writing
 from mlcli.rundir.machine import environment
 from mlcli.rundir.plain import json_text
-from mlcli.stages.algebra.costs import WITHOUT
-from mlcli.stages.algebra.distances import squared_distances
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.paths.elimination import Analysis, EliminationRows
-from mlcli.stages.paths.floyd import floyd_warshall
-from mlcli.stages.paths.geodesics import dijkstra_rows
 
 TIMES, LEAST = 3, 0.02  # least number of runs and seconds of a probe
 POINTS, NEIGHBORS = 4000, 10

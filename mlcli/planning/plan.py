@@ -17,6 +17,8 @@ from mlcli.base.units import memory as bytes_in_words
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
+from mlcli.core.costs import pass_cost
+from mlcli.core.moments_pass import WIDE
 from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
@@ -24,14 +26,12 @@ from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
-from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
+from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, keep_step
-from mlcli.stages.algebra.costs import pass_cost
-from mlcli.stages.algebra.gathering import WIDE
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
 AS_READ = 2  # the same where the method takes the table as it was read

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.rows.blocks import in_order
+from mlcli.core.similarities.projector import OF_COVARIANCE
 from mlcli.errors import UnsafeFile
 from mlcli.rundir.former import FORMER, upgrade_model
 from mlcli.rundir.kinds import Kinds
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
-from mlcli.stages.similarities.projector import OF_COVARIANCE
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
 

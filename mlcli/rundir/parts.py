@@ -8,11 +8,11 @@ import numpy as np
 
 from mlcli.base.stored import BY_KIND, Storable
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.graph.graph import Graph
+from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities.projector import NoProjection, Projector
 from mlcli.storage.fields import Unfit, is_of, nested_parts
 
 

@@ -7,16 +7,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
+from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.data.prepare.categories import Categories
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
-from mlcli.stages.similarities.projector import NoProjection, Projector
 
 if TYPE_CHECKING:
+    from mlcli.core.similarities.views import JointViews
     from mlcli.data.table.coding import Coding
-    from mlcli.stages.similarities.models.joint import JointViews
 
 
 @frozen

@@ -9,15 +9,15 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError
-from mlcli.stages.similarities.projector import NoProjection, Projector, require_projector
 
 if TYPE_CHECKING:
-    from mlcli.stages.linear.classifier import Memberships
+    from mlcli.core.classifier import Memberships
 
 
 @stored("reduction")
@@ -48,7 +48,7 @@ class Reduction:
 
     def classify(self, table: Table) -> Table:
         """Return the classes of new rows, prepared as those of the fit were; ConfigError where there are none."""
-        from mlcli.stages.similarities.classes import ClassProjector
+        from mlcli.methods.discriminant.class_projector import ClassProjector
 
         projector = require_projector(self.projector)
         if not isinstance(projector, ClassProjector):

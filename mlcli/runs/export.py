@@ -7,13 +7,14 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.wording import place
 from mlcli.data.write.h5ad import Content, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.methods.frame.polychoric import of_answers
+from mlcli.methods.polychoric import of_answers
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
@@ -21,7 +22,6 @@ from mlcli.rundir.placement import read_model as model_of
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.scanpy_members import Places
-from mlcli.stages.similarities.projector import require_projector
 
 
 @frozen

@@ -16,6 +16,7 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.units import memory
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Sparse
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.h5ad import GENES, OF_GENES, Frame, is_anndata, split_key
@@ -41,7 +42,6 @@ from mlcli.runs.relate_rows import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
 from mlcli.runs.unchanged_input import require_input, run_before
 from mlcli.runs.verify import REMOTE, moved
-from mlcli.stages.similarities.projector import require_projector
 
 
 @frozen

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.values.compute import Compute
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import Input
 from mlcli.data.read.for_run import read_new
 from mlcli.data.read.resemblance import refuse_resemblance
@@ -16,7 +17,6 @@ from mlcli.pipeline.read_run import config_of
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.placement import FinishedModel
-from mlcli.stages.similarities.projector import require_projector
 
 REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 

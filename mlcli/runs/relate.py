@@ -14,6 +14,11 @@ from mlcli.base.stages.stage import mute_notes, note, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.config.layers import Layer
+from mlcli.core.permutations import Permutations, permutations_of
+from mlcli.core.relation.dispersion import Center, dispersion
+from mlcli.core.relation.permanova import By, Factor, Term, inner_products, label_of, permanova, terms_of
+from mlcli.core.relation.species import correlations, weighted_averages
+from mlcli.core.relation.vectors import fit_centroids, fit_vector
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, shown
 from mlcli.data.read.environment import Environment, Variable, present, read_environment, some_rows
@@ -28,13 +33,6 @@ from mlcli.report.relation.tables import tables_of
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.journal import recording
 from mlcli.runs.relate_rows import InputRows, kept_distances, read_input, row_masses, squared_distances
-from mlcli.stages.algebra.permutations import Permutations, permutations_of
-from mlcli.stages.relation.dispersion import Center, dispersion
-from mlcli.stages.relation.formula import Term, label_of, terms_of
-from mlcli.stages.relation.model_terms import Factor
-from mlcli.stages.relation.permanova import By, inner_products, permanova
-from mlcli.stages.relation.species import correlations, weighted_averages
-from mlcli.stages.relation.vectors import fit_centroids, fit_vector
 
 SpeciesKind = Literal["auto", "wa", "expanded", "correlations", "none"]
 

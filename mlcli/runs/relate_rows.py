@@ -11,6 +11,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.config.run_config import RunConfig
+from mlcli.core.metrics import AMOUNTS
+from mlcli.core.metrics.points import metric_of, squares
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.data.read.table import read
@@ -23,8 +25,6 @@ from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
 from mlcli.runs.unchanged_input import unchanged_input
 from mlcli.runs.verify import dropped_rows, remaining_rows
-from mlcli.stages.algebra.metrics import AMOUNTS
-from mlcli.stages.algebra.metrics.points import metric_of, squares
 
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",
               "max", "frequency")  # transforms

@@ -8,7 +8,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.private import TABLE as PRIVATE
 from mlcli.findings.trace import TABLE as TRACE
-from mlcli.methods.frame.model import Loadings
+from mlcli.methods.model import Loadings
 from mlcli.rundir.reading import damaged
 
 

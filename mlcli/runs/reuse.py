@@ -11,6 +11,7 @@ import numpy as np
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.input import Input
 from mlcli.data.read.chosen_rows import require_all
 from mlcli.data.read.for_run import read_coordinates
@@ -30,7 +31,6 @@ from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
 from mlcli.runs.new_ids import with_own_ids
 from mlcli.runs.placing import as_read, placed, read_rows
-from mlcli.stages.similarities.projector import require_projector
 
 
 def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = ()) -> Table | MappedTable:

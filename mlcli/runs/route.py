@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcli.base.frozen import frozen
+from mlcli.core.paths.route import Route, shortest_route
+from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.wording import listed, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -16,8 +18,6 @@ from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.placement import read_model
 from mlcli.rundir.reading import damaged
 from mlcli.runs.reuse import axes_of
-from mlcli.stages.paths.route import Route, shortest_route
-from mlcli.stages.similarities.projector import require_projector
 
 NEAR = 10_000  # ids among which the nearest one is looked for
 

@@ -16,6 +16,8 @@ from mlcli.base.values.scaling import Unit
 from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.files.remote import is_remote, state_of
 from mlcli.data.files.source import remote_hash
 from mlcli.data.options.input import Input
@@ -31,7 +33,7 @@ from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.methods import Model
-from mlcli.methods.frame.model import Loadings
+from mlcli.methods.model import Loadings
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
@@ -41,8 +43,6 @@ from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
 from mlcli.runs.results import loadings_of, private_of, trace_of
-from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities.projector import Projector, require_projector
 
 REMOTE = "on a network"  # the state of an input that is not opened there
 PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel

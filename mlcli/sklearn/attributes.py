@@ -12,11 +12,11 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Square
+from mlcli.core.classifier import Classifier
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import Projector
 from mlcli.errors import InputMissing
 from mlcli.methods import METHODS
-from mlcli.stages.linear.classifier import Classifier
-from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.projector import Projector
 
 EIGENVALUES = "eigenvalues"  # what axes are ranked by
 

@@ -26,7 +26,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError, MlcliError
 from mlcli.methods import METHODS, Method
-from mlcli.methods.frame.layouts.layout import LayoutMethod
+from mlcli.methods.layouts import LayoutMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
 from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes

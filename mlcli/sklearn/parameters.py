@@ -20,12 +20,12 @@ from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import SECTION, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
+from mlcli.core.chain.stages import Stages
+from mlcli.core.paths.paths import Paths
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.frames import HERE
 from mlcli.methods import Method
-from mlcli.methods.frame.layouts.layout import LayoutMethod
-from mlcli.stages.chain.stages import Stages
-from mlcli.stages.paths.paths import Paths
+from mlcli.methods.layouts import LayoutMethod
 
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
 AXES = "components"  # whose default is clipped to the axes that the data has

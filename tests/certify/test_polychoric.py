@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.certify.polychoric import correlation_checks, smooth_correlations
-from mlcli.stages.latent.polychoric import definite, polychoric_correlations
+from mlcli.core.latent.polychoric import definite, polychoric_correlations
 
 ITEMS = np.digitize(np.random.default_rng(4).standard_normal((300, 1)) * [0.9, 0.8, 0.8]
                     + np.random.default_rng(5).standard_normal((300, 3)) * 0.6, [-1.0, 0.1, 0.9]).astype(np.float64)

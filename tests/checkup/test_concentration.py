@@ -8,9 +8,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from mlcli.checkup.concentration import edge_length, median_nearest
-from mlcli.stages.graph.connecting import connecting_count, connecting_radius
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.neighborhoods import nearest_lists
+from mlcli.core.graph.connecting import connecting_count, connecting_radius
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.neighborhoods import nearest_lists
 from tests import support
 from tests.checkup.test_metric import codes, examined, written
 

@@ -12,9 +12,9 @@ import pytest
 from mlcli.base.stages.stage import Note, Watcher, listening, note, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph.search import Lists
 from mlcli.engine import cache as module
 from mlcli.engine.cache import Folder, StageCache
-from mlcli.stages.graph.nearest import Lists
 
 
 @pytest.fixture(autouse=True)

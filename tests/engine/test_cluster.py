@@ -15,12 +15,12 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.search import nearest
+from mlcli.core.kernels.streamed import Streamed
+from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.engine.executor import results, running_on
 from mlcli.errors import DataError
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.kernels.streamed import Streamed
-from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from tests.engine.loopback import Loopback
 from tests.engine.test_executor import POINTS, a_pass, eliminates
 from tests.processes import call, neutral, process

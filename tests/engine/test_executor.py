@@ -13,25 +13,25 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph import metric_search
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.metric_search import within
+from mlcli.core.graph.search import nearest
+from mlcli.core.kernels import streamed
+from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.core.kernels.streamed import Streamed
+from mlcli.core.kernels.tiles import GROUP, TILE, Tiles
+from mlcli.core.metrics import EUCLIDEAN
+from mlcli.core.metrics.distances import between
+from mlcli.core.metrics.points import with_metric
+from mlcli.core.paths.elimination import Analysis, EliminationRows
+from mlcli.core.paths.geodesics import DijkstraRows
+from mlcli.core.similarities import spaces
 from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
 from mlcli.findings.quality.baseline import Baseline
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.algebra.metrics import EUCLIDEAN
-from mlcli.stages.algebra.metrics.blocks import between
-from mlcli.stages.algebra.metrics.points import with_metric
-from mlcli.stages.graph import metric_neighbors
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.radius import within
-from mlcli.stages.kernels import streamed
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.stages.kernels.streamed import Streamed
-from mlcli.stages.kernels.tiles import GROUP, TILE, Tiles
-from mlcli.stages.paths.elimination import Analysis, EliminationRows
-from mlcli.stages.paths.geodesics import DijkstraRows
-from mlcli.stages.similarities import spaces
-from tests.stages.algebra.test_metrics import metric
+from tests.core.test_metrics import metric
 from tests.support import Notes, features, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
@@ -102,8 +102,8 @@ def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: p
     far = float(np.quantile(between(comparison, points[:50], points), 0.1))
 
     def found() -> list[bytes]:
-        lists = [metric_neighbors.nearest(comparison, points, 7),
-                 metric_neighbors.nearest_of_new(comparison, points[:90] + 1.0, points, 7),
+        lists = [metric_search.nearest(comparison, points, 7),
+                 metric_search.nearest_of_new(comparison, points[:90] + 1.0, points, 7),
                  within(comparison, points, points, far, without_self=True)]
         return [part.tobytes() for some in lists for part in (some.starts, some.indices, some.lengths)]
 

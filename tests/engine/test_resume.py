@@ -11,6 +11,11 @@ from mlcli.base.context import set_context
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.stages.stage import Note, listening, note, stage
 from mlcli.cli.screen.failure import stop_error
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels import streamed, tiles
+from mlcli.core.kernels.streamed import PassPart, Streamed
+from mlcli.core.krylov import Checkpoint
+from mlcli.core.paths import geodesics
 from mlcli.data.samples.surfaces import sample
 from mlcli.engine import resume
 from mlcli.engine.cache import Folder
@@ -22,11 +27,6 @@ from mlcli.process.memory_gate import admit
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock
 from mlcli.rundir.resumed import lock_run
-from mlcli.stages.algebra.krylov import Checkpoint
-from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels import streamed, tiles
-from mlcli.stages.kernels.streamed import PassPart, Streamed
-from mlcli.stages.paths import geodesics
 from tests.faults.certificate.support import BARE, configured
 
 ROLL = sample("swiss-roll", 120, 0).values

@@ -8,11 +8,11 @@ from scipy.stats import ortho_group, spearmanr
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
+from mlcli.core.similarities.spaces import Euclidean
 from mlcli.explore.report.ranking import Place, gain, mean_ranks, rank_methods
 from mlcli.explore.report.recommend import Option, choose, choose_fewer_axes
 from mlcli.explore.report.scores import Assessment, Reference, agreement_curves, area, assess, ranks_of
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.similarities.spaces import Euclidean
 from tests.support import distances, features
 
 SIZE, NEAR = 120, 7

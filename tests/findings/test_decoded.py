@@ -11,6 +11,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.report_options import Image
 from mlcli.config.run_config import RunConfig
+from mlcli.core.centering import Centering
+from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.decoders import Affine, Decoder
+from mlcli.core.similarities.projector import Projector
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded import profiles
@@ -23,10 +27,6 @@ from mlcli.report.drawing.png import png
 from mlcli.report.figures import shade
 from mlcli.report.figures.scatter import panel_of
 from mlcli.report.page.page import page
-from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.similarities.columns import Columns
-from mlcli.stages.similarities.decoders import Affine, Decoder
-from mlcli.stages.similarities.projector import Projector
 from tests.laws.contract.toy import Parabola
 from tests.report.png import images, pixels
 from tests.report.support import contents, with_findings

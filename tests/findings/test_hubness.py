@@ -8,8 +8,8 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.cli.program import run
+from mlcli.core.similarities.spaces import Euclidean
 from mlcli.findings.hubness import histograms, lists, occurrences
-from mlcli.stages.similarities.spaces import Euclidean
 
 
 def counted(points: Array, neighbors: int) -> dict[str, object]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli.program import run
-from mlcli.stages.graph.walks.walk import POWERS, knee
+from mlcli.methods.neighbor_embedding.walk import POWERS, knee
 
 VIEW = ("--columns", "Sepal.Length,Sepal.Width", "--label-column", "Species", "--set",
         "input.view.columns=[Petal.Length,Petal.Width]")

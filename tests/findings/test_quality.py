@@ -141,7 +141,7 @@ def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
     model = support.fit("isomap", POINTS * 2.0**40, neighbors=6)
     found = measured(POINTS * 2.0**40, model.embedding, kept=model.space(Compute()))
     graph = model.projector.similarity.graph
-    from mlcli.stages.paths.geodesics import dijkstra_rows
+    from mlcli.core.paths.geodesics import dijkstra_rows
 
     expected = measured(support.dissimilarities(dijkstra_rows(graph, np.arange(90))), model.embedding * 2.0**-46)
     assert found["distances"] == "geodesic"

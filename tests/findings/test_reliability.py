@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.stages.latent.reliability import ItemStatistics, SchmidLeiman, alpha, factor_of_factors
+from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha, factor_of_factors
 from tests.laws.agreement.columns.test_items import answers
 from tests.laws.agreement.tables import facts, read
 

@@ -9,9 +9,9 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.cli.program import run
+from mlcli.core.layouts.goodness import SHOWN, correlation, metric_goodness, moments, some_pairs
+from mlcli.core.layouts.pairs import Pairs
 from mlcli.findings.stress import fits
-from mlcli.stages.layout.goodness import SHOWN, correlation, metric_goodness, moments, some_pairs
-from mlcli.stages.layout.pairs import Pairs
 from tests import support
 
 RANDOM = np.random.default_rng(4)

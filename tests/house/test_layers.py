@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcli.findings import NAMES
-from mlcli.methods import METHODS
+from mlcli.methods import FAMILIES, METHODS
 from tests.package import FILES, PACKAGE, nodes, parsed
 
 # The rooms from the top to the bottom: each may use those below it, and of its own line itself alone.
@@ -40,16 +40,17 @@ data/text, data/samples
 data/table
 data/files
 data/options
+methods/*
 methods
-methods/identities
-methods/frame
-stages/chain
-stages/similarities
-stages/unfolding, stages/latent, stages/neural, stages/gaussian, stages/layout
-stages/paths, stages/linear, stages/relation
-stages/kernels
-stages/eigen, stages/graph
-stages/algebra
+core/latent, core/layouts
+core/chain
+core/similarities
+core/check
+core/paths
+core/kernels
+core/eigen, core/graph, core/relation
+core/metrics
+core
 engine/cluster
 engine
 native
@@ -62,7 +63,8 @@ base/machine, base/stages
 base
 errors
 """
-LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
+LEVEL = {name: level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")
+         for name in ([f"methods/{family}" for family in FAMILIES] if room == "methods/*" else [room.strip()])}
 HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
 STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
 CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them

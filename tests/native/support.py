@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import dijkstra
 from mlcli import native
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core import sparse_factors
+from mlcli.core.graph.graph import Graph, undirected
 from mlcli.native.library import kernels
-from mlcli.stages.algebra import ordering
-from mlcli.stages.graph.graph import Graph, undirected
 
 needs_native = pytest.mark.skipif(not native.available(), reason="native kernels not built, or MLCLI_SIMD=none")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
@@ -98,12 +98,12 @@ def orders(graph: Graph) -> dict[str, Indices]:
     """Orders of elimination: as numbered, shuffled, by the kernels' dissection, and by that of METIS if it is there."""
     found = {"natural": np.arange(graph.size), "shuffled": np.random.default_rng(11).permutation(graph.size)}
     found["dissected"] = native.dissection(graph.starts, graph.indices)
-    if ordering.available():
-        found["METIS"] = ordering.nested_dissection(graph.starts, graph.indices)
+    if sparse_factors.available():
+        found["METIS"] = sparse_factors.nested_dissection(graph.starts, graph.indices)
     return found
 
 
-def eliminated(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64") -> native.Weights:
+def eliminated(graph: Graph, order: Indices, precision: native.Precision = "float64") -> native.Weights:
     return finished(native.Elimination(graph.starts, graph.indices, graph.lengths, order).weights(precision))
 
 
@@ -120,7 +120,7 @@ def sources(weights: native.Weights, block: int) -> Indices:
     return weights.order[first : first + weights.lanes]
 
 
-def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64") -> AnyArray:
+def by_elimination(graph: Graph, order: Indices, precision: native.Precision = "float64") -> AnyArray:
     weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan)
     for block in range(weights.blocks):
         weights.distances(block, distances)

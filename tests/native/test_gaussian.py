@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mlcli.core.kernels.functions import Gaussian
 from mlcli.native.gaussian import gaussian_tile
-from mlcli.stages.kernels.functions import Gaussian
 from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native

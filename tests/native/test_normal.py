@@ -12,9 +12,9 @@ from mlcli import native
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.types import Array
+from mlcli.core import sparse_factors
+from mlcli.core.graph.graph import Graph
 from mlcli.native.library import kernels
-from mlcli.stages.algebra import ordering
-from mlcli.stages.graph.graph import Graph
 from tests.native.support import GRAPHS, choose, lattice, levels, needs_native, path, random_graph, star
 from tests.support import paired
 
@@ -94,11 +94,11 @@ def test_a_large_dense_part_is_divided_among_tasks() -> None:
     assert worst(root, factors, generator.standard_normal((900, 3))) < 1e-11
 
 
-@pytest.mark.skipif(not ordering.available(), reason="pymetis is not installed, as where it has no wheels")
+@pytest.mark.skipif(not sparse_factors.available(), reason="pymetis is not installed, as where it has no wheels")
 @pytest.mark.parametrize("graph", [lattice(40, 41), lattice(9, 200), random_graph(1500, 3000, seed=3)],
                          ids=["square", "strip", "random"])
 def test_the_order_fills_in_little_more_than_that_of_metis(graph: Graph) -> None:
-    order = ordering.nested_dissection(graph.starts, graph.indices)
+    order = sparse_factors.nested_dissection(graph.starts, graph.indices)
     theirs = native.Elimination(graph.starts, graph.indices, graph.lengths, order).fill
     assert prepared(root_of(graph)).fill <= 1.25 * theirs
 

@@ -9,8 +9,8 @@ from scipy.sparse.csgraph import connected_components
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
+from mlcli.core.graph.graph import Graph
 from mlcli.native.library import kernels
-from mlcli.stages.graph.graph import Graph
 from tests.native.support import (
     GRAPHS,
     TOLERANCE,

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from mlcli.core.layouts import ranks
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import Order, Ranks, Ties
 from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
-from mlcli.stages.layout import nonmetric
-from mlcli.stages.layout.disparities import Order, Ties
-from mlcli.stages.layout.nonmetric import Ranks
-from mlcli.stages.layout.pairs import Pairs
 from tests.native.support import needs_native
 
 pytestmark = needs_native
@@ -28,13 +27,13 @@ def ranks_of(size: int, levels: int, ties: Ties, twins: int = 0) -> Ranks:
                                                                (60, 3, 3, 4), (90, 40, 2, 0), (25, 8, 5, 2)])
 def test_stress_and_slope_are_those_of_numpy(size: int, levels: int, axes: int, twins: int, ties: Ties,
                                              monkeypatch: pytest.MonkeyPatch) -> None:
-    ranks = ranks_of(size, levels, ties, twins)
+    order = ranks_of(size, levels, ties, twins)
     points = [RANDOM.standard_normal((size, axes)), RANDOM.standard_normal((size, axes)), np.zeros((size, axes))]
     points[1][0] = points[1][-1]
-    found = [ranks(place.ravel()) for place in points]
-    monkeypatch.setattr(nonmetric.native, "available", lambda: False)
+    found = [order(place.ravel()) for place in points]
+    monkeypatch.setattr(ranks.native, "available", lambda: False)
     for place, (stress, slope) in zip(points, found, strict=True):
-        expected = ranks(place.ravel())
+        expected = order(place.ravel())
         assert stress == pytest.approx(expected[0], rel=1e-12, abs=1e-15)
         assert np.allclose(slope, expected[1], rtol=0, atol=1e-12)
 
@@ -47,7 +46,7 @@ def test_what_was_sorted_before_changes_no_bit_nor_do_blocks(monkeypatch: pytest
         used(RANDOM.standard_normal(100))
     (stress, slope), (again, bent) = fresh(points), used(points)
     assert stress == again and np.array_equal(slope, bent)
-    monkeypatch.setattr(nonmetric, "BLOCK", 100)
+    monkeypatch.setattr(ranks, "BLOCK", 100)
     assert np.allclose(Ranks(fresh.order, fresh.counts)(points)[1], slope, rtol=0, atol=1e-15)
 
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.core.graph.search import nearest
+from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph
+from mlcli.methods.neighbor_embedding.negative_sampling import density_moves, local_radii, move_rows, phases_of
 from mlcli.native.sampling import Draw, Edges, density_rows, radii_rows, sample_rows
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.layout.density import density_moves, local_radii
-from mlcli.stages.layout.forces import move_rows
-from mlcli.stages.layout.memberships import fuzzy_graph
-from mlcli.stages.layout.sampling import phases_of
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native

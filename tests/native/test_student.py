@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.methods.neighbor_embedding.repulsion import collect_rows, spread_rows
 from mlcli.native.library import kernels
 from mlcli.native.student import (
     Octree,
@@ -14,7 +15,6 @@ from mlcli.native.student import (
     spread_points,
     turn_sources,
 )
-from mlcli.stages.layout.splines import collect_rows, spread_rows
 from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native

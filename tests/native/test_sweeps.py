@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.methods.parts.nonnegative import Entries, hals_sweep
 from mlcli.native.sweeps import sweep_rows
-from mlcli.stages.linear.nonnegative import Entries, hals_sweep
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlcli.core.centering import Centering
 from mlcli.errors import UnsafeFile
 from mlcli.rundir import archive
-from mlcli.stages.algebra.centering import Centering
 from tests.support import fit
 
 POINTS = np.random.default_rng(0).standard_normal((30, 3))

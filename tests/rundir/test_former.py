@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.core.graph.neighborhoods import Nearest, Within
 from mlcli.rundir import archive
-from mlcli.stages.graph.neighborhoods import Nearest, Within
 
 FORMER = Path(__file__).parent / "former"
 

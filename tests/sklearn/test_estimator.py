@@ -11,7 +11,7 @@ import scipy.sparse
 import mlcli
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, MlcliError, UnsafeFile
-from mlcli.methods.frame.layouts.layout import principal
+from mlcli.methods.layouts import principal
 from tests.sklearn.expected import EXPECTED, PARAMETERS, SLOW
 
 pytest.importorskip("sklearn")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from mlcli.base.stages.stage import Stage
-from mlcli.stages.algebra.compressed_rows import CompressedRows
-from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.inverse import Inverse
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.kernels.forms import Dense
+from mlcli.core.kernels.inverse import Inverse
+from mlcli.core.sparse_factors import CompressedRows
 from mlcli.storage.keys import Keys
 
 ARRAY = np.arange(6.0)

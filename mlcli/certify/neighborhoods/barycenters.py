@@ -6,9 +6,9 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.similarities.metric_witness import bounded_distances
+from mlcli.core.check.metrics import bounded_distances
+from mlcli.core.graph.search import Lists
+from mlcli.core.metrics.points import is_euclidean, metric_of
 
 ROOM = 2**18  # numbers of the local systems solved in one block
 

@@ -14,8 +14,8 @@ from mlcli.certify.neighborhoods.barycenters import residual_matrix
 from mlcli.certify.neighborhoods.local_roots import Root
 from mlcli.certify.neighborhoods.weights import ROOTS
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.chain.kernels.laplacian_equations import weights_of_edges
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.core.graph.pieces import connected_graph
+from mlcli.methods.laplacian.check import weights_of_edges
 
 ROW, PAIR, BASIS = 1e-4, 5e-10, 1e-9  # seconds for a row, a column of a distance, and one of a product
 SLACK = 8.0  # roundings of a weight

@@ -12,7 +12,7 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
 from mlcli.certify.neighborhoods.barycenters import weights_of
 from mlcli.certify.neighborhoods.tangents import spreads_of, tangent_spaces
-from mlcli.stages.graph.nearest import Lists
+from mlcli.core.graph.search import Lists
 
 FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions
 CLEAR = 1e-10  # share of their square from which on it is clear that they do

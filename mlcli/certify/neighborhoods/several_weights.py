@@ -9,7 +9,7 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
 from mlcli.certify.neighborhoods.local_roots import Part, Root, stack
 from mlcli.certify.neighborhoods.tangents import Spread, spreads_of
-from mlcli.stages.graph.nearest import Lists
+from mlcli.core.graph.search import Lists
 
 SAME = 1e-10  # relative difference up to which the share of an axis is the median
 NEAR = 1e-8  # relative difference up to which rounding decides between them

@@ -8,9 +8,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.similarities.metric_witness import bounded_distances
+from mlcli.core.check.metrics import bounded_distances
+from mlcli.core.graph.search import Lists
+from mlcli.core.metrics.points import is_euclidean, metric_of
 
 ROOM = 2**18  # numbers of the neighborhoods in one block
 SLACK = 8.0  # roundings by which two decompositions differ

@@ -14,8 +14,8 @@ from mlcli.certify.neighborhoods.barycenters import reconstruction_error, residu
 from mlcli.certify.neighborhoods.local_roots import Root, hessian_root, tangent_root
 from mlcli.certify.neighborhoods.several_weights import several_weights_root
 from mlcli.certify.subject import Subject, max_abs, tie_width
-from mlcli.stages.algebra.metrics.points import is_euclidean
-from mlcli.stages.graph.nearest import Lists
+from mlcli.core.graph.search import Lists
+from mlcli.core.metrics.points import is_euclidean
 
 LOCAL = 1e-4  # seconds for a row with distances but no features
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row, a column of a distance, and one of a product

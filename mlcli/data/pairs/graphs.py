@@ -9,6 +9,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
+from mlcli.core.graph.graph import undirected
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.edges import Edges
 from mlcli.data.formats.reader import reader_of
@@ -19,7 +20,6 @@ from mlcli.data.pairs.edge_list import read_edge_list
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
-from mlcli.stages.graph.graph import undirected
 
 EACH = 200.0  # bytes of a point, with its name and its row
 

@@ -8,6 +8,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
+from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.formats.arrays import points_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
@@ -16,7 +17,6 @@ from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet, require_unique_ids
 from mlcli.errors import DataError
-from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 UNIT = 1e-6  # allowed deviation of correlations' diagonal from one: files often round them

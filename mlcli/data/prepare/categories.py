@@ -51,7 +51,7 @@ def require_known(sheet: Sheet, categories: Categories) -> None:
         texts = sheet.labels[name]
         row = next((row for row, text in enumerate(texts) if text not in known and not is_missing(text)), None)
         if row is not None:
-            from mlcli.stages.algebra.metrics.profiles import unknown_answer
+            from mlcli.core.metrics.profiles import unknown_answer
 
             raise unknown_answer(f"answer {shown_cell(texts[row])}", name, known, row, sheet.row_names()[row])
 

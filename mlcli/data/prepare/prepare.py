@@ -14,6 +14,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.eigen.options import Count, Share
 from mlcli.data.options.input import Input
 from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.options.wording import counted, shown
@@ -23,7 +24,6 @@ from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_pow
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, fit_sizes, invert_transforms
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.stages.eigen.axes import Count, Share
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable

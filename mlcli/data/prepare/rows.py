@@ -14,6 +14,7 @@ from mlcli.base.rows.source import Rows, as_array
 from mlcli.base.rows.sparse import Moved
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
+from mlcli.core.moments_pass import gather
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
@@ -23,7 +24,6 @@ from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
-from mlcli.stages.algebra.gathering import gather
 
 
 class Treatment(Protocol):

@@ -10,12 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
-from mlcli.data.options.wording import shown
-from mlcli.data.prepare import missing
-from mlcli.data.prepare.scales import largest, means_present, root_masses
-from mlcli.data.table.table import Table
-from mlcli.errors import DataError
-from mlcli.stages.algebra.rows import (
+from mlcli.core.rows import (
     additive_log_ratios,
     doublings,
     log_ratios,
@@ -26,6 +21,11 @@ from mlcli.stages.algebra.rows import (
     shares,
     unit,
 )
+from mlcli.data.options.wording import shown
+from mlcli.data.prepare import missing
+from mlcli.data.prepare.scales import largest, means_present, root_masses
+from mlcli.data.table.table import Table
+from mlcli.errors import DataError
 
 Name = Literal["log1p", "sqrt", "log", "total", "hellinger", "cpm", "unit", "presence", "rank", "rrank", "clr", "rclr",
                "alr", "max", "frequency", "wisconsin", "chisquare"]

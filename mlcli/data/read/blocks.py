@@ -21,6 +21,7 @@ from mlcli.base.rows.sparse import SparseRows, is_sparse
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
+from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, texts_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
@@ -34,7 +35,6 @@ from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.rows import TextRows, Underflows
 from mlcli.engine.executor import results
-from mlcli.stages.algebra.gathering import gather, pass_bytes, sample_of, sketch_rows
 
 SAMPLED, NUMBERS = 4096, 1 << 21  # most rows of the sample, and most numbers
 IN_MEMORY = 1 << 24  # most numbers of the sample of a sparse table, whose rows are in memory

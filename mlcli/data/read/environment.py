@@ -11,6 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes, note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.missing import is_missing
+from mlcli.core.relation.permanova import Factor
 from mlcli.data.options.numbers import are_numbers, number
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
@@ -25,7 +26,6 @@ from mlcli.data.read.labels import (
 )
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
-from mlcli.stages.relation.model_terms import Factor
 
 MISSING = -1  # the code of a missing level
 Variable = Array | Factor

@@ -13,8 +13,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import Array, Indices
+from mlcli.core.similarities.spaces import Euclidean, Rows, Space
 from mlcli.findings.quality.neighborhoods import Order
-from mlcli.stages.similarities.spaces import Euclidean, Rows, Space
 
 BLOCK = 2**17  # distances in a block of work
 HELD = 2**24  # distances of the input in memory at a time

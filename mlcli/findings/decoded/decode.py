@@ -12,12 +12,12 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.quantiles import quantiles
 from mlcli.base.values.scaling import Unit
 from mlcli.config.run_config import RunConfig
+from mlcli.core.similarities.projector import Projector
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
 from mlcli.report.figures.scatter import panel_of, sample_rows
-from mlcli.stages.similarities.projector import Projector
 
 BLOCK = 2**20  # numbers in a block of decoding
 WORK = 2**12  # numbers for the deviation of a place, about

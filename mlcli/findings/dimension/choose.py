@@ -5,12 +5,12 @@ from typing import Any
 
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.values.inputs import Input
+from mlcli.core.eigen.options import AUTO
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
 from mlcli.findings.frame.result import Result, as_compared
 from mlcli.methods import Method
 from mlcli.rundir.plain import plain
-from mlcli.stages.eigen.axes import AUTO
 
 COUNT = "give a count, as in {method.eigensolve.components=2}"
 

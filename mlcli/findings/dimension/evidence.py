@@ -12,16 +12,16 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Given, Input
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.metric_search import nearest
+from mlcli.core.graph.search import nearest_in_matrix
+from mlcli.core.linalg import symmetric_eigenvalues
+from mlcli.core.metrics.points import metric_of
+from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
+from mlcli.core.similarities.spaces import input_space
 from mlcli.findings.dimension.verdict import Evidence
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model
-from mlcli.stages.algebra.linalg import symmetric_eigenvalues
-from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.graph.metric_neighbors import nearest
-from mlcli.stages.graph.nearest import nearest_in_matrix
-from mlcli.stages.similarities.projector import NoProjection, Projector, require_projector
-from mlcli.stages.similarities.spaces import input_space
+from mlcli.methods.method import Method
+from mlcli.methods.model import Model
 
 WIDEST = 300  # number of columns up to which the eigenvalues of their correlations cost little
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
@@ -59,7 +59,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
 
 def polychoric_of(model: Model, data: Input) -> Covariance:
     """Return the polychoric correlations that a model was fitted to, of the columns that vary."""
-    from mlcli.stages.latent.polychoric import definite
+    from mlcli.core.latent.polychoric import definite
 
     fit: Any = model.fit
     values = np.array(fit["polychoric"], dtype=np.float64)

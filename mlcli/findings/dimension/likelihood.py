@@ -107,8 +107,8 @@ def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:
 
     `points` is an (m, d) array; all counts have the same folds.
     """
+    from mlcli.core.iterate import Iterate
     from mlcli.findings.dimension.likelihood_rules import cross_validate, factor_gaussian
-    from mlcli.stages.algebra.iterate import Iterate
 
     fit = partial(factor_gaussian, iterate=Iterate(limit=LIMIT, tolerance=TOLERANCE))
     likelihoods: list[float] = []

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.algebra.linalg import symmetric_eigen
-from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
+from mlcli.core.iterate import Iterate
+from mlcli.core.linalg import symmetric_eigen
+from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
 
 Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
 

@@ -19,8 +19,8 @@ from mlcli.findings.dimension.residual import residual_variance
 from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
 from mlcli.findings.dimension.velicer import velicer
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model
+from mlcli.methods.method import Method
+from mlcli.methods.model import Model
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
 SPECTRAL: dict[str, Callable[[Evidence], Verdict | NotApplicable]] = {

@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 from mlcli.base.values.percent import percent
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
-from mlcli.stages.algebra.linalg import EPS
 
 MOST_PIECES = 100  # largest number of pieces of a stick for a meaningful test
 SEEN = 30  # eigenvalues in the search for an elbow: as many as the scree plot shows

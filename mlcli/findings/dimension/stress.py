@@ -11,8 +11,8 @@ from mlcli.base.values.inputs import Input
 from mlcli.errors import MlcliError
 from mlcli.findings.dimension.spectral import below_chord
 from mlcli.findings.dimension.verdict import NotApplicable, Verdict
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model
+from mlcli.methods.method import Method
+from mlcli.methods.model import Model
 
 NAME = "stress"
 MOST = 6  # axes

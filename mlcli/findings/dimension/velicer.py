@@ -3,8 +3,9 @@
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
+from mlcli.core.linalg import symmetric_eigen
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
-from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
 
 WIDEST = 150  # largest number of columns for its d³ multiplications
 SAME, SAMPLED = 1e-6, 0.1  # relative spread of column norms that counts as rounding: of all rows, and of a sample

@@ -10,9 +10,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.methods import Method
-from mlcli.stages.algebra.linalg import EPS
-from mlcli.stages.eigen.spectrum import Spectrum
 
 
 @frozen

@@ -9,8 +9,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts, zip_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit, largest_of
-from mlcli.stages.algebra.linalg import singular, triangle_of
-from mlcli.stages.graph.nearest import nearest_of_some
+from mlcli.core.graph.search import nearest_of_some
+from mlcli.core.linalg import singular, triangle_of
 
 EPS = float(np.finfo(np.float64).eps)
 

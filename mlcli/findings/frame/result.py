@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
+from mlcli.core.metrics.points import with_metric_of
 from mlcli.data.table.table import Table
 from mlcli.methods import Model
-from mlcli.stages.algebra.metrics.points import with_metric_of
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable

@@ -8,8 +8,8 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
+from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.methods import METHODS, Method
-from mlcli.stages.eigen.eigensolve import Eigensolve
 
 KINDS = {"features": "pca", "dissimilarities": "mds"}  # of inputs, each with the method that is its baseline
 

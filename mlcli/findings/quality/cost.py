@@ -7,10 +7,10 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.values.sample_size import GROUP, automatic
+from mlcli.core.costs import dijkstra_cost, product_rate
 from mlcli.engine.executor import WORTH
 from mlcli.findings.frame.planned import Planned
 from mlcli.native import available
-from mlcli.stages.algebra.costs import dijkstra_cost, product_rate
 
 SMALL = 0.03  # constant part of the time, in starts of the program
 NEIGHBORS = 6  # edges for each point of a usual graph

@@ -12,6 +12,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Given
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.graph.graph import Graph
+from mlcli.core.similarities.spaces import Euclidean, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.result import Result, as_compared
 from mlcli.findings.quality import Quality
@@ -26,8 +28,6 @@ from mlcli.findings.quality.shepard import Shepard
 from mlcli.findings.quality.strips import Measure, OfBaseline, Spaces
 from mlcli.findings.quality.walk import sums_over_anchors
 from mlcli.rundir.plain import plain
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 if TYPE_CHECKING:
     from mlcli.findings.quality.baseline import Baseline

@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.core.similarities.spaces import Space
 from mlcli.findings.quality.sampling import Sums
-from mlcli.stages.similarities.spaces import Space
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.values.sample_size import GROUP
+from mlcli.core.costs import product_rate
 from mlcli.engine.executor import results, sent
 from mlcli.findings.quality.sampling import Anchors, Sums
 from mlcli.findings.quality.strips import Observer, Spaces, Strips
-from mlcli.stages.algebra.costs import product_rate
 
 BLOCK = 2**16  # distances in a block of work: few enough to stay in a cache
 

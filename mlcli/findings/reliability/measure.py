@@ -9,12 +9,12 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.similarities.projector import Projector
 from mlcli.data.options.wording import listed
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.frame.result import Result
-from mlcli.stages.latent.reliability import ItemStatistics, SchmidLeiman, alpha
-from mlcli.stages.similarities.projector import Projector
+from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha
 
 
 def measure_reliability(result: Result) -> Mapping[str, Any] | None:
@@ -83,6 +83,6 @@ def fitted_correlations(fit: Mapping[str, Any], correlations: Array) -> Array:
     """Return the correlations (d x d) that were fitted: those of the items, or polychoric ones."""
     if not fit.get("polychoric"):
         return correlations
-    from mlcli.stages.latent.polychoric import definite
+    from mlcli.core.latent.polychoric import definite
 
     return definite(np.array(fit["polychoric"], dtype=np.float64))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.frame.contents import Rows
 from mlcli.rundir.reading import damaged
-from mlcli.stages.eigen.spectrum import Spectrum
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
 HEADER = ("component", "eigenvalue", "proportion", "cumulative")

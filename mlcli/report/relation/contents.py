@@ -5,9 +5,9 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.stages.relation.dispersion import Center, Dispersion
-from mlcli.stages.relation.permanova import By, Row
-from mlcli.stages.relation.vectors import Centroids, Vector
+from mlcli.core.relation.dispersion import Center, Dispersion
+from mlcli.core.relation.permanova import By, Row
+from mlcli.core.relation.vectors import Centroids, Vector
 
 
 @frozen

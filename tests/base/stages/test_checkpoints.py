@@ -10,17 +10,16 @@ import pytest
 from mlcli import native
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.values.compute import Compute
+from mlcli.core import krylov
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.search import nearest
+from mlcli.core.iterate import Iterate, Iterated
+from mlcli.core.latent.probabilistic import Grouped, expectation_maximization, random_start
+from mlcli.core.paths.floyd import floyd_warshall
+from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
-from mlcli.stages.algebra import krylov
-from mlcli.stages.algebra.iterate import Iterate, Iterated
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.latent.em import expectation_maximization, random_start
-from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
-from mlcli.stages.latent.model import Grouped
-from mlcli.stages.paths.floyd import floyd_warshall
-from mlcli.stages.paths.paths import Paths
-from mlcli.stages.unfolding.unfold import Unfolding
+from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
+from mlcli.methods.unfolding.unfold import Unfolding
 from tests.checkpoints import Died, Dying, in_parts, restored, stored
 from tests.support import Notes, features
 

@@ -8,11 +8,11 @@ import pytest
 from mlcli.base.values.inputs import Covariance, Features, Labeled, TwoViews
 from mlcli.base.values.scaling import Unit
 from mlcli.cli.line.spelling import in_flags
+from mlcli.core.eigen.options import Axes
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.methods.frame.base import Method
-from mlcli.stages.eigen.axes import Axes
+from mlcli.methods.method import Method
 from tests.support import Notes, names
 
 VALUES = np.random.default_rng(0).standard_normal((6, 3))

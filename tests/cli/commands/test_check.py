@@ -114,8 +114,8 @@ def test_cells_left_to_a_model_leave_the_geometry_to_whole_rows(mlcli: Caller) -
 
 
 def test_the_geometry_is_that_of_the_metric(mlcli: Caller) -> None:
-    from mlcli.stages.algebra.metrics.angles import Cosine
-    from mlcli.stages.algebra.metrics.blocks import pairwise
+    from mlcli.core.metrics.angles import Cosine
+    from mlcli.core.metrics.distances import pairwise
 
     points = np.random.default_rng(4).random((40, 5)) + 0.1
     np.savetxt("points.csv", points, delimiter=",", header="a,b,c,d,e", comments="")

@@ -18,7 +18,7 @@ from mlcli.cli.batch.runs import carry_out, skipped_document
 from mlcli.cli.program import run
 from mlcli.errors import GeometryError
 from mlcli.explore import examine
-from mlcli.methods.pca import PCA
+from mlcli.methods.principal.pca import PCA
 from mlcli.publication.output_lock import output_lock
 from tests.journeys.support import Caller
 from tests.support import distances

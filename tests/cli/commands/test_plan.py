@@ -17,6 +17,8 @@ from mlcli.base.rows.source import Rows
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
 from mlcli.config.report_options import LABELED
+from mlcli.core.kernels import fill
+from mlcli.core.kernels.fill import fill_of
 from mlcli.data.files import source
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.reader import block_file_of
@@ -25,8 +27,6 @@ from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
 from mlcli.report.paper import needs
 from mlcli.rundir import disk_space
-from mlcli.stages.kernels import fill
-from mlcli.stages.kernels.fill import fill_of
 from tests.journeys.support import Caller
 
 
@@ -115,7 +115,7 @@ def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, f
 @pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
 def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
         mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("mlcli.engine.executor", "mlcli.stages.graph.searching", "mlcli.findings.quality.cost"):
+    for module in ("mlcli.engine.executor", "mlcli.core.graph.search", "mlcli.findings.quality.cost"):
         monkeypatch.setattr(f"{module}.WORTH", worth)
     steps = json.loads(mlcli("plan", roll, "-m", "isomap", "--cluster", "3", "--json").out)["steps"]
     assert {step["stage"] for step in steps if "on 3 workers" in step["how"]} == stages

@@ -10,6 +10,7 @@ from scipy.spatial.distance import squareform
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.kernels.file_rows import FileRows
 from mlcli.data.files.source import open_input
 from mlcli.data.formats import condensed_rows
 from mlcli.data.formats.condensed_rows import CondensedRows
@@ -18,7 +19,6 @@ from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
-from mlcli.stages.kernels.file_rows import FileRows
 from tests.data.helpers import noted
 
 SIZE = 90

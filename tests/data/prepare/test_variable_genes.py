@@ -14,13 +14,13 @@ from mlcli.base.types import Array
 from mlcli.base.values import extras
 from mlcli.config.build import build
 from mlcli.config.layers import Layer
+from mlcli.core.moments_pass import gather
 from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.prepare import variable_genes as module
 from mlcli.data.prepare.prepare import Prepare, Prepared
 from mlcli.data.prepare.variable_genes import GeneTable, bin_numbers, local_regression, standardize, variable_genes
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, DependencyMissing, NumericalError
-from mlcli.stages.algebra.gathering import gather
 from tests.data.helpers import noted
 from tests.data.prepare.test_prepare import table
 from tests.laws.agreement.tables import TABLES, read

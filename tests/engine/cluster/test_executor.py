@@ -13,17 +13,16 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph.metric_search import nearest, within
+from mlcli.core.metrics.points import with_metric
 from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.algebra.metrics.points import with_metric
-from mlcli.stages.graph.metric_neighbors import nearest
-from mlcli.stages.graph.radius import within
+from tests.core.test_metrics import metric
 from tests.engine.executor.test_files import run
 from tests.engine.loopback import Loopback
 from tests.engine.test_cluster import SLEEPY, folded
 from tests.processes import OWN_KERNEL
-from tests.stages.algebra.test_metrics import metric
 from tests.support import features
 
 POINTS = np.random.default_rng(8).standard_normal((1200, 20))

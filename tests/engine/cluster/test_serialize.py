@@ -10,16 +10,16 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.gaps import NO_GAPS
 from mlcli.base.rows.moments import Moments
 from mlcli.base.types import AnyArray, Array
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.search import nearest
+from mlcli.core.kernels.functions import Gaussian
+from mlcli.core.kernels.passes import Pass
+from mlcli.core.kernels.tiles import Tiles
+from mlcli.core.moments_pass import RowSums
+from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.engine.cluster.executor import size_of
 from mlcli.engine.cluster.serialize import LARGE, Kept, Packing, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
-from mlcli.stages.algebra.gathering import RowSums
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.kernels.folding import Pass
-from mlcli.stages.kernels.functions import Gaussian
-from mlcli.stages.kernels.tiles import Tiles
-from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from mlcli.storage.keys import Keys
 from tests.engine.test_executor import eliminates
 

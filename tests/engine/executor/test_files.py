@@ -18,6 +18,7 @@ from mlcli.base.rows.source import Rows, Sample
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.config.build import build
 from mlcli.config.layers import from_assignments
+from mlcli.core.moments_pass import Gathering
 from mlcli.data.files.file_id import FileId, plain_stream
 from mlcli.engine.cluster.serialize import Packing
 from mlcli.engine.cluster.worker import reading_here
@@ -27,7 +28,6 @@ from mlcli.pipeline.result import Run
 from mlcli.pipeline.run import compute
 from mlcli.pipeline.session import Session
 from mlcli.process.file_hash import state
-from mlcli.stages.algebra.gathering import Gathering
 
 GENERATOR = np.random.default_rng(3)
 GROUPS = GENERATOR.integers(0, 3, 600)

@@ -10,11 +10,11 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
+from mlcli.core.metrics import METRICS
 from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.errors import MlcliError
 from mlcli.pipeline import run as pipeline
 from mlcli.runs.verify import verify
-from mlcli.stages.algebra.metrics import METRICS
 from tests.faults.certificate.support import BARE, certificate
 from tests.laws.accuracy.families import FAMILIES
 

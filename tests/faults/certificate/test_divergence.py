@@ -11,12 +11,12 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import AffinityGraph, Given, LengthGraph
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.search import nearest
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
+from mlcli.methods.neighbor_embedding.perplexity import ALONE
 from mlcli.rundir import archive
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.perplexity import ALONE
 from tests.faults.certificate.layout_lies import checked, fit_of, turned
 from tests.faults.certificate.test_layouts import HOSTILE
 from tests.support import Notes, dissimilarities, features

@@ -14,8 +14,8 @@ from mlcli.base.values.inputs import Covariance, Features
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
+from mlcli.core.iterate import Iterate
 from mlcli.methods import METHODS, Model
-from mlcli.stages.algebra.iterate import Iterate
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import features
 

@@ -11,11 +11,11 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Given, Labeled, LengthGraph
+from mlcli.core.graph.graph import undirected
+from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.search import Lists
 from mlcli.errors import GeometryError
 from mlcli.methods import Model
-from mlcli.stages.graph.graph import undirected
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighborhoods import Nearest
 from tests.faults.certificate import layout_lies
 from tests.faults.certificate.layout_lies import checked, fit_of, moved
 from tests.support import dissimilarities, features
@@ -67,11 +67,11 @@ def test_another_seed_is_seen() -> None:
 
 def test_epochs_of_another_formula_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that repels half as much repeats its own coordinates; NumPy's epochs are others."""
-    from mlcli.stages.layout import sampling
+    from mlcli.methods.neighbor_embedding import negative_sampling
 
     method, data, _ = fitted()
-    kernel = sampling.sample_rows
-    monkeypatch.setattr(sampling, "sample_rows", lambda edges, own, first, points, curve, draw, rate: kernel(
+    kernel = negative_sampling.sample_rows
+    monkeypatch.setattr(negative_sampling, "sample_rows", lambda edges, own, first, points, curve, draw, rate: kernel(
         edges, own, first, points, curve * [1, 1, 0.5, 1, 1], draw, rate))
     model = method.fit(features(POINTS), Compute())
     assert {check.name for check in checked(method, data, model) if check.verdict == "fail"} == {"epochs"}
@@ -111,9 +111,9 @@ def test_another_correlation_of_radii_is_seen(lie: float | None) -> None:
 
 @pytest.mark.parametrize(("kernel", "factor"), [("radii_rows", 1.01), ("density_rows", 0.5)])
 def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.stages.layout import density
+    from mlcli.methods.neighbor_embedding import negative_sampling
 
-    work = getattr(density, kernel)
+    work = getattr(negative_sampling, kernel)
 
     def other(*given: Any, **named: Any) -> Any:
         if kernel == "radii_rows":
@@ -121,7 +121,7 @@ def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, m
         return work(*given, **{**named, "rate": factor * named["rate"]})
 
     method, data, _ = of_data(features(POINTS), density={})
-    monkeypatch.setattr(density, kernel, other)
+    monkeypatch.setattr(negative_sampling, kernel, other)
     model = method.fit(features(POINTS), Compute())
     assert {check.name for check in checked(method, data, model) if check.verdict == "fail"} == {"density"}
 

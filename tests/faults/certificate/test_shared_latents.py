@@ -14,10 +14,10 @@ from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
+from mlcli.core.similarities.decoders import Decoder
 from mlcli.methods import METHODS, Model
-from mlcli.methods.identities.processes.shared_latents import joint_bound
-from mlcli.stages.similarities.decoders import Decoder
-from mlcli.stages.similarities.models.gaussian import ProcessMeans, SharedLatentPoints
+from mlcli.methods.processes.check import joint_bound
+from mlcli.methods.processes.projection import ProcessMeans, SharedLatentPoints
 from tests.support import names
 
 TIMES = np.linspace(0, 9, 30)

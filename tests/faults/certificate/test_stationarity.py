@@ -15,17 +15,17 @@ from mlcli.base.values.inputs import Features
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
+from mlcli.core.check.stationarity import Course
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import require_projector
 from mlcli.methods import METHODS, Model
-from mlcli.methods.identities.processes.gaussian_objective import figures_of
-from mlcli.methods.identities.stationarity import Course
-from mlcli.stages.gaussian.covariances import Covariance
-from mlcli.stages.gaussian.evidence import Exact, Observations
-from mlcli.stages.gaussian.latents import Perceptron
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
-from mlcli.stages.neural.network import Layer, Network
-from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.models.gaussian import LatentPoints, LatentSequence, ProcessMeans
-from mlcli.stages.similarities.projector import require_projector
+from mlcli.methods.networks.network import Layer, Network
+from mlcli.methods.processes.check import figures_of
+from mlcli.methods.processes.covariances import Covariance
+from mlcli.methods.processes.evidence import Exact, Observations
+from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
+from mlcli.methods.processes.latents import Perceptron
+from mlcli.methods.processes.projection import LatentPoints, LatentSequence, ProcessMeans
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import features
 

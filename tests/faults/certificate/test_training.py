@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods import Model
-from mlcli.methods.identities.forward_passes import training_checks
+from mlcli.methods.networks.check import training_checks
 
 
 def verdict(trace: list[float], best: int, validation: list[float] | None = None, *, rising: bool = False,

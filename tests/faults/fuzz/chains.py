@@ -14,7 +14,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import alternatives, flat, tag_of
 from mlcli.errors import MlcliError
-from mlcli.methods.chain import Chain
+from mlcli.methods.kernel.chain import Chain
 from tests.laws.contract.option_values import values
 
 KINDS = ("features", "features", "dissimilarities", "kernel")

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from mlcli.base.values.inputs import Dissimilarities, Similarities, WeightedGraph
+from mlcli.core.metrics import METRICS
 from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.methods import METHODS
-from mlcli.stages.algebra.metrics import METRICS
 from tests.faults.failures.support import npy
 from tests.faults.fuzz.chains import document, sensible
 from tests.faults.fuzz.hostile import GRAPHS, SQUARES, TABLES

@@ -17,9 +17,9 @@ import pytest
 
 from mlcli.cli import supervisor
 from mlcli.cli.screen.failure import stop_error
+from mlcli.core import sparse_factors
 from mlcli.errors import STOPPING
 from mlcli.process import signals
-from mlcli.stages.algebra import ordering
 from tests.journeys.support import process
 from tests.processes import neutral, python
 
@@ -204,7 +204,7 @@ def test_the_supervisor_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.skipif(not ordering.available(), reason="needs METIS")
+@pytest.mark.skipif(not sparse_factors.available(), reason="needs METIS")
 @pytest.mark.parametrize("delay", [0.5, 1.0])
 def test_metis_does_not_swallow_a_signal(delay: float) -> None:
     """While it orders a graph it puts handlers of its own in the place of those of SIGTERM."""
@@ -214,7 +214,7 @@ def test_metis_does_not_swallow_a_signal(delay: float) -> None:
     sources, targets = np.concatenate([down, across, down[::-1], across[::-1]], axis=1)
     np.save("targets.npy", targets[np.argsort(sources, kind="stable")])
     np.save("starts.npy", np.concatenate([[0], np.cumsum(np.bincount(sources))]))
-    order = ("import numpy as np; from mlcli.stages.algebra.ordering import nested_dissection; "
+    order = ("import numpy as np; from mlcli.core.sparse_factors import nested_dissection; "
              "[nested_dissection(np.load('starts.npy'), np.load('targets.npy')) for _ in range(1000)]")
     child = started(program(order, grace=2.0))
     time.sleep(delay)

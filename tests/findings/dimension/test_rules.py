@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Covariance
+from mlcli.core.metrics.minkowski import Cityblock
+from mlcli.core.metrics.points import with_metric
 from mlcli.findings.dimension import parallel
 from mlcli.findings.dimension.parallel import common_eigenvalues
 from mlcli.findings.dimension.residual import residual_variances
 from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares
 from mlcli.methods import METHODS
-from mlcli.stages.algebra.metrics.minkowski import Cityblock
-from mlcli.stages.algebra.metrics.points import with_metric
 from tests.findings.dimension.support import counts, found, planted, roll, standardized
 from tests.support import dissimilarities, distances, features, furnished, similarities
 

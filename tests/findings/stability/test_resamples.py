@@ -12,10 +12,10 @@ from mlcli.findings.stability.measure import StabilityResult, angles_of, interva
 from mlcli.findings.stability.resamples import Resample, draws, refit_draws
 from mlcli.findings.stability.section import offsets
 from mlcli.methods import Method
-from mlcli.methods.isomap import Isomap
-from mlcli.methods.lle import LLE
-from mlcli.methods.mds import MDS
-from mlcli.methods.pca import PCA
+from mlcli.methods.geodesic.isomap import Isomap
+from mlcli.methods.local.lle import LLE
+from mlcli.methods.principal.pca import PCA
+from mlcli.methods.scaling.mds import MDS
 from tests.support import dissimilarities, distances, features
 
 GENERATOR = np.random.default_rng(11)

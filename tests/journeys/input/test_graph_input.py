@@ -11,9 +11,9 @@ from scipy import sparse
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph
+from mlcli.core.graph import pieces
+from mlcli.core.graph.graph import Graph, undirected
 from mlcli.methods import METHODS
-from mlcli.stages.graph import pieces
-from mlcli.stages.graph.graph import Graph, undirected
 from tests.journeys.support import Called, Caller
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
+from mlcli.core.kernels.functions import CosineKernel
+from mlcli.core.kernels.tiles import TILE, Tiles
 from mlcli.errors import GeometryError, MlcliError
-from mlcli.methods.kpca import KernelPCA
-from mlcli.stages.kernels.functions import CosineKernel
-from mlcli.stages.kernels.tiles import TILE, Tiles
+from mlcli.methods.kernel.kpca import KernelPCA
 from tests.journeys.support import Called, Caller
 
 SHARES = 0.1 + 0.8 * np.random.default_rng(1).random((20, 3))
@@ -99,7 +99,7 @@ def test_rows_of_blocks_are_counted_from_the_first() -> None:
 
 def test_new_rows_of_blocks_are_counted_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     model = KernelPCA(kernel=CosineKernel()).fit(Features(SHARES, [str(i) for i in range(20)], list("abc")), Compute())
-    monkeypatch.setattr("mlcli.stages.similarities.base.HELD", 100)
+    monkeypatch.setattr("mlcli.core.similarities.base.HELD", 100)
     new = np.ones((50, 3))
     new[41] = 0.0
     with pytest.raises(MlcliError) as caught:

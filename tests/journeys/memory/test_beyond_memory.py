@@ -18,11 +18,11 @@ from pyarrow import ipc, parquet
 from mlcli.base.rows import scratch
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import AnyArray, Array
+from mlcli.core import moments_pass
 from mlcli.data.files.digest import Digest
 from mlcli.data.read import fill_array
 from mlcli.report.figures import scatter
 from mlcli.rundir import disk_space as rundir_room
-from mlcli.stages.algebra import gathering
 from tests.faults.kills.test_going_on import after_steps, keeping
 from tests.journeys.support import BARE, Caller
 from tests.processes import call, code_of
@@ -271,7 +271,7 @@ def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.Mo
     generator = np.random.default_rng(2)
     np.save("t.npy", generator.standard_normal((300, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
     made(mlcli, "t.npy", "whole", "--components", axes)
-    monkeypatch.setattr(gathering, "WIDE", 10)
+    monkeypatch.setattr(moments_pass, "WIDE", 10)
     told = made(mlcli, "t.npy", "passes", *BLOCKS, "--components", axes)
     count = len(spectrum("passes"))
     assert np.abs(spectrum("passes") - spectrum("whole")[:count]).max() <= 1e-12 * spectrum("whole")[0]
@@ -368,7 +368,7 @@ def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> N
 
 
 def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = gathering.gather
+    solve = moments_pass.gather
 
     def changed(*arguments: object, **options: object) -> object:
         found = solve(*arguments, **options)  # type: ignore[arg-type]

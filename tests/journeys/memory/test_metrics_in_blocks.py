@@ -8,8 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from mlcli.base.types import Array
+from mlcli.core.metrics import METRICS
 from mlcli.methods import METHODS
-from mlcli.stages.algebra.metrics import METRICS
 from tests.journeys.memory.test_beyond_memory import BLOCKS, embedded, spectrum, table
 from tests.journeys.support import Caller
 

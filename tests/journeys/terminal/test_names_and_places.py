@@ -12,12 +12,12 @@ from mlcli.config import build
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
+from mlcli.core.similarities.base import Similarity
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
-from mlcli.methods.frame.not_included import BY_NAME, LACKING, NotIncluded
-from mlcli.methods.frame.variants import LAWS, variant
+from mlcli.methods.not_included import BY_NAME, LACKING, NotIncluded
+from mlcli.methods.trials import LAWS, variant
 from mlcli.rundir.kinds import MODULES
-from mlcli.stages.similarities.base import Similarity
 
 
 def made(text: str, tmp_path: Path, **flags: object) -> RunConfig:

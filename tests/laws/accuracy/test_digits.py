@@ -10,8 +10,8 @@ import pytest
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
+from mlcli.core.kernels import factor_solver, factored
 from mlcli.pipeline import run as pipeline
-from mlcli.stages.kernels import factored, sides
 from tests.faults.certificate.support import certificate, configured
 from tests.support import Notes, fit
 
@@ -142,4 +142,4 @@ def test_a_prediction_knows_which_tables_are_decomposed_again(rows: int) -> None
     points = 2 * generator.standard_normal((rows, 5)) @ generator.standard_normal((5, 300))
     points += generator.standard_normal(points.shape) / 2
     sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) ** 2
-    assert sides.loses_digits(points) == (sizes[-1] < sides.NARROW * sizes[0]) == (rows == 340)
+    assert factor_solver.loses_digits(points) == (sizes[-1] < factor_solver.NARROW * sizes[0]) == (rows == 340)

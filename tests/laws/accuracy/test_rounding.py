@@ -7,9 +7,9 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.kernels.inverse import _in_turns
 from mlcli.methods import METHODS
 from mlcli.pipeline import run as pipeline
-from mlcli.stages.kernels.inverse import _in_turns
 from tests.faults.certificate.support import certificate, configured
 from tests.support import features
 

@@ -5,10 +5,10 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.core.graph.graph import Graph, graph_of
+from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.paths.paths import Paths
 from mlcli.methods import Model
-from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.laws.agreement.tables import TOLERANCE, column, read, residual_variances, score_deviation, value_deviation
 from tests.native.support import needs_native

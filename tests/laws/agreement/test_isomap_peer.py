@@ -10,8 +10,8 @@ import scipy.sparse.csgraph
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities
-from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighborhoods import Nearest
+from mlcli.core.graph.graph import Graph, graph_of
+from mlcli.core.graph.neighborhoods import Nearest
 from tests import support
 from tests.laws.agreement.test_shared_data import DATA, NO_DATA, table
 

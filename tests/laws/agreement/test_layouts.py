@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from mlcli.core.layouts.goodness import rank_goodness
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import Order
 from mlcli.methods import Model
-from mlcli.stages.layout.disparities import Order
-from mlcli.stages.layout.goodness import rank_goodness
-from mlcli.stages.layout.pairs import Pairs
 from tests import support
 from tests.laws.agreement.tables import facts, read
 

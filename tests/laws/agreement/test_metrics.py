@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 from scipy.spatial.distance import pdist
 
 from mlcli.base.types import Array
+from mlcli.core.metrics import AnyMetric
+from mlcli.core.metrics.distances import pairwise
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
-from mlcli.stages.algebra.metrics import AnyMetric
-from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.laws.agreement.tables import TABLES, read
 
 METRIC: TypeAdapter[Any] = TypeAdapter(AnyMetric)

@@ -5,9 +5,15 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.values.inputs import Spatial
-from mlcli.stages.graph.walks.clusters import walk_clusters
-from mlcli.stages.graph.walks.decay import Decay, decay_kernel
-from mlcli.stages.graph.walks.walk import Walk, entropy_curve, potential_distances, walk_between
+from mlcli.methods.neighbor_embedding.walk import (
+    Decay,
+    Walk,
+    decay_kernel,
+    entropy_curve,
+    potential_distances,
+    walk_between,
+    walk_clusters,
+)
 from tests import support
 from tests.laws.agreement.tables import facts, read
 

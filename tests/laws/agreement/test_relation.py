@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.permutations import Permutations, permutations_of
-from mlcli.stages.relation.dispersion import dispersion
-from mlcli.stages.relation.formula import terms_of
-from mlcli.stages.relation.model_terms import Factor
-from mlcli.stages.relation.permanova import By, inner_products, permanova
-from mlcli.stages.relation.species import weighted_averages
-from mlcli.stages.relation.vectors import fit_centroids, fit_vector
+from mlcli.core.permutations import Permutations, permutations_of
+from mlcli.core.relation.dispersion import dispersion
+from mlcli.core.relation.permanova import By, Factor, inner_products, permanova, terms_of
+from mlcli.core.relation.species import weighted_averages
+from mlcli.core.relation.vectors import fit_centroids, fit_vector
 from tests.laws.agreement.tables import TABLES, read
 
 CLOSE = 1e-10

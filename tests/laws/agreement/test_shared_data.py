@@ -8,11 +8,11 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
+from mlcli.core.graph.graph import graph_of
+from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.findings.dimension import support as dimension_support
 from tests.laws.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation

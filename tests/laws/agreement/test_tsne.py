@@ -5,11 +5,10 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.stages.chain.small_starts import principal_start, small_start
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.perplexity import Affinities, calibrate
-from mlcli.stages.layout.descent import Descent
-from mlcli.stages.layout.divergence import Divergence
+from mlcli.core.graph.search import nearest
+from mlcli.methods.neighbor_embedding.perplexity import Affinities, calibrate
+from mlcli.methods.neighbor_embedding.starts import principal_start, small_start
+from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence
 from tests.laws.agreement.tables import TABLES, facts, read
 from tests.support import features
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.layout.curve import fit_curve
-from mlcli.stages.layout.density import Density, density_term
-from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
+from mlcli.core.graph.search import nearest
+from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph, intersect_classes
+from mlcli.methods.neighbor_embedding.negative_sampling import Density, density_term, fit_curve
 from tests.laws.agreement.tables import facts, read
 
 POINTS = np.loadtxt(Path(__file__).parents[3] / "sample_data" / "us_arrests.csv", delimiter=",", skiprows=1,

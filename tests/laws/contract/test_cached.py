@@ -11,12 +11,12 @@ import pytest
 from mlcli import native
 from mlcli.base.context import set_context
 from mlcli.base.stages.stage import listening
+from mlcli.core.graph.neighborhoods import first_neighbors, nearest_lists
+from mlcli.core.kernels import streamed
 from mlcli.data.samples.surfaces import sample
 from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.stages.graph.neighborhoods import first_neighbors, nearest_lists
-from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import configured
 from tests.support import dissimilarities, distances, features
 

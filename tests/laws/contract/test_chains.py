@@ -15,11 +15,11 @@ from mlcli.config.build import build, chain_document
 from mlcli.config.describe import rows
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
+from mlcli.core.chain import kernels
 from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_table
 from mlcli.methods import METHODS, Model
-from mlcli.stages.chain import kernels
-from mlcli.stages.chain.refusals import chain_paths
+from mlcli.methods.kernel.chain import chain_paths
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.package import FILES, PACKAGE, parsed
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities

@@ -18,9 +18,9 @@ from mlcli.base.values.products import Sparse, materialize
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
-from mlcli.methods.frame.layouts.layout import NeighborEmbedding
-from mlcli.methods.frame.tangents import TangentMethod
-from mlcli.methods.lltsa import LLTSA
+from mlcli.methods.layouts import NeighborEmbedding
+from mlcli.methods.local.lltsa import LLTSA
+from mlcli.methods.local.tangent_methods import TangentMethod
 from mlcli.rundir import archive
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, in_domain, paired

@@ -15,11 +15,11 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import CrossLabeled, Labeled, TwoViews
 from mlcli.cli.screen.progress import watching
 from mlcli.config.run_config import RunConfig
+from mlcli.core.kernels import streamed
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS
 from mlcli.pipeline import run as pipeline
 from mlcli.planning import plan
-from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS, every_configuration
 from tests.package import FILES, nodes

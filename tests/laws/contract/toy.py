@@ -20,13 +20,13 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
-from mlcli.methods.frame.model import Model
-from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.minimize import Minimize
-from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.similarities.columns import Columns
-from mlcli.stages.similarities.decoders import Decoder
-from mlcli.stages.similarities.projector import NoProjection, Projector
+from mlcli.core.centering import Centering
+from mlcli.core.eigen.options import Axes
+from mlcli.core.minimize import Minimize
+from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.decoders import Decoder
+from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.methods.model import Model
 
 
 @stored("parabola", mean="d", slope="d", bend="d")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.paths.paths import Paths
+from mlcli.core.graph.graph import Graph, graph_of
+from mlcli.core.graph.search import nearest
+from mlcli.core.paths.paths import Paths
 from tests.support import EPS, dissimilarities, distances, features, fit, gram, similarities
 
 POINTS = np.random.default_rng(7).standard_normal((80, 6)) * [5, 3, 2, 1, 0.5, 0.1]

@@ -7,9 +7,9 @@ import pytest
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import AnyArray, Indices
+from mlcli.core.graph.graph import Graph
 from mlcli.native.elimination import Precision
 from mlcli.native.library import kernels
-from mlcli.stages.graph.graph import Graph
 from tests.native.support import (
     GRAPHS,
     TOLERANCE,

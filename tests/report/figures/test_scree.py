@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.scaling import Unit
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import Eigenvalues, bars, cumulative, scree
-from mlcli.stages.eigen.spectrum import Spectrum
 
 SVG = "{http://www.w3.org/2000/svg}"
 

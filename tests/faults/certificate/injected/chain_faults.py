@@ -8,17 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from mlcli.base.types import AnyArray, Array
+from mlcli.core import rows
+from mlcli.core.chain.options import Coordinates
+from mlcli.core.graph.affinities import Heat
+from mlcli.core.kernels.functions import CosineKernel, Gaussian, Polynomial, Sigmoid
+from mlcli.core.kernels.laplacian import LaplacianKernel
+from mlcli.core.metrics.counts import BrayCurtis
+from mlcli.core.metrics.gower import Gower, RangedGower
+from mlcli.core.metrics.haversine import Haversine
+from mlcli.core.metrics.minkowski import Minkowski
+from mlcli.core.metrics.shares import JensenShannon
 from mlcli.data.prepare.transforms import TRANSFORMS, Transform
-from mlcli.stages.algebra import rows
-from mlcli.stages.algebra.metrics.counts import BrayCurtis
-from mlcli.stages.algebra.metrics.gower import Gower, RangedGower
-from mlcli.stages.algebra.metrics.haversine import Haversine
-from mlcli.stages.algebra.metrics.minkowski import Minkowski
-from mlcli.stages.algebra.metrics.shares import JensenShannon
-from mlcli.stages.chain.options import Coordinates
-from mlcli.stages.graph.affinities import Heat
-from mlcli.stages.kernels.functions import CosineKernel, Gaussian, Polynomial, Sigmoid
-from mlcli.stages.kernels.laplacian import LaplacianKernel
 from tests.faults.certificate.injected.faults import (
     Fault,
     Inject,
@@ -144,7 +144,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
             Heat, "__call__", lambda whole, self, lengths: whole(self, np.sqrt(lengths))), {"residual", "costs"}),
     "weights of the edges are one edge off": Fault(
         {**LAPLACIAN, "weights": {"name": "heat", "rate": 0.1}}, replacing(
-            "mlcli.stages.graph.affinities.incidence", lambda whole, graph, weights, scale: whole(
+            "mlcli.core.graph.affinities.incidence", lambda whole, graph, weights, scale: whole(
                 graph, np.roll(weights, 1), scale)), {"residual", "costs"}),
     "heat has another rate than was asked for": Fault(
         {**LAPLACIAN, "weights": {"name": "heat", "rate": 0.1}}, instead(
@@ -156,18 +156,18 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"weights", "rate"}),
     "a point counts by its number of neighbors, not their weights": Fault(
         {**LAPLACIAN, "weights": {"name": "heat", "rate": 0.1}}, replacing(
-            "mlcli.stages.graph.affinities.degrees", lambda whole, graph, weights, *more: whole(
+            "mlcli.core.graph.affinities.degrees", lambda whole, graph, weights, *more: whole(
                 graph, np.ones_like(weights), *more)),
         {"residual", "orthogonality"}),
     "a mutual graph joins points of one side's choice": Fault(
         {"name": "isomap", "neighbors": {"count": 20}, "graph": "mutual"}, replacing(
-            "mlcli.stages.graph.pieces.graph_of", lambda whole, lists, rule: whole(lists, "union")), {"neighbors"}),
+            "mlcli.core.graph.pieces.graph_of", lambda whole, lists, rule: whole(lists, "union")), {"neighbors"}),
     "an edge of a given graph is longer": Fault(
         {"name": "isomap"}, solving("isomap", projector(similarity=lambda s: replace(s, graph=longer_edges(s.graph)))),
         {"edges", "graph"}, RING, GIVEN),
     "landmarks place points without centering": Fault(
         {"name": "chain", "landmarks": 20}, replacing(
-            "mlcli.stages.chain.distances.place_features", lambda whole, fit, points: (
+            "mlcli.core.chain.distances.place_features", lambda whole, fit, points: (
                 replace(whole(fit, points), embedding=fit.projector.similarity.rows(points) @ fit.projector.axes))),
         {"projection"}),
 }

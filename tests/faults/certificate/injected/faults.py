@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.core.centering import Centering
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.search import Lists
+from mlcli.core.kernels.factored import Factored
+from mlcli.core.kernels.forms import Dense
+from mlcli.core.metrics import EUCLIDEAN
+from mlcli.core.metrics.angles import Cosine
 from mlcli.methods import METHODS, Model
 from mlcli.runs.verify import verify
-from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.metrics import EUCLIDEAN
-from mlcli.stages.algebra.metrics.angles import Cosine
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.forms import Dense
 from tests.faults.certificate.support import POINTS, configured, judged
 
 Patch = pytest.MonkeyPatch
@@ -68,8 +68,8 @@ def eigenpairs(change: Callable[[Array, Array], tuple[Array, Array]]) -> Inject:
     """A fault in the eigenpairs that LAPACK returned."""
 
     def inject(patch: Patch) -> None:
-        from mlcli.stages.algebra import linalg
-        from mlcli.stages.eigen import solvers
+        from mlcli.core import linalg
+        from mlcli.core.eigen import solvers
 
         def changed(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
             values, vectors = change(*linalg.symmetric_eigen(matrix))
@@ -84,7 +84,7 @@ def unguarded(inject: Inject) -> Inject:
     """A fault that the eigensolver's own look at its residuals would stop already."""
 
     def without(patch: Patch) -> None:
-        patch.setattr("mlcli.stages.eigen.eigensolve._verify", lambda *arguments: None)
+        patch.setattr("mlcli.core.eigen.eigensolve._verify", lambda *arguments: None)
         inject(patch)
 
     return without
@@ -273,7 +273,7 @@ def constant_axis(model: Model) -> Model:
 
 def other_rate(kind: str, name: str, factor: float) -> Inject:
     def inject(patch: Patch) -> None:
-        from mlcli.stages.kernels import functions as kernel_functions
+        from mlcli.core.kernels import functions as kernel_functions
 
         function = getattr(kernel_functions, kind)
         whole = function.for_points
@@ -320,43 +320,43 @@ FAULTS: dict[str, Fault] = {
     "the kernel is centered on one side": Fault(MDS, centering(centered_once), {"residual", "centering"}),
     "the kernel is not symmetric": Fault(GAUSSIAN, unguarded(centering(lopsided)), {"residual"}),
     "one row of D is wrong": Fault(
-        MDS, replacing("mlcli.stages.chain.distances.squares", one_bad_row), {"residual", "means"}),
+        MDS, replacing("mlcli.core.chain.distances.squares", one_bad_row), {"residual", "means"}),
     "distances are squared twice": Fault(
-        MDS, replacing("mlcli.stages.chain.distances.squares", lambda whole, *a: whole(*a) ** 2), {"residual"}),
+        MDS, replacing("mlcli.core.chain.distances.squares", lambda whole, *a: whole(*a) ** 2), {"residual"}),
     "given dissimilarities are not squared": Fault(
-        MDS, lambda patch: patch.setattr("mlcli.stages.kernels.corrections.Correction.off_diagonal",
+        MDS, lambda patch: patch.setattr("mlcli.core.kernels.corrections.Correction.off_diagonal",
                                          lambda self, squared: np.sqrt(squared)),
         {"residual", "means"}, DISTANCES, {"input": {"kind": "dissimilarities"}}),
     "a point has the wrong neighbors": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        ISOMAP, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "a point has the wrong neighbors, and weights over them": Fault(
-        LLE, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LLE, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
+        ISOMAP, replacing("mlcli.core.graph.neighborhoods.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
         {"neighbors"}),
     "cosine distances are squared ones of directions": Fault(
         {**MDS, "metric": "cosine"}, lambda patch: patch.setattr(Cosine, "lengths", lambda self, squared: squared),
         {"residual", "means"}),
     "Canberra distances leave a column out": Fault(
-        {**ISOMAP, "metric": "canberra"}, replacing("mlcli.stages.algebra.metrics.minkowski.differences", (
+        {**ISOMAP, "metric": "canberra"}, replacing("mlcli.core.metrics.minkowski.differences", (
             lambda whole, kind, left, right: whole(kind, left[:, :-1], right[:, :-1]))), {"edge lengths"}),
     "the model holds another metric": Fault(
         {**MDS, "metric": "cosine"}, solving("mds", projector(
             similarity=lambda held: replace(held, metric=EUCLIDEAN))), {"parameters"}),
     "edges are missing": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
+        ISOMAP, replacing("mlcli.core.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
         {"neighbors"}),
     "an edge is too long": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
+        ISOMAP, replacing("mlcli.core.graph.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
         {"edge lengths", "graph"}),
     "geodesics miss a shortcut": Fault(
-        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths.paths._source", shortcut_missed),
+        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.core.paths.paths._source", shortcut_missed),
         {"residual", "means"}),
     "geodesics of a streamed kernel miss a shortcut": Fault(
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
-        replacing("mlcli.stages.paths.paths._source", shortcut_missed), {"residual", "means"}),
+        replacing("mlcli.core.paths.paths._source", shortcut_missed), {"residual", "means"}),
     "a block of a streamed product lands a row off": Fault(
-        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.paths.{kind}.fold", lambda *given, whole=whole:
+        STREAMED, lambda patch: [patch.setattr(f"mlcli.core.paths.{kind}.fold", lambda *given, whole=whole:
                                                shifted_rows(whole, *given))
                                  for kind, whole in folds()] and None, {"residual"}),
     "other landmarks are stored than carried the fit": Fault(
@@ -366,11 +366,11 @@ FAULTS: dict[str, Fault] = {
         {"name": "kpca"}, other_rate("Gaussian", "rate", 1.0001), {"rate"}),
     "the default rate of distances is that of their squares": Fault(
         {"name": "chain", "kernel": {"name": "laplacian"}}, replacing(
-            "mlcli.stages.kernels.laplacian.median_length", lambda whole, values, _: np.sqrt(whole(values, 2))),
+            "mlcli.core.kernels.laplacian.median_length", lambda whole, values, _: np.sqrt(whole(values, 2))),
         {"rate"}),
     "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
     "Lingoes' constant is halved": Fault(
-        {**MDS, "correction": "lingoes"}, replacing("mlcli.stages.chain.distances.correction_for", lambda whole, *a: (
+        {**MDS, "correction": "lingoes"}, replacing("mlcli.core.chain.distances.correction_for", lambda whole, *a: (
             lambda c: replace(c, constant=c.constant / 2))(whole(*a))), {"correction"}, CITY,
         {"input": {"kind": "dissimilarities"}}),
     "eigenvectors have not converged": Fault(MDS, eigenpairs(noisy), {"residual"}),
@@ -404,12 +404,12 @@ FAULTS: dict[str, Fault] = {
     "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
                                   {"divisor"}),
     "weights do not sum to one": Fault(
-        LLE, replacing("mlcli.stages.chain.kernels.reconstruction.reconstruction_weights",
+        LLE, replacing("mlcli.methods.local.lle.reconstruction_weights",
                        lambda whole, *a, **more: 1.01 * whole(*a, **more)),
         {"residual", "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(
-        LLE, replacing("mlcli.stages.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"},
+        LLE, replacing("mlcli.core.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"},
         full=True),
     "the model's means are off": Fault(
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
@@ -439,22 +439,22 @@ FAULTS: dict[str, Fault] = {
     "the noise is not the mean of the discarded eigenvalues": Fault(
         PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
     "the noise is that of another divisor": Fault(
-        PPCA, replacing("mlcli.stages.latent.probabilistic.mean_of_discarded", lambda whole, *a: whole(*a) * 60 / 59),
+        PPCA, replacing("mlcli.core.latent.probabilistic.mean_of_discarded", lambda whole, *a: whole(*a) * 60 / 59),
         {"variances"}),
     "loadings are as long as principal components": Fault(
-        PPCA, replacing("mlcli.stages.latent.probabilistic.closed_form",
+        PPCA, replacing("mlcli.core.latent.probabilistic.closed_form",
                         lambda whole, mean, directions, variances, noise: (
             lambda found: replace(found, loadings=directions * np.sqrt(variances)))(
                 whole(mean, directions, variances, noise))), {"stationarity", "variances"}),
     "em stops at once and says that it converged": Fault(
-        EM, lambda patch: patch.setattr("mlcli.stages.algebra.iterate.remaining", lambda moved, last: 0.0),
+        EM, lambda patch: patch.setattr("mlcli.core.iterate.remaining", lambda moved, last: 0.0),
         {"stationarity"}),
     "the direction of most variance is left out": Fault(
         PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"variances", "log-likelihood"}),
     "a likelihood is off by one": Fault(
         PPCA, solving("ppca", fit(log_likelihood=lambda v: replace(v, value=v.value + 1))), {"log-likelihood"}),
     "missing cells are taken for zeros": Fault(
-        PPCA, replacing("mlcli.stages.latent.em.posterior", lambda whole, model, data: whole(
+        PPCA, replacing("mlcli.core.latent.probabilistic.posterior", lambda whole, model, data: whole(
             model, replace(data, observed=np.ones_like(data.observed)))), {"ascent"}, GAPS, MODELED),
     "posterior means of rows with gaps are another row's": Fault(
         PPCA, solving("ppca", embedding(lambda y: np.roll(y, 1, axis=0))), {"posterior"}, GAPS, MODELED),
@@ -464,22 +464,22 @@ FAULTS: dict[str, Fault] = {
     "scores of rows with gaps are another row's": Fault(
         FA, solving("fa", embedding(lambda y: np.roll(y, 1, axis=0))), {"scores"}, GAPS, MODELED),
     "moments of columns with gaps are those of complete rows": Fault(
-        FA, replacing("mlcli.methods.frame.factors.estimate_moments", lambda whole, points, *more: replace(
+        FA, replacing("mlcli.methods.factors.fa.estimate_moments", lambda whole, points, *more: replace(
             whole(points[~np.isnan(points).any(axis=1)], *more), points=points)), {"moments"}, GAPS, MODELED),
     "correlations of pairs divide by all rows": Fault(
-        {**FA, "gaps": "pairwise"}, replacing("mlcli.stages.latent.gaps.moments_by_pairs", lambda whole, points: whole(
-            np.where(np.isnan(points), 0.0, points))), {"moments"}, GAPS, MODELED),
+        {**FA, "gaps": "pairwise"}, replacing("mlcli.core.latent.missing_cells.moments_by_pairs", (
+            lambda whole, points: whole(np.where(np.isnan(points), 0.0, points)))), {"moments"}, GAPS, MODELED),
     "a uniqueness is off": Fault(
         FA, solving("fa", fit(uniquenesses=lambda u: {**u, "x0": u["x0"] * 1.001})), {"variances", "stationarity"}),
     "factors stop at once and say that they converged": Fault(
-        FA, lambda patch: patch.setattr("mlcli.stages.algebra.iterate.remaining", lambda moved, last: 0.0),
+        FA, lambda patch: patch.setattr("mlcli.core.iterate.remaining", lambda moved, last: 0.0),
         {"variances"}),
     "the second factor is taken for the first": Fault(
-        FA, replacing("mlcli.stages.latent.factor_analysis.symmetric_eigen", lambda whole, matrix: (lambda pair: (
+        FA, replacing("mlcli.methods.factors.factor_analysis.symmetric_eigen", lambda whole, matrix: (lambda pair: (
             pair[0][1:], pair[1][:, 1:]))(whole(matrix))), {"count", "variances", "log-likelihood"}),
     "loadings are turned and scores are not": Fault(
         {"name": "fa", "rotation": {"name": "varimax"}}, replacing(
-            "mlcli.stages.latent.factor_model.inverse", lambda whole, turn, **named: np.eye(len(turn))), {"weights"}),
+            "mlcli.methods.factors.factor_model.inverse", lambda whole, turn, **named: np.eye(len(turn))), {"weights"}),
     "scores are other than the model's": Fault(
         FA, solving("fa", projector(axes=lambda axes: axes * 1.01)), {"scores", "weights"}),
     "loadings of a covariance are off": Fault(
@@ -492,7 +492,7 @@ FAULTS: dict[str, Fault] = {
 
 def folds() -> list[tuple[str, Any]]:
     """The functions that find a block of a streamed kernel of geodesics."""
-    from mlcli.stages.paths.elimination import EliminationRows
-    from mlcli.stages.paths.geodesics import DijkstraRows
+    from mlcli.core.paths.elimination import EliminationRows
+    from mlcli.core.paths.geodesics import DijkstraRows
 
     return [("geodesics.DijkstraRows", DijkstraRows.fold), ("elimination.EliminationRows", EliminationRows.fold)]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.core.graph.affinities import AdaptiveHeat
 from mlcli.methods import Model
-from mlcli.stages.graph.affinities import AdaptiveHeat
 from tests.faults.certificate.injected.chain_faults import LAPLACIAN, instead
 from tests.faults.certificate.injected.faults import Fault, embedding, replacing, solving, wrong_neighbors
 
@@ -15,7 +15,7 @@ NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LPP, NPE, LLTSA = ({"name": name, **NINE} for name in ("lpp", "npe", "lltsa"))
 HEAT = {**LPP, "weights": {"name": "heat", "rate": 0.1}}
 ADAPTIVE = {"weights": {"name": "adaptive"}}
-FRAME, STAGE = "mlcli.methods.frame.linearization", "mlcli.stages.linear.linearization"
+FRAME, STAGE = "mlcli.methods.linearization", "mlcli.core.kernels.linearization"
 
 
 def turned(model: Model) -> Model:
@@ -41,9 +41,9 @@ def without_first(whole: Any, matrix: Array) -> tuple[Array, Array]:
 
 LINEAR_FAULTS: dict[str, Fault] = {
     "a point of a linear map has the wrong neighbors": Fault(
-        LPP, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LPP, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "weights of edges are not those of the degrees": Fault(
-        HEAT, replacing("mlcli.methods.lpp.incidence", lambda whole, graph, weights, scale: whole(
+        HEAT, replacing("mlcli.methods.laplacian.lpp.incidence", lambda whole, graph, weights, scale: whole(
             graph, weights**1.001, scale)), {"residual", "costs"}),
     "means of columns are not weighted": Fault(
         LPP, replacing(f"{FRAME}.whiten", lambda whole, points, roots, **more: whole(points, **more)), {"centering"}),
@@ -55,10 +55,10 @@ LINEAR_FAULTS: dict[str, Fault] = {
         LLTSA, replacing(f"{STAGE}.lowest_directions", lambda whole, matrix: (
             lambda found: (found[0] * 1.001, found[1]))(whole(matrix))), {"costs"}),
     "weights of a linear map do not sum to one": Fault(
-        NPE, replacing("mlcli.stages.chain.kernels.reconstruction.reconstruction_weights",
+        NPE, replacing("mlcli.methods.local.lle.reconstruction_weights",
                        lambda whole, *a, **more: 1.01 * whole(*a, **more)), {"residual", "costs"}),
     "tangent spaces of a linear map have a dimension less": Fault(
-        LLTSA, replacing("mlcli.stages.chain.kernels.alignment.tangent_root",
+        LLTSA, replacing("mlcli.methods.local.ltsa.tangent_root",
                          lambda whole, data, lists, dimension, *more: whole(data, lists, dimension - 1, *more)),
         {"residual", "costs"}),
     "loadings are not the coefficients": Fault(
@@ -66,12 +66,12 @@ LINEAR_FAULTS: dict[str, Fault] = {
     "rows of a linear map are permuted": Fault(
         NPE, solving("npe", embedding(lambda y: np.roll(y, 1, axis=0))), {"projection"}),
     "scales of points are those of another rank": Fault(
-        {**LAPLACIAN, **ADAPTIVE}, replacing("mlcli.stages.graph.affinities.local_scales", (
+        {**LAPLACIAN, **ADAPTIVE}, replacing("mlcli.core.graph.affinities.local_scales", (
             lambda whole, starts, lengths, place: whole(starts, lengths, place - 1))), {"residual", "costs"}),
     "the rank of scales is another than was asked for": Fault(
         {**LAPLACIAN, **ADAPTIVE}, instead(
             AdaptiveHeat, "for_graph", lambda whole, self, *a: self.replace(nearest=7)), {"parameters"}),
     "one scale is for all points": Fault(
-        {**LPP, **ADAPTIVE}, replacing("mlcli.stages.graph.affinities.local_scales", lambda whole, *a: np.full_like(
+        {**LPP, **ADAPTIVE}, replacing("mlcli.core.graph.affinities.local_scales", lambda whole, *a: np.full_like(
             whole(*a), np.median(whole(*a)))), {"residual", "costs"}),
 }

@@ -7,14 +7,14 @@ import numpy as np
 
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods import Model
-from mlcli.stages.graph.several_weights import Differences
+from mlcli.methods.local.mlle import Differences
 from tests.faults.certificate.injected.chain_faults import instead
 from tests.faults.certificate.injected.faults import DISTANCES, LLE, Fault, Inject, replacing, solving, wrong_neighbors
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LTSA, HLLE, MLLE = ({"name": name, **NINE} for name in ("ltsa", "hlle", "mlle"))
 GIVEN: dict[str, Any] = {"input": {"kind": "dissimilarities"}}
-OF_TANGENTS, OF_HESSIANS = "mlcli.stages.graph.tangents", "mlcli.stages.graph.hessians"
+OF_TANGENTS, OF_HESSIANS = "mlcli.methods.local.tangents", "mlcli.methods.local.hlle"
 
 
 def another_cost(method: str, name: str) -> Inject:
@@ -28,7 +28,7 @@ def another_cost(method: str, name: str) -> Inject:
     return solving(method, change)
 
 
-WRONG_SPACE = replacing("mlcli.stages.chain.kernels.alignment.tangent_root", lambda whole, data, lists, axes, ridge: (
+WRONG_SPACE = replacing("mlcli.methods.local.ltsa.tangent_root", lambda whole, data, lists, axes, ridge: (
     whole(data, lists, axes + 1, ridge)))
 LOCAL_FAULTS = {
     "tangent spaces have an axis too many": Fault(LTSA, WRONG_SPACE, {"residual", "costs"}),
@@ -41,7 +41,7 @@ LOCAL_FAULTS = {
         LTSA, replacing(f"{OF_TANGENTS}.affine_complements", lambda whole, some: whole(
             np.concatenate([some[1:2], some[1:]]))), {"residual", "costs"}),
     "a tangent space is of the wrong neighbors": Fault(
-        LTSA, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LTSA, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "a second derivative is left out": Fault(
         HLLE, replacing(f"{OF_HESSIANS}.second_derivatives", lambda whole, some: whole(some)[:, :-1]),
         {"residual", "costs"}),
@@ -55,7 +55,7 @@ LOCAL_FAULTS = {
         MLLE, instead(Differences, "counts", lambda whole, self, most: np.maximum(whole(self, most) - 1, 1)),
         {"residual", "costs"}),
     "several weights are those of another ridge": Fault(
-        MLLE, replacing("mlcli.stages.graph.several_weights.regular_weights", lambda whole, some, ridge: whole(
+        MLLE, replacing("mlcli.methods.local.mlle.regular_weights", lambda whole, some, ridge: whole(
             some, 2 * ridge)), {"residual", "costs"}),
     "the cost of the weights is off by a thousandth": Fault(
         LLE, another_cost("lle", "cost_of_weights"), {"cost of weights"}),

@@ -7,8 +7,8 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
+from mlcli.core.similarities.projector import NoProjection
 from mlcli.methods import METHODS, Model
-from mlcli.stages.similarities.projector import NoProjection
 from tests import support
 from tests.laws.agreement.tables import TABLES, column, facts, read
 

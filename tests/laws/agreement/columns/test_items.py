@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features
+from mlcli.core.latent.polychoric import Answers, Pairs, normal_below, polychoric_correlations
 from mlcli.methods import METHODS
-from mlcli.stages.latent.polychoric import Answers, Pairs, normal_below, polychoric_correlations
 from tests.laws.agreement.columns.test_fa import deviation
 from tests.laws.agreement.tables import TABLES, read
 

@@ -7,13 +7,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.linear.nonnegative import (
-    Factorization,
-    hals_step,
-    multiplicative_step,
-    start_of_singular_vectors,
-)
+from mlcli.core.eigen.eigensolve import ForAxes
+from mlcli.methods.parts.nonnegative import Factorization, hals_step, multiplicative_step, start_of_singular_vectors
 from tests.laws.agreement.tables import read
 from tests.support import fit
 

@@ -7,8 +7,8 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
+from mlcli.core.latent.rotations import Oblimin
 from mlcli.methods import METHODS, Model
-from mlcli.stages.latent.rotations import Oblimin
 from tests.laws.agreement.columns.test_fa import deviation
 from tests.laws.agreement.tables import TABLES, facts, read
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Features, Labeled, TwoViews
-from mlcli.stages.latent import kalman
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
+from mlcli.methods.processes import kalman
+from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from tests import support
 from tests.laws.agreement.tables import TABLES, aligned, column, facts, read
 

@@ -10,12 +10,12 @@ from scipy.stats import multivariate_normal
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.signs import sum_signs
+from mlcli.core.iterate import Iterate
+from mlcli.core.latent.rotations import Oblimin, Promax, Varimax
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent import factor_analysis
-from mlcli.stages.latent.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
-from mlcli.stages.latent.rotations import Oblimin, Promax, Varimax
+from mlcli.methods.factors import factor_analysis
+from mlcli.methods.factors.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
 from tests.support import Notes, fit
 
 GENERATOR = np.random.default_rng(8)

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from mlcli.core.iterate import Iterate
+from mlcli.core.latent.missing_cells import (
+    Normal,
+    complete_points,
+    estimate_moments,
+    expectation,
+    moments_by_likelihood,
+)
+from mlcli.core.latent.probabilistic import Grouped
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import Model
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent.gaps import Normal, complete_points, estimate_moments, expectation, moments_by_likelihood
-from mlcli.stages.latent.model import Grouped
 from tests.laws.agreement.tables import TABLES, read
 from tests.support import Notes, fit
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from mlcli.core.iterate import Iterate
+from mlcli.core.latent.probabilistic import Grouped, Latent, expectation_maximization, maximize, posterior, random_start
 from mlcli.errors import ConfigError
-from mlcli.methods.ppca import PPCA
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent.em import expectation_maximization, maximize, random_start
-from mlcli.stages.latent.model import Grouped, Latent, posterior
+from mlcli.methods.factors.ppca import PPCA
 from tests.support import Notes, features, fit
 
 GENERATOR = np.random.default_rng(5)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mlcli.stages.linear.random_projection import distortion_bound, distortions, random_directions
+from mlcli.methods.parts.random_projection import distortion_bound, distortions, random_directions
 from tests.support import distances, fit
 
 POINTS = np.random.default_rng(2).standard_normal((40, 200))

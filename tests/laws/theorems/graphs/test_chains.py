@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli.base.types import Array
-from mlcli.stages.kernels import streamed
+from mlcli.core.kernels import streamed
 from tests.support import Notes, dissimilarities, distances, features, fit, gram
 
 POINTS = np.random.default_rng(5).standard_normal((50, 4)) * [3, 2, 1, 0.5]

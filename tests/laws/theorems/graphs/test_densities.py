@@ -7,15 +7,21 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Labeled
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
+from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph_of, graph_lists, with_lengths
+from mlcli.methods.neighbor_embedding.negative_sampling import (
+    LEAST_RADIUS,
+    WORD,
+    Density,
+    DensityTerm,
+    data_radii,
+    density_term,
+    move_by_density,
+)
 from mlcli.native.sampling import Edges
-from mlcli.stages.chain.sampling import fuzzy_graph_of, lists_of
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.layout.density import LEAST, Density, DensityTerm, data_radii, density_term, move_by_density
-from mlcli.stages.layout.forces import WORD
-from mlcli.stages.layout.memberships import with_lengths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(4)
@@ -27,7 +33,7 @@ RING = np.stack([np.cos(np.arange(32) * np.pi / 16), np.sin(np.arange(32) * np.p
 
 def term_of(values: np.ndarray, options: Density | None = None, epochs: int = 100) -> DensityTerm | None:
     data = features(values)
-    lists = lists_of(data, Nearest(8))
+    lists = graph_lists(data, Nearest(8))
     graph = fuzzy_graph_of(data, lists, 1.0, 1.0)
     return density_term(options or Density(), graph, with_lengths(graph, lists).lengths, epochs)
 
@@ -38,7 +44,7 @@ PLACES = RANDOM.random((80, 2)) * 4
 
 def test_a_group_scaled_by_c_has_radii_scaled_by_c() -> None:
     assert TERM is not None
-    apart = np.exp(TERM.radii) - LEAST
+    apart = np.exp(TERM.radii) - LEAST_RADIUS
     assert apart[:40] == pytest.approx(100 * apart[40:], rel=1e-6)
 
 
@@ -68,7 +74,7 @@ def correlation(term: DensityTerm, places: np.ndarray) -> float:
         others = term.columns[term.starts[row] : term.starts[row + 1]]
         squares = ((places[row] - places[others]) ** 2).sum(axis=1)
         near = 1 / (1 + FORM[0] * squares ** FORM[1])
-        logs[row] = np.log(LEAST + near @ squares / near.sum())
+        logs[row] = np.log(LEAST_RADIUS + near @ squares / near.sum())
     return float(np.mean(standard * (logs - logs.mean())) / np.sqrt(logs.var() + term.options.shift))
 
 
@@ -120,8 +126,7 @@ def test_only_the_last_epochs_follow_the_term() -> None:
 
 
 def test_threads_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("sampling", "density"):
-        monkeypatch.setattr(f"mlcli.stages.layout.{room}.BLOCK", 16)
+    monkeypatch.setattr("mlcli.methods.neighbor_embedding.negative_sampling.BLOCK", 16)
     data = features(GROUPS)
     one, two = (METHODS["umap"](epochs=20, density={}).resolve(data).fit(data, Compute(threads=count))
                 for count in (1, 2))

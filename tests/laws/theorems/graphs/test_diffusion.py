@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.stages.chain.kernels.diffusion_equations import WHOLE
+from mlcli.methods.laplacian.check import WHOLE
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 POINTS = np.random.default_rng(23).standard_normal((90, 3))

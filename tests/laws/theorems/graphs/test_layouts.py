@@ -5,13 +5,12 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.majorize import laplacian_solver, layout_at, minimize_stress
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import Order, Ranks
 from mlcli.errors import DataError
 from mlcli.methods import METHODS
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.layout.disparities import Order
-from mlcli.stages.layout.majorize import laplacian_solver, layout_at, minimize_stress
-from mlcli.stages.layout.nonmetric import Ranks
-from mlcli.stages.layout.pairs import Pairs
 from tests.support import dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(4)

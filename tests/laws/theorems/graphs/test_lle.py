@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
+from mlcli.core.graph.search import nearest
+from mlcli.core.graph.weights import barycentric_weights, residual_matrix
 from tests.support import EPS, fit
 
 POINTS = np.random.default_rng(11).standard_normal((90, 5))

@@ -10,6 +10,8 @@ from pydantic import TypeAdapter
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.metrics import AnyMetric
+from mlcli.core.metrics.distances import pairwise
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
@@ -17,8 +19,6 @@ from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
 from mlcli.pipeline import run as pipeline
 from mlcli.runs import reuse
-from mlcli.stages.algebra.metrics import AnyMetric
-from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.faults.certificate.support import configured, judged, write_csv
 from tests.laws.agreement.tables import read
 from tests.support import dissimilarities, features, fit, gram, similarities
@@ -176,7 +176,7 @@ def test_a_streamed_kernel_of_a_metric_has_the_same_spectrum(monkeypatch: pytest
     whole = fit("kpca", points, **options)
     squares = matrix("braycurtis", points)[np.triu_indices(1300, 1)] ** 2
     assert whole.projector is not None and whole.projector.similarity.function.rate == 1 / np.median(squares)
-    monkeypatch.setattr("mlcli.stages.kernels.streamed.STORED", 0)
+    monkeypatch.setattr("mlcli.core.kernels.streamed.STORED", 0)
     streamed = fit("kpca", points, **options)
     np.testing.assert_allclose(streamed.ranks.values[:3], whole.ranks.values[:3], rtol=1e-8)
 

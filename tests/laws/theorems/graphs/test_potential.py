@@ -10,8 +10,17 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.stages.graph.walks.decay import Decay, decay_kernel, graph_kernel
-from mlcli.stages.graph.walks.walk import entropy_curve, knee, potential, potential_distances, power, walk_between
+from mlcli.methods.neighbor_embedding.walk import (
+    Decay,
+    decay_kernel,
+    entropy_curve,
+    graph_kernel,
+    knee,
+    potential,
+    potential_distances,
+    power,
+    walk_between,
+)
 from tests.support import Notes, distances, features, fit
 
 RANDOM = np.random.default_rng(8)

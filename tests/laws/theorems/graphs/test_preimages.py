@@ -11,9 +11,9 @@ from mlcli.base.values.compute import Compute
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
+from mlcli.core.similarities.preimages import Barycentric, FixedPoint
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.stages.similarities.preimages import Barycentric, FixedPoint
 from tests.support import dissimilarities, distances, features, fit
 
 GENERATOR = np.random.default_rng(8)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph.search import Lists, nearest
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS
-from mlcli.stages.graph.nearest import Lists, nearest
-from mlcli.stages.layout.curve import fit_curve, target
-from mlcli.stages.layout.memberships import fuzzy_graph, memberships_of, smooth_lengths
-from mlcli.stages.layout.sampling import Sampling, follow_edges, phases_of
+from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph, memberships_of, smooth_lengths
+from mlcli.methods.neighbor_embedding.negative_sampling import Sampling, fit_curve, follow_edges, phases_of, target
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(4)
@@ -66,7 +65,7 @@ def test_the_curve_is_at_its_best_and_scales_with_both(min_dist: float, spread: 
 
 
 def test_an_edge_is_due_as_often_as_its_weight_says() -> None:
-    from mlcli.stages.layout.forces import due_of
+    from mlcli.methods.neighbor_embedding.negative_sampling import due_of
 
     graph = fuzzy_graph(LISTS, 1.0, 1.0)
     phases = phases_of(graph, 50)
@@ -99,7 +98,7 @@ def test_distances_of_features_have_the_layout_of_the_features(given: str) -> No
 
 
 def test_threads_and_other_new_points_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.stages.layout.sampling.BLOCK", 16)
+    monkeypatch.setattr("mlcli.methods.neighbor_embedding.negative_sampling.BLOCK", 16)
     data = features(POINTS)
     one, two = (METHODS["umap"](epochs=20).resolve(data).fit(data, Compute(threads=count)) for count in (1, 2))
     assert np.array_equal(one.embedding, two.embedding)

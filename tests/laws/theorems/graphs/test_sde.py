@@ -5,18 +5,18 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph.graph import undirected
+from mlcli.core.graph.search import nearest, nearest_of_new
+from mlcli.core.graph.weights import barycentric_weights, weights_by_distances
+from mlcli.core.metrics.local import local_distances
 from mlcli.data.samples.surfaces import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.stages.algebra.metrics.local import local_distances
-from mlcli.stages.graph.graph import undirected
-from mlcli.stages.graph.nearest import nearest, nearest_of_new
-from mlcli.stages.graph.weights import barycentric_weights, weights_by_distances
-from mlcli.stages.unfolding.certificate import Certificate
-from mlcli.stages.unfolding.cone import Program, least_eigenvalue
-from mlcli.stages.unfolding.faces import centered_basis, cliques
-from mlcli.stages.unfolding.interior import maximize
-from mlcli.stages.unfolding.pairs import Pairs
-from mlcli.stages.unfolding.unfold import Unfolding
+from mlcli.methods.unfolding.certificate import Certificate
+from mlcli.methods.unfolding.cone import Program, least_eigenvalue
+from mlcli.methods.unfolding.faces import centered_basis, cliques
+from mlcli.methods.unfolding.interior import maximize
+from mlcli.methods.unfolding.pairs import Pairs
+from mlcli.methods.unfolding.unfold import Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 
 POINTS = np.random.default_rng(7).standard_normal((40, 12))

@@ -5,13 +5,12 @@ import pytest
 
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.types import Array
+from mlcli.core.blocked import steady_solver
+from mlcli.core.graph.search import nearest
 from mlcli.data.samples.surfaces import sample
-from mlcli.stages.algebra.blocked import steady_solver
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.unfolding.balance import closed_directions
-from mlcli.stages.unfolding.faces import centered_basis
-from mlcli.stages.unfolding.pairs import Pairs, squared_norms
-from mlcli.stages.unfolding.stress import equilibrium, open_basis, open_directions
+from mlcli.methods.unfolding.faces import centered_basis
+from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.stress import closed_directions, equilibrium, open_basis, open_directions
 from tests.checkpoints import in_parts
 
 

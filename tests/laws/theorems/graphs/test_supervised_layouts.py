@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Labeled
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.search import nearest
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
+from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph, intersect_classes
 from tests.support import dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(8)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.core.graph.search import Lists, nearest
 from mlcli.errors import ConfigError, GeometryError
-from mlcli.stages.graph.hessians import hessian_root
-from mlcli.stages.graph.nearest import Lists, nearest
-from mlcli.stages.graph.several_weights import several_weights_root
-from mlcli.stages.graph.tangents import tangent_root
+from mlcli.methods.local.hlle import hessian_root
+from mlcli.methods.local.mlle import several_weights_root
+from mlcli.methods.local.tangents import tangent_root
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit
 
 METHODS = ("ltsa", "hlle", "mlle")

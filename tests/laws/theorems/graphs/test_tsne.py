@@ -6,11 +6,10 @@ from scipy.optimize import minimize
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.core.graph.search import nearest
 from mlcli.methods import METHODS
-from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.perplexity import Affinities, calibrate
-from mlcli.stages.layout.descent import Descent
-from mlcli.stages.layout.divergence import Divergence
+from mlcli.methods.neighbor_embedding.perplexity import Affinities, calibrate
+from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence
 from tests.checkpoints import in_parts
 from tests.support import dissimilarities, distances, features, fit
 

@@ -8,15 +8,14 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, start_covariance
-from mlcli.stages.gaussian.dynamics import Density, Dynamics, Motion, SequenceProblem, Trail
-from mlcli.stages.gaussian.evidence import Exact, Observations
-from mlcli.stages.gaussian.fitting import Problem, State
-from mlcli.stages.gaussian.forecasting import forecast, slopes
-from mlcli.stages.gaussian.latents import Free
-from mlcli.stages.gaussian.placing import Rows, place
-from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.gaussian.tracking import sequence_objective, track
+from mlcli.methods.processes.covariances import Covariance, Linear, Rbf, start_covariance
+from mlcli.methods.processes.dynamics import Density, Dynamics, Motion, SequenceProblem, Trail
+from mlcli.methods.processes.evidence import Exact, Observations
+from mlcli.methods.processes.fitting import Problem, State
+from mlcli.methods.processes.forecasting import forecast, slopes
+from mlcli.methods.processes.latents import Free
+from mlcli.methods.processes.new_points import Rows, place, sequence_objective, track
+from mlcli.methods.processes.posterior import Posterior
 from tests.support import fit
 
 GENERATOR = np.random.default_rng(0)

@@ -9,16 +9,16 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from mlcli.base.types import Array
+from mlcli.core.minimize import Likeliest
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.stages.algebra.minimize import Likeliest
-from mlcli.stages.gaussian.clouds import Clouds
-from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, start_covariance
-from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, require_inverse
-from mlcli.stages.gaussian.fitting import Problem, State
-from mlcli.stages.gaussian.inducing import Sparse
-from mlcli.stages.gaussian.inference import Bayesian, MostProbable
-from mlcli.stages.gaussian.latents import Free, FreeClouds, KernelRegression, Latents, Network
-from mlcli.stages.gaussian.placing import Rows, descend
+from mlcli.methods.processes.covariances import Bias, Covariance, Rbf, start_covariance
+from mlcli.methods.processes.evidence import Evidence, Exact, Observations, require_inverse
+from mlcli.methods.processes.expected_kernels import Clouds
+from mlcli.methods.processes.fitting import Problem, State
+from mlcli.methods.processes.inducing import Sparse
+from mlcli.methods.processes.inference import Bayesian, MostProbable
+from mlcli.methods.processes.latents import Free, FreeClouds, KernelRegression, Latents, Network
+from mlcli.methods.processes.new_points import Rows, descend
 from tests.laws.agreement.tables import facts, read
 from tests.support import fit
 

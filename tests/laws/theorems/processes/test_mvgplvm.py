@@ -9,10 +9,10 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.methods import METHODS, Model
-from mlcli.stages.gaussian.clouds import Clouds
-from mlcli.stages.gaussian.evidence import Observations
-from mlcli.stages.gaussian.fitting import State
-from mlcli.stages.gaussian.views import SharedProblem
+from mlcli.methods.processes.evidence import Observations
+from mlcli.methods.processes.expected_kernels import Clouds
+from mlcli.methods.processes.fitting import State
+from mlcli.methods.processes.views import SharedProblem
 from tests.support import names
 
 pytestmark = pytest.mark.usefixtures("one_thread")

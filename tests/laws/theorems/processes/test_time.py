@@ -5,11 +5,13 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
-from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.latent.forms import Diagonal, Form, Noise
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
-from mlcli.stages.latent.state_space import (
+from mlcli.core.eigen.options import Axes
+from mlcli.core.iterate import Iterate
+from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
+from mlcli.methods.processes.state_space import (
+    Diagonal,
+    Form,
+    Noise,
     accelerated_step,
     canonical_form,
     first_guess,

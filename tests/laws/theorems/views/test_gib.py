@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.errors import DataError, GeometryError
-from mlcli.stages.linear.bottleneck import information_curve
+from mlcli.methods.views.gib import information_curve
 from tests.laws.theorems.views.test_views import FIRST, SECOND, same, views
 from tests.support import fit
 

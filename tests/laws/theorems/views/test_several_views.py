@@ -9,14 +9,13 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, TwoViews
+from mlcli.core.eigen.options import Axes
+from mlcli.core.minimize import Minimize
+from mlcli.core.whitening import whiten
 from mlcli.errors import ConfigError
 from mlcli.methods import Model
-from mlcli.stages.algebra.minimize import Minimize
-from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.latent.group_factors import factors_of_views
-from mlcli.stages.linear.canonical import canonical, log_likelihood
-from mlcli.stages.linear.maxvar import group_variates
-from mlcli.stages.linear.whitening import whiten
+from mlcli.methods.views.canonical import canonical, group_variates, log_likelihood
+from mlcli.methods.views.group_factors import factors_of_views
 from tests.laws.theorems.views.test_views import FIRST, MIXING, SECOND, SHARED, same
 from tests.support import features, fit
 

@@ -1,0 +1,1 @@
+"""The mathematics that several families of methods share; it knows nothing of files or YAML."""

@@ -1,0 +1,90 @@
+"""The input of a chain's computation, and its result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.products import Products
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.chain.options import Centered, Coordinates, NeighborGraph
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.corrections import Rule
+from mlcli.core.metrics import AnyMetric
+from mlcli.core.paths.paths import Paths
+from mlcli.core.similarities.projector import Projector
+
+if TYPE_CHECKING:
+    from mlcli.core.unfolded import Unfolded
+
+
+@frozen
+class ChainInput:
+    """The stages of a chain, its data, and the machine."""
+
+    metric: AnyMetric
+    graph: NeighborGraph | None
+    paths: Paths | None
+    kernel: Any  # one of those in `kernels.py`
+    correction: Rule
+    landmarks: int | None
+    centering: Centered
+    eigensolve: Eigensolve
+    coordinates: Coordinates
+    decoder: Any  # an option of `options.py`
+    data: Any  # of a kind that the kernel takes
+    compute: Compute
+    require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.data.values)
+
+    @property
+    def joining(self) -> NeighborGraph:
+        """The neighbor graph; for chains that have one."""
+        assert self.graph is not None
+        return self.graph
+
+    @property
+    def geodesic(self) -> Paths:
+        """The shortest paths; for chains that have them."""
+        assert self.paths is not None
+        return self.paths
+
+
+@frozen
+class Fitted:
+    """The result of a chain: the parts of a model, in the units of the computation."""
+
+    embedding: Array  # n x p
+    spectrum: Spectrum
+    projector: Projector
+    kept: Indices | None = None  # the rows embedded, where some were left out
+    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    objective: Quantity | None = None
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
+    unfolded: "Unfolded | None" = None
+    products: Products = field(default_factory=dict)  # what a run may keep of it
+
+
+def limit_of_columns(points: Array, centered: bool) -> int:
+    """Return the largest number of axes that the columns of points (n x d) allow."""
+    return min(len(points) - centered, points.shape[1])
+
+
+class Composition(Protocol):
+    """A computation from data to coordinates."""
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Return its stages with their costs; with a share, that part of the most expensive work is measured."""
+
+    def fit(self) -> Fitted:
+        """Return the fit."""

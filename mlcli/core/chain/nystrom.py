@@ -1,0 +1,100 @@
+"""Placement of points by their kernel rows of landmarks (Nyström's formula), in memory or in blocks of a file."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
+from mlcli.base.rows.source import Part, Rows
+from mlcli.base.stages.steps import Passes
+from mlcli.base.types import Array
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.chain.input import Fitted
+from mlcli.core.similarities.projector import Projector
+from mlcli.engine.executor import results
+
+TOGETHER = 1 << 19  # numbers of kernel rows that a thread holds
+HELD = 3  # arrays of them at once
+COPIES = 3  # arrays of coordinates at once
+
+
+@frozen
+class Placement:
+    """A pass that computes coordinates of rows in a file: a source of blocks."""
+
+    rows: Rows
+    projector: Projector
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> list[Part]:
+        """Return the coordinates of a block's parts, each with the number of its first row."""
+        place, axes = self.projector, self.projector.axes
+        return [(first + some.start, place.centering(place.similarity.rows(rows[some])) @ axes)
+                for first, rows in self.rows.parts(number) for some in row_blocks(len(rows), TOGETHER, len(axes))]
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+
+def place_points(fit: Fitted, rows: Array) -> Fitted:
+    """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again.
+
+    The rows are centered in their place.
+    """
+    return _fix_signs(fit, fit.projector.centering(rows, out=rows) @ fit.projector.axes)
+
+
+def place_features(fit: Fitted, points: Array) -> Fitted:
+    """Return the fit of landmarks with all points (n x d, or n x n dissimilarities) placed, and signs set again.
+
+    Their kernel rows are made a few points at a time on each thread, so that they are never in memory together.
+    """
+    place, axes = fit.projector, fit.projector.axes
+    embedding = np.empty((len(points), axes.shape[1]))
+
+    def fill(rows: slice) -> None:
+        embedding[rows] = place.centering(place.similarity.rows(points[rows])) @ axes
+
+    each(fill, row_blocks(len(points), TOGETHER, len(axes)), progress=True)
+    return _fix_signs(fit, embedding)
+
+
+def place_rows(fit: Fitted, rows: Rows) -> Fitted:
+    """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
+    embedding = allocate(len(rows), fit.projector.axes.shape[1])
+    with closing(results(Placement(rows, fit.projector))) as every:
+        for block in every:
+            for first, some in block:
+                embedding[first : first + len(some)] = some
+            release_pages()
+    return _fix_signs(fit, embedding)
+
+
+def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
+    """Return the bytes that placing `points` points takes in memory, or from `rows` of a file."""
+    if rows is None:
+        at_once = min(threads * max(TOGETHER, landmarks), points * landmarks)
+        return 8.0 * HELD * at_once + 8.0 * COPIES * points * axes
+    passes = rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes)
+    return passes + bytes_in_memory(COPIES, points * axes)
+
+
+def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Passes:
+    """Return the passes of a cluster that places rows of a file; `seconds` is the work of all of them."""
+    working = placing_memory(rows, points=0, landmarks=landmarks, axes=axes, threads=1)
+    return Passes(1, seconds, rows.blocks, sent=8.0 * landmarks * (rows.shape[1] + axes),
+                  returned=8.0 * len(rows) * axes, working=working)
+
+
+def _fix_signs(fit: Fitted, embedding: Array) -> Fitted:
+    signs = leading_signs(embedding)
+    return replace(fit, embedding=map_blocks(lambda some: some * signs, embedding),
+                   spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
+                   projector=replace(fit.projector, axes=fit.projector.axes * signs))

@@ -1,0 +1,104 @@
+"""A kernel stored as one matrix, and the memory that it takes."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.stage import running
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.core.centering import Centering
+from mlcli.core.costs import WHOLE
+from mlcli.core.distances import inner_products
+from mlcli.core.eigen.options import MOST, SpectrumRequest
+from mlcli.core.eigen.solved import Closeness, Solved
+from mlcli.core.eigen.solvers import STORED, solve_symmetric
+
+WIDTH = 12  # vectors multiplied in a pass, which takes hardly longer than one of fewer, and fewer passes suffice
+CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in the cache
+
+
+@frozen
+class Dense:
+    """A centered kernel stored as one matrix, in memory or mapped from a file."""
+
+    matrix: Array  # n x n, H K H
+    centering: Centering
+    tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
+
+    definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
+    width, landmarks, residual = WIDTH, MOST, STORED
+    quick_rows = None  # the uncentered rows were overwritten
+    apply_rough = apply_sampled = None
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return len(self.matrix)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is too large to compute its whole spectrum in seconds."""
+        return self.size > WHOLE
+
+    def rows(self, chosen: Indices) -> Array:
+        """Return the rows `chosen` of the centered kernel, an (m, n) array."""
+        return self.matrix[chosen]
+
+    def to_dense(self, compute: Compute) -> "Dense":
+        """Return this kernel: it is stored already."""
+        return self
+
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
+        """Compute the whole spectrum or, of a large matrix, its top."""
+        return solve_symmetric(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Return the tolerances for equal eigenvalues: rounding of the largest."""
+        return Closeness.of(solved)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
+        """Return the norms ‖K v - λ v‖, a (k,) array, for (k,) `values` and (n, k) `vectors`."""
+        return np.asarray(np.linalg.norm(self.apply(vectors) - vectors * values, axis=0))
+
+    def apply(self, block: Array) -> Array:
+        """Return K times an (n, b) array of vectors, an (n, b) array."""
+        return inner_products(self.matrix, block.T)
+
+    @property
+    def trace(self) -> float:
+        """Sum of the eigenvalues."""
+        return float(np.trace(self.matrix))
+
+    @property
+    def frobenius(self) -> float:
+        """Root of the sum of squared eigenvalues."""
+        return float(np.linalg.norm(self.matrix))
+
+    @classmethod
+    def of(cls, kernel: Array, tolerance: float = 0.0) -> "Dense":
+        """Return H K H of a symmetric (n, n) array K, centered in place, with the centering of rows of new points."""
+        means = np.empty(len(kernel))
+
+        def average(rows: slice) -> None:
+            means[rows] = kernel[rows].mean(axis=1)
+
+        def center(rows: slice) -> None:
+            part = kernel[rows]
+            part -= means
+            part -= (means[rows] - grand)[:, None]
+
+        few = row_blocks(len(kernel), CACHED)
+        with running("centering"):
+            each(average, few)
+            grand = means.mean()
+            each(center, few)
+        return cls(kernel, Centering(means, across=True), tolerance)
+
+
+def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:
+    """Raise RefusedByPlan, before anything is allocated, if `copies` n x n arrays exceed the memory limit."""
+    limit = compute.memory_bytes()
+    largest = int(np.sqrt(limit / 8 / copies))
+    compute.require(8.0 * size * size * copies, f"{method} of {size} points",
+                    f"at most {largest} points fit; {hint}")

@@ -1,0 +1,198 @@
+"""Kernel functions: the similarity of two points as a formula (Schölkopf, Smola and Müller, 1998)."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stages.stage import note
+from mlcli.base.stored import stored
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.options import option
+from mlcli.base.values.products import Name
+from mlcli.base.values.scaling import Unit
+from mlcli.core.distances import GAUSSIAN_RATE, inner_products, squared_distances
+from mlcli.core.kernels.options import OF_DISTANCES, OfProducts
+from mlcli.core.linalg import require_finite
+from mlcli.errors import GeometryError
+
+NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
+
+
+@stored("linear")
+class Linear(OfProducts):
+    """⟨x, y⟩: kernel PCA with it is PCA."""
+
+    name: Literal["linear"] = "linear"
+    movable: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
+
+
+@stored("polynomial")
+class Polynomial(OfProducts):
+    """(gamma ⟨x, y⟩ + coef0)**degree."""
+
+    name: Literal["polynomial"] = "polynomial"
+    degree: int = option(3, "Degree of the polynomial.", ge=1)
+    gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
+    coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
+
+    def for_points(self, points: Array, unit: Unit) -> "Polynomial":
+        """Return this kernel for an (n, d) array of points; raises NumericalError where squares of its values overflow.
+        """
+        with np.errstate(over="ignore"):
+            require_finite((len(points) * self.diagonal(points)) ** 3, "the third power of the polynomial kernel")
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * inner_products(left, right) + self.coef0) ** self.degree
+        return values
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
+        return values
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Turn an array of inner products, of any shape, into values in place."""
+        with np.errstate(over="ignore"):
+            products *= self.gamma
+            products += self.coef0
+            return np.power(products, self.degree, out=products)
+
+
+@stored("gaussian")
+class Gaussian(OfProducts):
+    """exp(-rate d²) with d = ‖x - y‖, or the distance of another metric."""
+
+    of_coordinates: ClassVar[bool] = False
+    of_distances: ClassVar[bool] = True
+    bent: ClassVar[bool] = True
+    makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
+    rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
+    name: Literal["gaussian"] = "gaussian"
+    movable: ClassVar[bool] = True
+    exponential: ClassVar[bool] = True
+    rate: float | None = option(
+        None, "Rate r of exp(-r d²) (default: 1 / median of d² over all pairs of different points).",
+        power=-2, gt=0, synonyms=GAUSSIAN_RATE)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the rate is chosen by the data."""
+        return self.rate is None
+
+    def for_points(self, points: Array, unit: Unit) -> "Gaussian":
+        """Return the kernel with a default rate fixed from an (n, d) array of points, measured in `unit`."""
+        if self.rate is not None:
+            return self
+        from mlcli.core.kernels.median import median_squared_distance
+
+        return self._of_median(median_squared_distance(points), unit)
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs."""
+        squared = squared_distances(left, right)
+        squared *= -(self.rate or 0.0)
+        return np.exp(squared, out=squared)
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
+        return np.ones(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Return left and right factors, (n, d + 2) arrays whose inner products are -rate ‖x - y‖²."""
+        rate = self.rate or 0.0
+        own = -rate * np.einsum("ij,ij->i", points, points)
+        ones = np.ones(len(points))
+        return np.column_stack([2 * rate * points, own, ones]), np.column_stack([points, ones, own])
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Turn an array of inner products, of any shape, into values in place."""
+        np.minimum(products, 0.0, out=products)
+        return np.exp(products, out=products)
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is enough for the first passes over (n, d) points: products err by about 1e-5."""
+        return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
+
+    def of_halved(self, values: Array) -> Array:
+        """Turn an array of -δ²/2 for any distances δ, of any shape, into values in place."""
+        values *= 2 * (self.rate or 0.0)
+        return np.exp(values, out=values)
+
+    def for_halved(self, values: Array, unit: Unit) -> "Gaussian":
+        """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""
+        return self if self.rate is not None else self._of_median(median_length(values, self.exponent), unit)
+
+    def _of_median(self, middle: float, unit: Unit) -> "Gaussian":
+        if not middle:
+            return self.replace(rate=1.0)
+        note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
+             rate=(unit**-2).number(1 / middle))
+        return self.replace(rate=1 / middle)
+
+
+@stored("sigmoid")
+class Sigmoid(OfProducts):
+    """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
+
+    name: Literal["sigmoid"] = "sigmoid"
+    gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
+    coef0: float = option(1.0, "Constant added to the inner product.")
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Turn an array of inner products, of any shape, into values in place."""
+        products *= self.gamma
+        products += self.coef0
+        return np.tanh(products, out=products)
+
+
+@stored("cosine")
+class CosineKernel(OfProducts):
+    """⟨x, y⟩ / (‖x‖ ‖y‖): the cosine of the angle between two rows, neither of them zero."""
+
+    name: Literal["cosine"] = "cosine"
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs; raises GeometryError for a row of zeros."""
+        return inner_products(directions(left), directions(right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array of ones, for an (n, d) array of points."""
+        return np.ones(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Return left and right factors, (n, d) arrays whose inner products are the values."""
+        unit = directions(points)
+        return unit, unit
+
+
+Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
+
+
+def directions(points: Array) -> Array:
+    """Return the rows of an (n, d) array scaled to length one; raises GeometryError for a row of zeros."""
+    largest = np.abs(points).max(axis=1, initial=0.0, keepdims=True)
+    if not largest.all():
+        raise GeometryError("ZERO-ROW", "cosine is not defined for a row of zeros", row=int(np.argmin(largest)),
+                            hint="leave such rows out, or choose another kernel")
+    scaled = points / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
+
+
+def median_length(halved: Array, power: int) -> float:
+    """Return the median of δ (`power` 1) or δ² (2) over pairs at a distance, from an (n, n) array of -δ²/2; 0 for none.
+    """
+    squares = halved[np.triu_indices(len(halved), 1)]
+    squares = squares[squares < 0]
+    squares *= -2
+    return float(np.median(squares if power == 2 else np.sqrt(squares))) if len(squares) else 0.0
+
+
+def note_rate(rate: float, unit: Unit) -> None:
+    """Report a default rate, of lengths in `unit`."""
+    note("N-RATE", f"gaussian rate {(unit**-2).shown(rate)}: one over the median squared distance",
+         rate=(unit**-2).number(rate))

@@ -1,0 +1,196 @@
+"""The kernel K = M⁺ of a sparse cost M, whose largest eigenvalues are the inverses of M's smallest."""
+
+from functools import cached_property
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
+from mlcli.base.values.compute import Compute
+from mlcli.core.centering import Centering, uncentered
+from mlcli.core.eigen.options import SpectrumRequest
+from mlcli.core.eigen.solved import Closeness, Solved
+from mlcli.core.eigen.solvers import STORED, note_krylov
+from mlcli.core.krylov import SPARE, Apply, krylov
+from mlcli.core.linalg import singular, threads_for, triangle_of
+from mlcli.core.sparse_factors import CompressedRows, Factorization, factorization
+
+FLAT = 3  # columns up to which the factor of the costs has little fill
+USUAL, FILL, DEEP = 13.0, 8.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+LISTED = 16.0  # bytes of a neighbor in lists, or of an end of an edge in a graph, which are in memory meanwhile
+ROOTED = 56.0  # bytes of an entry of R: itself, two copies that its product is made of, and what threads keep of it
+PADDED, ALIGNED = 1.25, 20  # entries of a factor with its pattern and updates, over its own; and more of each row
+BLOCKS = 10  # blocks of vectors at once beside the basis of block Krylov
+SQUARED_PASSES, PASSES = 6, 11  # that it usually takes for RᵀR with rows on neighborhoods, and with rows on edges
+WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
+LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
+CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are solved together with it
+
+
+def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
+                 numbers: int, fill: float | None, squared: bool) -> Step:
+    """Return the cost of the spectrum of M⁺, for M = RᵀR of `rows` points in `columns` columns with `count` neighbors.
+
+    `tall` is the number of rows of R, `numbers` that of its entries. `fill` is the number of entries of the factor
+    estimated from samples, or None. Rows of R are on neighborhoods where M is `squared`, else on edges.
+    """
+    if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
+        seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
+        return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
+                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
+    entries = rows * count**2 * np.log2(rows) / USUAL
+    factor = 8.0 * fill if fill is not None else entries * (FILL if columns <= FLAT else DEEP)
+    lists = LISTED * (rows * count + (0 if squared else numbers))
+    block = min(demand.wanted(rows) + 1 + SPARE, rows)
+    vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)
+    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
+                entries * rates().factored, lists + ROOTED * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
+                remedy="use fewer neighbors", needs="" if native.available() else SPARSE)
+
+
+@frozen
+class Inverse:
+    """K = M⁺ for a sparse cost M = RᵀR with one null vector (LLE, a graph's Laplacian).
+
+    Trace and Frobenius norm are unknown until the whole spectrum is computed.
+    """
+
+    root: CompressedRows  # R, m x n
+    null: Array | None = None  # n, of unit length, with R null = 0; None: the constant vector
+    where: str = "method"  # the option, and what to do about it, where M cannot be factored
+    hint: str = "the graph may be connected by edges of no weight"
+
+    definite, inverse, by_factor, rank, remedy, name = True, True, False, None, "", "M⁺"
+    tolerance, trace, frobenius = 0.0, float("nan"), float("nan")
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return self.root.columns
+
+    @property
+    def centering(self) -> Centering:
+        """No centering: the null vector is not part of M⁺."""
+        return uncentered(self.size)
+
+    @cached_property
+    def shift(self) -> float:
+        """Tiny positive multiple of the identity, added to M so that it can be factored."""
+        return 1e-10 * self.root.squares / self.size
+
+    @property
+    def noise(self) -> float:
+        """Relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
+        return EPS * self.root.bound / self.shift
+
+    @cached_property
+    def factors(self) -> Factorization:
+        """The factorization of M + shift."""
+        return factorization(self.root, self.shift, where=self.where, hint=self.hint)
+
+    def apply(self, block: Array) -> Array:
+        """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
+        return self.off_null(self.factors.solve(self.off_null(block)))
+
+    def off_null(self, block: Array) -> Array:
+        """Return an (n, b) array of vectors less their components along the null vector."""
+        if self.null is None:
+            return block - block.mean(axis=0)
+        with single_threaded_blas():  # threads of a product so thin would then wait, awake, where blocks run
+            return block - np.outer(self.null, self.null @ block)
+
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
+        """Compute the smallest eigenvalues of M but that of the null vector, as the largest of M⁺."""
+        return _solve_inverse(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Return the tolerances for equal eigenvalues."""
+        return closeness_of_costs(solved)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
+        """Return None: eigenvalues are computed from the vectors. Takes (k,) `values` and (n, k) `vectors`."""
+
+    def costs(self, vectors: Array) -> Array:
+        """Return vᵀMv for an (n, k) array of unit vectors, a (k,) array.
+
+        It is a sum of squares ‖Rv‖², accurate where M's smallest eigenvalues are within rounding.
+        """
+        residuals = self.root.times(vectors)
+        return np.einsum("ij,ij->j", residuals, residuals)
+
+
+def closeness_of_costs(solved: Solved) -> Closeness:
+    """Return the tolerances for equal eigenvalues of M⁺.
+
+    They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
+    """
+    rounding = solved.size * EPS
+    return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
+
+
+def rounding_of_costs(root: CompressedRows) -> float:
+    """Return the cost, for M = RᵀR with R an (m x n) array, up to which that of a unit vector is rounding."""
+    return root.squares / root.columns * EPS**2
+
+
+def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -> Solved:
+    size, tolerance = kernel.size, demand.tolerance or STORED
+    complete = demand.components == "all" or (
+        size <= WHOLE_SVD if demand.solver == "auto" else demand.solver == "dense")
+    if complete:
+        vectors, tolerance, following = _smallest_costs(kernel), STORED, np.zeros(0)
+    else:
+        count = min(demand.wanted(size) + 1, size - 1)
+        start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
+        start = kernel.off_null(start)  # or the null vector would be an eigenvector too, at cost zero
+        noise = max(kernel.noise, LATER)
+        vectors, tolerance, following = _in_turns(kernel.apply, start, count, demand.tolerance or STORED, noise)
+    costs = kernel.costs(vectors)
+    order = np.argsort(costs, kind="stable")
+    costs, vectors = costs[order], vectors[:, order]
+    values = np.append(1 / np.maximum(costs, rounding_of_costs(kernel.root)), [0.0] if complete else [])
+    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
+                  STORED if complete else tolerance, own_digits=True, iterative=not complete, at_least=following)
+
+
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,
+              ) -> tuple[Array, float, Array]:
+    """Compute the top `count` eigenvectors, first those with eigenvalues far above the rest.
+
+    Weakly connected components have costs of nearly zero, so M⁺ has eigenvalues so large that relative to them all
+    others would seem converged. Returns the vectors (n x count), the largest residual of the first turn relative to its
+    largest eigenvalue, and lower bounds of the eigenvalues that follow.
+    """
+    vectors, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
+
+    def rest(block: Array) -> Array:
+        return block - vectors @ (vectors.T @ block) if vectors.shape[1] else block
+
+    while vectors.shape[1] < count:
+        left = count - vectors.shape[1]
+        turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
+                      noise, CLEAR)
+        note_krylov(turn)
+        clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
+        first = first if vectors.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
+        vectors = np.column_stack([vectors, turn.vectors[:, :clear]])
+        following = turn.at_least if clear == len(turn.values) else np.zeros(0)
+    return vectors, first, following
+
+
+def _smallest_costs(kernel: Inverse) -> Array:
+    """Return all right singular vectors of R but the null one; squares of small σ keep their digits."""
+    root = kernel.root.dense()
+    size = kernel.size
+    null = np.ones(size) if kernel.null is None else kernel.null
+    with threads_for(size):
+        basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
+    tall = root @ basis
+    _, _, right = singular(tall if len(tall) <= 2 * size else triangle_of(tall))  # of a graph, a row for each edge
+    return basis @ right.T[:, ::-1]

@@ -1,0 +1,1 @@
+"""Latent-variable models that several families share."""

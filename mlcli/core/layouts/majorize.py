@@ -1,0 +1,216 @@
+"""Stress by majorization: steps of the Guttman transform, which never raise it (de Leeuw, 1977), and of L-BFGS."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stored import result
+from mlcli.base.types import Array
+from mlcli.core.distances import squared_distances
+from mlcli.core.iterate import ROUNDING, Iterate, Iterated
+from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
+from mlcli.errors import DataError
+from mlcli.native.stress import stress_rows
+from mlcli.native.student import turn_sources
+
+BLOCK = 2**17  # numbers of a block of pairs, which stay in a core's cache
+PAIRS = 2**19  # pairs of a block of the kernel
+USUAL = 80  # steps of most fits
+RELAXATION = 1.8  # step from a layout, in distances to its transform; below two
+MEMORY = 10  # steps whose curvature is known
+WINDOW = 4  # steps whose largest length tells how fast they shrink
+# Work in functions of one distance: of a pair in a step, of each of its axes, and of each in solves by V.
+PAIR, AXIS, SOLVED = 1.0, 0.15, 0.5
+
+
+@result("layout")
+@frozen
+class Layout:
+    """Coordinates of distinct points (u x p), scaled to the least stress √(Σ w (δ - d)² / Σ w δ²), and recent steps."""
+
+    points: Array
+    slope: Array  # V X - B(X) X, half the gradient of Σ w (δ - d)² (u x p)
+    step: Array  # X - V⁺ B(X) X, u x p
+    stress: float
+    moves: Array  # of points in the last steps, k x u x p
+    bends: Array  # of slopes, k x u x p
+    stretch: float  # y · s / y · V⁺ y of the last move s and bend y
+    lengths: Array  # of the last steps, relative to the size of the layout
+
+    @property
+    def objective(self) -> float:
+        """The stress."""
+        return self.stress
+
+
+def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate,
+                    solve: Callable[[Array], Array] | None = None) -> Iterated[Layout]:
+    """Return the layout of least stress near a start (u x p) by Guttman transforms, with the memory of L-BFGS.
+
+    A transform X̄ = V⁺ B(X) X minimizes a quadratic function that lies above the stress and touches it at X. A step
+    from X through X̄, less than twice as far, ends below that function's height at X, so that stress does not rise, in
+    about half as many steps (de Leeuw and Heiser, 1980); twice as far, errors that a transform removes at once would
+    change their sign for ever. The best scale follows each step.
+
+    Where transforms converge slowly, the curvature along recent steps leads farther: V⁺ is the first inverse Hessian
+    of L-BFGS (Nocedal, 1980). Its step is taken where stress falls by what is sure for the relaxed transform, which is
+    taken otherwise. Convergence is that of the coordinates, relative to their size. `solve` is the pairs'
+    `laplacian_solver` where it is known.
+    """
+    solver = solve or laplacian_solver(pairs)
+
+    def step(layout: Layout) -> Layout:
+        sure = layout.stress**2 - RELAXATION * (2 - RELAXATION) * dot(layout.step, layout.slope) / (pairs.size or 1.0)
+        if len(layout.moves):
+            ahead = layout_at(pairs, layout.points - quasi_newton_step(layout, solver), solver)
+            near = ROUNDING * layout.stress**2  # a difference that is rounding tells nothing: slopes do
+            rest = ahead.stress <= layout.stress and dot(ahead.step, ahead.slope) <= dot(layout.step, layout.slope)
+            if ahead.stress**2 <= sure or (rest and ahead.stress**2 <= sure + near):
+                return follow(layout, ahead)
+        return follow(layout, layout_at(pairs, layout.points - RELAXATION * layout.step, solver))
+
+    return iterate(step, layout_at(pairs, start, solver), lambda _, after: distance_from_limit(after.lengths),
+                   steady=False)
+
+
+def layout_at(pairs: Pairs, points: Array, solve: Callable[[Array], Array]) -> Layout:
+    """Return the layout of coordinates (u x p), centered and scaled to the least stress, without a memory."""
+    centered = points - points.mean(axis=0)
+    terms = stress_terms(pairs, centered)
+    scale = terms.products / terms.squares if terms.squares > 0 else 1.0
+    errors = terms.errors - (1 - scale) ** 2 * terms.squares
+    scaled, step = scale * centered, scale * centered - solve(terms.pulled)
+    none = np.zeros((0, *points.shape))
+    return Layout(scaled, slope=scale * terms.spread - terms.pulled, step=step,
+                  stress=float(np.sqrt(max(errors, 0.0) / pairs.size)), moves=none, bends=none, stretch=1.0,
+                  lengths=np.zeros(0))
+
+
+def follow(before: Layout, after: Layout) -> Layout:
+    """Return the second layout with the memory of the first and of the step between them."""
+    move, bend = after.points - before.points, after.slope - before.slope
+    size = np.sqrt(dot(after.points, after.points))
+    lengths = np.append(before.lengths, np.sqrt(dot(move, move)) / size if size > 0 else 0.0)[-2 * WINDOW:]
+    moves, bends, stretch = before.moves, before.bends, before.stretch
+    if dot(move, bend) > ROUNDING * np.sqrt(dot(move, move) * dot(bend, bend)):  # convex along the step
+        moves, bends = np.append(moves, move[None], axis=0)[-MEMORY:], np.append(bends, bend[None], axis=0)[-MEMORY:]
+        stretch = dot(move, bend) / dot(bend, after.step - before.step)
+    return replace(after, moves=moves, bends=bends, stretch=stretch, lengths=lengths)
+
+
+def quasi_newton_step(layout: Layout, solve: Callable[[Array], Array]) -> Array:
+    """Return the step of L-BFGS (u x p), to be subtracted, with V⁺ as first inverse Hessian (Nocedal, 1980)."""
+    rest, shares = layout.slope.copy(), np.zeros(len(layout.moves))
+    curvatures = [dot(move, bend) for move, bend in zip(layout.moves, layout.bends, strict=True)]
+    for place in reversed(range(len(curvatures))):
+        shares[place] = dot(layout.moves[place], rest) / curvatures[place]
+        rest -= shares[place] * layout.bends[place]
+    step = solve(rest) * layout.stretch
+    for place, curvature in enumerate(curvatures):
+        step += (shares[place] - dot(layout.bends[place], step) / curvature) * layout.moves[place]
+    return np.asarray(step)
+
+
+def dot(first: Array, second: Array) -> float:
+    """Return the sum of products of numbers (u x p each), the same for any number of threads."""
+    return float(np.einsum("ij,ij->", first, second))
+
+
+def distance_from_limit(lengths: Array) -> float:
+    """Return the estimated distance from the limit after steps of these lengths (k), infinite after few of them.
+
+    It extrapolates the largest of the last WINDOW steps by its ratio to the largest of as many before: single steps of
+    L-BFGS may be short by chance.
+    """
+    if len(lengths) and lengths[-1] <= ROUNDING:
+        return float(lengths[-1])
+    if len(lengths) < 2 * WINDOW:
+        return np.inf
+    before, now = lengths[:WINDOW].max(), lengths[WINDOW:].max()
+    ratio = max((now / before) ** (1 / WINDOW), 0.5)
+    return float(now * ratio / (1 - ratio)) if ratio < 1 else np.inf
+
+
+@frozen
+class StressTerms:
+    """Sums over pairs at coordinates X: B(X) X and V X (u x p), Σ w (δ - d)², Σ w δ d and Σ w d².
+
+    B has the entries -w δ / d off its diagonal, zero where d is, and rows that sum to zero.
+    """
+
+    pulled: Array
+    spread: Array
+    errors: float
+    products: float
+    squares: float
+
+
+def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
+    """Return the sums for coordinates (u x p)."""
+    weights = None if pairs.uniform else pairs.table
+    points = np.ascontiguousarray(points)
+    if native.available():
+        lengths, sources = np.ascontiguousarray(pairs.lengths), turn_sources(points)
+        blocks = row_blocks(len(points), PAIRS, len(points))
+        parts = list(in_order(lambda rows: stress_rows(points, sources, lengths=lengths, weights=weights, rows=rows),
+                              blocks))
+    else:
+        parts = list(in_order(lambda rows: _sums_of_rows(points, pairs.lengths, weights, rows),
+                              row_blocks(len(points), BLOCK, len(points))))
+    pulled, spread, sums = (np.vstack(some) for some in zip(*parts, strict=True))
+    errors, products, squares = sums.sum(axis=0) / 2
+    if weights is None:
+        spread = len(points) * (points - points.mean(axis=0))
+    return StressTerms(pulled, spread, float(errors), float(products), float(squares))
+
+
+def _sums_of_rows(points: Array, lengths: Array, weights: Array | None, rows: slice) -> tuple[Array, Array, Array]:
+    """Return what `stress_rows` of the native kernels does."""
+    distances = squared_distances(points[rows], points)
+    np.sqrt(distances, out=distances)
+    lengths, weights = lengths[rows], None if weights is None else weights[rows]
+    weighted = distances if weights is None else weights * distances
+    errors = lengths - distances
+    sums = np.column_stack([np.einsum("ij,ij->i", errors if weights is None else weights * errors, errors),
+                            np.einsum("ij,ij->i", lengths, weighted), np.einsum("ij,ij->i", distances, weighted)])
+    distances[distances == 0] = np.inf  # the ratio is zero
+    ratios = np.divide(lengths, distances, out=distances)
+    if weights is not None:
+        ratios *= weights
+    pulled = ratios.sum(axis=1)[:, None] * points[rows] - ratios @ points
+    spread = np.zeros((0, 0)) if weights is None else weights.sum(axis=1)[:, None] * points[rows] - weights @ points
+    return pulled, spread, sums
+
+
+def laplacian_solver(pairs: Pairs) -> Callable[[Array], Array]:
+    """Return the product of V⁺ with centered columns (u x p), V the Laplacian of the pairs' weights.
+
+    Raises DataError if weights differ by so much that rounding of the largest hides the others.
+    """
+    if pairs.uniform:
+        return lambda columns: columns / len(pairs)
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    laplacian = -pairs.table
+    with np.errstate(all="ignore"):
+        np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
+        laplacian += np.trace(laplacian) / len(pairs) ** 2  # with a shift, the constant is no longer a null vector
+    try:
+        factor = cho_factor(laplacian.T, overwrite_a=True)
+    except (LinAlgError, ValueError):  # ValueError: a weight or a sum of them is not finite
+        apart = pairs.lengths[pairs.lengths > 0]
+        raise DataError("WEIGHTS-SPAN", f"dissimilarities from {apart.min():.1e} to {apart.max():.1e} have weights "
+                        f"{weight_name(pairs.power)} of which the largest hide the others in rounding",
+                        hint=f"{UNWEIGHTED}, or merge points that are nearly equal") from None
+    return lambda columns: np.asarray(cho_solve(factor, columns))
+
+
+def step_seconds(count: int, axes: int, threads: int, weighted: bool) -> float:
+    """Predict the seconds of one step for `count` points."""
+    pairs = (PAIR + AXIS * axes) / max(threads, 1) + (SOLVED * axes if weighted else 0.0)
+    return count**2 * pairs * rates().bent

@@ -1,0 +1,210 @@
+"""Ranks of dissimilarities: the monotone function nearest to distances, and stress-1 (Kruskal, 1964)."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.stored import stored
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.native import ranks
+
+Ties = Literal["primary", "secondary"]
+
+
+@stored("monotone", lengths="s", values="s")
+@frozen
+class Monotone:
+    """A function that does not fall: values at dissimilarities, linear between them and constant beyond."""
+
+    lengths: Array  # s, ascending
+    values: Array  # s
+
+    def __call__(self, lengths: Array) -> Array:
+        """Return the function's values at dissimilarities, an array of any shape."""
+        return np.asarray(np.interp(lengths, self.lengths, self.values))
+
+
+@frozen
+class Order:
+    """The m pairs of u distinct points by ascending dissimilarity, with ties."""
+
+    left: Indices  # m
+    right: Indices  # m
+    lengths: Array  # m, ascending
+    weights: Array | None  # m, products of multiplicities; None: one for each pair
+    groups: Indices  # g, the first of each group of equal dissimilarities
+    ties: Ties
+
+    @classmethod
+    def of(cls, pairs: Pairs, ties: Ties) -> "Order":
+        """Sort the pairs; equal dissimilarities stay in the order of their points."""
+        left, right = pairs.ascending  # the same for all starts
+        lengths = pairs.lengths[left, right]
+        groups = np.flatnonzero(np.diff(lengths, prepend=-np.inf) > 0)
+        weights = None if pairs.uniform else pairs.counts[left] * pairs.counts[right]
+        return cls(left, right, lengths, weights, groups, ties)
+
+    @property
+    def tied(self) -> bool:
+        """Whether any dissimilarities are equal."""
+        return len(self.groups) < len(self.lengths)
+
+    def disparities(self, distances: Array) -> Array:
+        """Return the disparities (m) of distances (m): least squares among monotone functions of the order.
+
+        Primary ties leave equal dissimilarities free in their order; secondary ones give them one disparity.
+        """
+        from scipy.optimize import isotonic_regression
+
+        if not self.tied:
+            return np.asarray(isotonic_regression(distances, weights=self.weights).x)
+        if self.ties == "secondary":
+            sizes = self._sums(np.ones(len(distances)) if self.weights is None else self.weights)
+            means = self._sums(distances if self.weights is None else distances * self.weights) / sizes
+            fitted = isotonic_regression(means, weights=sizes).x
+            return np.repeat(fitted, np.diff(self.groups, append=len(distances)))
+        ranks = np.repeat(np.arange(len(self.groups)), np.diff(self.groups, append=len(distances)))
+        order = np.lexsort((distances, ranks))
+        fitted = np.empty(len(distances))
+        fitted[order] = isotonic_regression(distances[order],
+                                            weights=None if self.weights is None else self.weights[order]).x
+        return fitted
+
+    def function(self, disparities: Array) -> Monotone:
+        """Return disparities (m) as a function of dissimilarities: of equal ones, the mean."""
+        counts = np.diff(self.groups, append=len(disparities))
+        means = self._sums(disparities) / counts
+        lengths = self.lengths[self.groups]
+        ends = np.flatnonzero((np.diff(means, prepend=-np.inf) > 0) | (np.diff(means, append=np.inf) > 0))
+        return Monotone(lengths[ends], means[ends])
+
+    def _sums(self, values: Array) -> Array:
+        return np.add.reduceat(values, self.groups)
+
+
+USUAL = 100  # iterations of most fits
+PASSES = 16  # numbers of a pair that an evaluation touches, in functions of one distance
+LEAST = 1e-12  # stress below which there is only rounding
+BLOCK = 2**18  # pairs of a block
+
+
+@frozen
+class Fit:
+    """Distances and disparities of pairs by ascending dissimilarity, with Σ w (d - d̂)² and Σ w d²."""
+
+    distances: Array  # m
+    disparities: Array  # m
+    errors: float
+    spread: float
+
+    @property
+    def stress(self) -> float:
+        """The squared stress."""
+        return self.errors / self.spread
+
+
+@frozen
+class Ranks:
+    """The squared stress of coordinates, Σ w (d - d̂)² / Σ w d² with d̂ the disparities of the distances d.
+
+    With primary ties, a kernel sorts the pairs of a group by their distances. It begins with the order that it left,
+    which does not change the result.
+    """
+
+    order: Order
+    counts: Array  # u, multiplicities of the points
+
+    def __call__(self, numbers: Array) -> tuple[float, Array]:
+        """Return the squared stress and its gradient (u p) at coordinates, a (u p,) array.
+
+        Disparities are at their best for the distances, so that their own change adds nothing to the gradient. Points
+        in one place exert no force on each other.
+        """
+        points = numbers.reshape(len(self.counts), -1)
+        fit = self.fit(points)
+        if not fit.spread > 0:
+            return fit.spread, np.zeros_like(numbers)  # zero, or no number as the distances
+        return fit.stress, (2 / fit.spread * self._forces(points, fit)).ravel()
+
+    def fit(self, points: Array) -> Fit:
+        """Return distances and disparities of points (u x p), in arrays that the next call overwrites."""
+        if not native.available():
+            return self._plain_fit(points)
+        distances, disparities, scratch = self._room
+        points = np.ascontiguousarray(points)
+        each(lambda pairs: ranks.distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
+        if np.isnan(distances.sum()):
+            return Fit(distances, distances, np.nan, np.nan)
+        secondary = self.order.ties == "secondary"
+        sums = ranks.disparities_of_pairs(distances, self._pairs, self._starts, secondary=secondary,
+                                          counts=self._counts, disparities=disparities, scratch=scratch)
+        return Fit(distances, disparities, *sums)
+
+    @property
+    def sides(self) -> tuple[Indices, Indices]:
+        """The two points of each pair (m each), in the order of the last fit."""
+        return ranks.split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
+
+    def _plain_fit(self, points: Array) -> Fit:
+        """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
+        gaps = points[self.order.left] - points[self.order.right]
+        distances = np.sqrt(np.einsum("mp,mp->m", gaps, gaps))
+        if np.isnan(distances.sum()):
+            return Fit(distances, distances, np.nan, np.nan)
+        disparities = self.order.disparities(distances)
+        weights = 1.0 if self.order.weights is None else self.order.weights
+        return Fit(distances, disparities, float(np.sum(weights * (distances - disparities) ** 2)),
+                   float(np.sum(weights * distances**2)))
+
+    def _forces(self, points: Array, fit: Fit) -> Array:
+        """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
+        if native.available():
+            points, found = np.ascontiguousarray(points), (fit.distances, fit.disparities)
+            parts = in_order(lambda pairs: ranks.forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
+                                                                 fit=found, share=fit.stress), self._blocks)
+            return np.asarray(sum(parts, np.zeros_like(points)))
+        errors = fit.distances - fit.disparities - fit.stress * fit.distances
+        force = np.divide(errors, fit.distances, out=np.zeros_like(errors), where=fit.distances > 0)
+        left, right, size = self.order.left, self.order.right, len(self.counts)
+        pulls = [force * (axis[left] - axis[right]) for axis in points.T]
+        if self.order.weights is not None:
+            pulls = [self.order.weights * pull for pull in pulls]
+        return np.column_stack([np.bincount(left, pull, size) - np.bincount(right, pull, size) for pull in pulls])
+
+    @cached_property
+    def _pairs(self) -> AnyArray:
+        return ranks.join_pairs(self.order.left, self.order.right)
+
+    @cached_property
+    def _starts(self) -> Indices:
+        return np.append(self.order.groups, len(self.order.lengths)).astype(np.int64)
+
+    @cached_property
+    def _counts(self) -> Array:
+        """The multiplicities; empty where all are one."""
+        return np.zeros(0) if self.order.weights is None else self.counts
+
+    @cached_property
+    def _room(self) -> tuple[Array, Array, Array]:
+        """Arrays for distances, disparities and what the kernel needs: fresh memory would cost as much as its use."""
+        count = len(self.order.lengths)
+        return np.empty(count), np.empty(count), np.empty(ranks.SCRATCH * count)
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        return row_blocks(len(self.order.lengths), BLOCK)
+
+
+def function_at_rest(pairs: Pairs, ties: Ties, points: Array, stress: float) -> Monotone:
+    """Return the disparities of points (u x p) by dissimilarity, so scaled that a point among the others is at rest."""
+    if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
+        return Monotone(np.zeros(1), np.zeros(1))
+    order = Order.of(pairs, ties)
+    function = order.function(Ranks(order, pairs.counts).fit(points).disparities)
+    return replace(function, values=function.values / max(1 - stress**2, np.finfo(np.float64).tiny))

@@ -1,0 +1,146 @@
+"""The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
+from mlcli.base.values.options import Options
+
+
+def differences(kind: str, left: Array, right: Array) -> Array:
+    """Return distances (m x n) of two arrays of rows (m x d, n x d); `kind` is SciPy's name of a metric, or ruzicka.
+
+    They are zero for equal rows, and symmetric to the last bit.
+    """
+    if native.available():
+        return native.differences(kind, left, right)
+    if not left.shape[1]:
+        return np.zeros((len(left), len(right)))
+    from scipy.spatial.distance import cdist
+
+    if kind == "ruzicka":
+        bray = differences("braycurtis", left, right)
+        return np.asarray(2 * bray / (1 + bray))
+    return np.asarray(cdist(left, right, kind))
+
+
+def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
+    """Return squared distances (m x c) of each row (m x d) to its `chosen` points (m x c indices into n x d points).
+
+    They have the bits of `differences`.
+    """
+    if native.available():
+        return native.squared_at(rows, points, chosen)
+    found = [differences("sqeuclidean", row[None], points[some])[0] for row, some in zip(rows, chosen, strict=True)]
+    return np.array(found).reshape(chosen.shape)
+
+
+def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array]) -> Array:
+    """Return Σₖ term(xₖ, yₖ) (m x n) of two arrays of rows (m x d, n x d), column by column."""
+    sums = np.zeros((len(left), len(right)))
+    for own, other in zip(left.T, np.ascontiguousarray(right.T), strict=True):
+        sums += term(own[:, None], other)
+    return sums
+
+
+def unequal(left: Array, right: Array) -> Array:
+    """Return the number of columns (m x n) in which two rows differ (m x d, n x d)."""
+    if not left.shape[1]:
+        return np.zeros((len(left), len(right)))
+    from scipy.spatial.distance import cdist
+
+    return np.rint(cdist(left, right, "hamming") * left.shape[1])
+
+
+class Comparison(Protocol):
+    """A metric with its parameters from the training data, such as the ranges of columns."""
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the Euclidean distance of the points as they are."""
+
+    @property
+    def embeds(self) -> bool:
+        """Whether Euclidean distances of represented rows rank pairs as the metric does."""
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit in distances."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether texts that no training row has are refused."""
+
+    @property
+    def column_seconds(self) -> float:
+        """Seconds of a core for one column of one pair, to predict what distances cost."""
+
+    @property
+    def scalable(self) -> bool:
+        """Whether data may be multiplied by a power of two first."""
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
+
+    def represent(self, points: Array) -> Array:
+        """Return represented rows (m x r) of points (m x d), each from its own point alone."""
+
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x r, n x r): zero for equal rows, exactly symmetric."""
+
+    def lengths(self, squared: Array) -> Array:
+        """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
+
+
+class Metric(Options):
+    """The base of all metrics; Euclidean distances of represented rows unless a subclass compares them otherwise."""
+
+    plain: ClassVar[bool] = False  # whether it is the Euclidean distance of the points as they are
+    unit_power: ClassVar[int] = 0  # the power of the data's unit that distances carry
+    scalable: ClassVar[bool] = True  # whether data may be multiplied by a power of two first
+    column_seconds: ClassVar[float] = 2e-10  # of a core for one column of one pair, to predict what distances cost
+    triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
+    # the columns of text that are taken, as numbers that stand for categories: none, those that options name, or all
+    categories: ClassVar[TextColumns] = ""
+    embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
+    closed: ClassVar[bool] = False  # whether texts that no training row has are refused
+    contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
+    presence: ClassVar[bool] = False  # whether it compares only which numbers are not zero
+    if TYPE_CHECKING:  # every metric declares it itself
+        name: str
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
+
+    def require_contrast(self, gap: float, count: int) -> None:
+        """Refuse a table of `count` rows if the metric tells none apart; raises MlcliError.
+
+        `gap` is the largest difference of a represented number from the first row's.
+        """
+
+    def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> Any:
+        """Return the comparison with its parameters from the training points (n x d); most metrics need none.
+
+        `categories` are the texts of columns of text, by the columns' indices, for metrics that take them.
+        """
+        return self
+
+    def represent(self, points: Array) -> Array:
+        """Return represented rows (m x r) of points (m x d), each from its own point alone."""
+        return points
+
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x r, n x r): zero for equal rows, exactly symmetric."""
+        return self.lengths(differences("sqeuclidean", left, right))
+
+    def lengths(self, squared: Array) -> Array:
+        """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
+        return np.sqrt(squared, out=squared)

@@ -1,0 +1,111 @@
+"""Geodesic distances by any algorithm: as rows, as a matrix, or as rows of a kernel."""
+
+from typing import Protocol
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import allowed
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.steps import Passes
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.costs import Cost
+from mlcli.core.distances import gower
+from mlcli.core.graph.graph import Graph
+from mlcli.core.kernels.passes import BlockSums, KernelRows
+
+SOURCES = 64  # rows of distances in a block
+LANDMARKS = 48  # rows computed to start the eigensolver: one group of a sweep, or as many single searches
+SHARES = 4  # blocks per thread of single sources, which take different times
+WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
+
+
+class Geodesics(KernelRows, Protocol):
+    """An algorithm for shortest paths: the rows of the kernel K = -D²/2, and of D itself."""
+
+    @property
+    def strips(self) -> int:
+        """Number of strips of rows in which D is written."""
+
+    def write(self, strip: int, distances: AnyArray) -> None:
+        """Write the rows of a strip into D (n x n)."""
+
+
+@frozen
+class DijkstraRows:
+    """One source at a time with a heap."""
+
+    graph: Graph
+    landmarks = LANDMARKS
+    width = WIDTH
+    order = None
+    quick_rows = sample = None
+    lasting = True
+
+    @property
+    def key(self) -> tuple[AnyArray | str, ...]:
+        """The graph."""
+        return *self.graph.parts, "dijkstra"
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self.graph.size
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of work in a pass."""
+        return -(-self.size // SOURCES)
+
+    @property
+    def strips(self) -> int:
+        """Number of strips: one per block."""
+        return self.blocks
+
+    def write(self, strip: int, distances: AnyArray) -> None:
+        """Write the rows of a strip into D (n x n)."""
+        sources = self._sources(strip)
+        distances[sources] = dijkstra_rows(self.graph, sources)
+
+    def rows(self, chosen: Indices) -> Array:
+        """Return rows of K (m x n)."""
+        return halved_squares(dijkstra_rows(self.graph, chosen))
+
+    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
+        """Return the sums that a block's rows of K add to K times (n, b) vectors. The diagonal is zero."""
+        sources = self._sources(number)
+        kernel = self.rows(sources)
+        return (BlockSums(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
+
+    def stop(self) -> None:
+        """Do nothing: a block takes little time."""
+
+    def _sources(self, number: int) -> Indices:
+        return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.size))
+
+
+def dijkstra_passes(graph: Graph, count: int, cost: Cost) -> Passes:
+    """Return the cost of passes on a cluster."""
+    vectors = 8.0 * WIDTH * graph.size
+    return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes,
+                  working=8.0 * SOURCES * graph.size)
+
+
+def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
+    """Return distances from some vertices to all (m x n), on all threads; infinite between pieces."""
+    if native.available():
+        rows = np.empty((len(sources), graph.size))
+        each(lambda some: native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources[some], rows[some]),
+             row_blocks(len(sources), len(sources) // (SHARES * allowed())))
+        return rows
+    from scipy.sparse.csgraph import dijkstra
+
+    lengths: Array = dijkstra(graph.matrix(), directed=True, indices=sources)
+    return lengths
+
+
+def halved_squares(distances: Array) -> Array:
+    """Overwrite distances D, an array of any shape, by -D²/2."""
+    np.multiply(distances, distances, out=distances)
+    return gower(distances, out=distances)

@@ -1,0 +1,1 @@
+"""Classes, slowness and independence: linear maps of white data."""

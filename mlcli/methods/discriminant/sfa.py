@@ -1,0 +1,159 @@
+"""Slow feature analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.centering import Centering
+from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
+from mlcli.core.costs import merge_steps, singular_step
+from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.linearization import lowest_directions
+from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import Projector
+from mlcli.core.whitening import WHITE, Whitening, whiten
+from mlcli.methods.method import Method
+from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.trials import variant
+
+
+@frozen
+class SlowFeatures:
+    """Directions in white coordinates, slowest first."""
+
+    slowness: Array  # r, ascending: the mean squared step from one row to the next of a unit-variance feature
+    directions: Array  # r x r, orthonormal columns
+
+
+@stage("slow features")
+def slow_features(white: Whitening) -> SlowFeatures:
+    """Return the slow features of white points in time order (Wiskott and Sejnowski), by the SVD of their steps.
+
+    A feature without memory has slowness 2, one that alternates 4; slowness is 2 - 2 ψ for a
+    stationary one whose neighboring values have correlation ψ.
+    """
+    steps = np.diff(white.points, axis=0)
+    sizes, directions = lowest_directions(steps)
+    return SlowFeatures(sizes**2 / max(len(steps), 1), directions)
+
+
+def monomials(white: Array, degree: int) -> Array:
+    """Return coordinates (n x r), and with degree 2 all their products of two as well (n x r (r + 3) / 2)."""
+    if degree == 1:
+        return white
+    rows, columns = np.triu_indices(white.shape[1])
+    return np.hstack([white, white[:, rows] * white[:, columns]])
+
+
+def monomials_rounding(white: Array, wrong: Array, degree: int) -> Array:
+    """Return bounds of the monomials' errors for errors `wrong` of the coordinates `white` (n x r each)."""
+    if degree == 1:
+        return wrong
+    rows, columns = np.triu_indices(white.shape[1])
+    size = np.abs(white)
+    return np.hstack([wrong, size[:, rows] * wrong[:, columns] + wrong[:, rows] * size[:, columns]])
+
+
+@stored("monomials", means="d", into="dr")
+@frozen
+class Monomials(Similarity):
+    """White coordinates and, with degree 2, products of two of them: slow feature analysis."""
+
+    means: Array  # d
+    into: Array  # d x r
+    degree: int
+
+    def rows(self, new: Array) -> Array:
+        """Return the monomials of new points (m x r, or m x r (r + 3) / 2)."""
+        return monomials((new - self.means) @ self.into, self.degree)
+
+    def width(self, given: int) -> int:
+        """Return the number of monomials."""
+        rank = self.into.shape[1]
+        return rank if self.degree == 1 else rank * (rank + 3) // 2
+
+    def rounding(self, new: Array) -> Array:
+        """Return errors of the monomials of an (m, d) array, from the rounding of the white coordinates."""
+        wrong = EPS * new.shape[1] * (np.abs(new) + np.abs(self.means)) @ np.abs(self.into)
+        return monomials_rounding((new - self.means) @ self.into, wrong, self.degree)
+
+
+class SFA(Method):
+    """The combinations of the columns that change most slowly from row to row; rows are in time order.
+
+    Each coordinate has variance one (divisor n), and all are uncorrelated. `spectrum.csv` holds
+    their slownesses, which axes are ranked by, slowest first: the mean squared step from one row
+    to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
+    Of degree 2, features are quadratic in the columns, and find slow parts that are hidden in
+    products. New points are placed one by one, in any order. Reconstruction, of degree 1, is the
+    regression of the columns on the features.
+
+    An invertible linear map of the columns changes nothing. Rows must follow each other in
+    equal steps: rows that are dropped for missing cells leave jumps. Source: Wiskott and
+    Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
+    """
+
+    accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    ranked_by: ClassVar = "slownesses, the smallest first"
+    variance_shares: ClassVar = False
+    unit_free: ClassVar = True
+    decodes: ClassVar = "degree 1"
+    rules: ClassVar = ()
+    variants: ClassVar = (
+        variant("", "permutation", "descending"), variant("quadratic", "permutation", "descending", degree=2))
+    axis: ClassVar = "SFA"
+    name: Literal["sfa"] = "sfa"
+    degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
+    axes: Axes = Axes()
+
+    def leads_back(self, kind: str) -> bool:
+        """Whether the degree is 1."""
+        return self.degree == 1
+
+    def limit(self, data: Input) -> int:
+        """Return the smaller of n - 1 and the number of monomials."""
+        return min(len(data.values) - 1, self._monomial_count(data.values.shape[1]))
+
+    def _monomial_count(self, columns: int) -> int:
+        return columns if self.degree == 1 else columns * (columns + 3) // 2
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the singular values of monomials, and of their differences between rows."""
+        whole, threads = (len(data.values), self._monomial_count(data.values.shape[1])), compute.thread_count()
+        shapes = (data.values.shape, whole)
+        return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
+                singular_step("slow features", whole, threads)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Compute the directions of white coordinates in which their differences between rows are smallest."""
+        points = whiten(data.values, equal_columns=True)
+        expanded = whiten(monomials(points.points, self.degree), equal_columns=True)
+        slow = slow_features(expanded)
+        count = self.axes.available_count(len(slow.slowness))
+        turn = first_columns(slow.directions, count)
+        turn = turn * leading_signs(expanded.points @ turn)
+        loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
+        projector = Projector(Monomials(points.means, points.into, self.degree),
+                              Centering(expanded.means, across=False), expanded.into @ turn,
+                              None if loadings is None else Affine(points.means, loadings))
+        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
+                     projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
+
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+        """Check unit variances, no correlations, and the stated slownesses."""
+        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                slowness_check(model.embedding, model.ranks.solved),
+                *loadings_check(data.values, model.embedding, model.directions)]

@@ -1,0 +1,1 @@
+"""Factors: factor analysis, probabilistic principal components, and the reliability of scales."""

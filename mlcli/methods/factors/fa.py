@@ -1,0 +1,181 @@
+"""Factor analysis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance, Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.scaling import all_finite
+from mlcli.base.values.signs import sum_signs
+from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.iterate import Iterate
+from mlcli.core.kernels.row_factor import AnyFactor, factor_of
+from mlcli.core.latent.factor_scores import factor_steps, gap_step, polychoric_step, score_points
+from mlcli.core.latent.missing_cells import GappedPoints, Gaps, estimate_moments
+from mlcli.core.latent.rotations import Rotation, Unrotated
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
+from mlcli.methods.factors.check import RotatedLoadings, rotation_checks
+from mlcli.methods.factors.factor_analysis import Whole
+from mlcli.methods.factors.factor_model import (
+    Estimator,
+    Factors,
+    Observed,
+    Scores,
+    covariance_moments,
+    fit_factors,
+    most_factors,
+    point_moments,
+)
+from mlcli.methods.factors.imputed_rows import complete_factor
+from mlcli.methods.method import Method
+from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.polychoric import Correlations, polychoric_columns, require_answers
+from mlcli.methods.trials import variant
+
+Points = AnyFactor | GappedPoints | None
+
+
+def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equal: bool,
+                   correlations: Correlations = "pearson") -> tuple[Observed, Points, Mapping[str, Any]]:
+    """Return the moments of the columns, the points where there are any, and figures of polychoric correlations."""
+    if isinstance(data, Covariance):
+        return covariance_moments(data.values, data.observations, equal), None, {}
+    if correlations == "polychoric":
+        kernel = factor_of(data.values)
+        observed = point_moments(kernel, equal)
+        matrix, shown = polychoric_columns(data, observed.columns, "loadings, chi-square and the indices based on it")
+        scale = observed.moments.variances if equal else np.ones(len(matrix))
+        return replace(observed, moments=Whole(matrix * np.sqrt(np.outer(scale, scale)))), kernel, shown
+    if all_finite(data.values):
+        kernel = factor_of(data.values)
+        return point_moments(kernel, equal), kernel, {}
+    points = estimate_moments(data.values, gaps, iterate)
+    note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows; "
+         "chi-square and the indices based on it are slightly anti-conservative", rows=points.observations)
+    return covariance_moments(points.moments.covariance, points.observations, equal), points, {}
+
+
+def factor_model(found: Factors, observed: Observed, points: Points, columns: Sequence[str],
+                 figures: Mapping[str, Any]) -> Model:
+    """Return the model of factors, reflected so that standardized loadings of each sum to a positive number."""
+    found = found.with_signs(sum_signs(observed.standardized(found.loadings)))
+    spectrum = Spectrum.of_values(found.squares, observed.total)
+    projector: Projector | NoProjection = OF_COVARIANCE
+    embedding = np.zeros((0, len(found.squares)))
+    if points is not None:
+        points, similarity = complete_factor(points, found.covariance(observed))
+        embedding = score_points(points, found.axes)
+        figures = points.figures if isinstance(points, GappedPoints) else figures
+        projector = Projector(similarity, points.centering, found.axes,
+                              Affine(points.centering.means, found.loadings))
+    return Model(embedding=embedding, spectrum=spectrum, projector=projector, fit={**found.fit, **figures},
+                 objective=found.trace, loadings=Loadings(found.loadings, columns))
+
+
+EXACT = {"tolerance": 1e-13}
+REFLECTED = ("mirror", "signs")  # the sum of loadings decides on signs
+BROKEN = ("rotation", "quick", *REFLECTED)
+
+
+class FA(Method):
+    """A few hidden factors that explain how columns vary together; the variance not shared is the column's uniqueness.
+
+    y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column rescales
+    its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized columns. With `noise:
+    equal` it is probabilistic PCA. A uniqueness at its bound is a Heywood case. `fit` in `run.json` holds the
+    likelihood, the test that so many factors are enough, RMSEA with its 90% interval, TLI, RMSR and BIC, and whether
+    columns suit factors at all: KMO, of all and of each, and Bartlett's test. Of a covariance (`input.kind`,
+    `input.observations`) there are loadings, no scores. Missing cells (`prepare.missing: model`): the mean and the
+    covariance are the most likely ones of the cells that are there (EM), or those of pairs of columns (`gaps`); scores
+    are the expected ones given a row's cells.
+
+    Answers on short scales (`correlations: polychoric`): the fit is of polychoric correlations, whose normal variables
+    thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by regression on the
+    standardized codes. `loadings.csv` is then in units of the codes; the page and `mlcli report --table loadings` have
+    standardized loadings. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and
+    Jones, 1966 (minres); Olsson, 1979 (polychoric); R's factanal and psych.
+    """
+
+    in_blocks: ClassVar = ""
+    accepts: ClassVar = (Features, Covariance)
+    missing: ClassVar = True
+    proof: ClassVar = "latent"
+    ranked_by: ClassVar = "sums of squared loadings"
+    rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
+    columns_model: ClassVar = "own noise"
+    variants: ClassVar = (
+        variant("", *BROKEN, iterate=EXACT), variant("equal", "constant column", *REFLECTED, noise="equal"),
+        variant("minres", *BROKEN, estimator="minres", iterate=EXACT),
+        variant("varimax", *BROKEN, rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
+        *(variant(name, *BROKEN, rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
+    axis: ClassVar = "Factor"
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    later: ClassVar = ("estimator", "correlations")
+    name: Literal["fa"] = "fa"
+    axes: Axes = Axes()
+    rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
+    scores: Scores = option("regression", "Factor scores: posterior means (regression), or unbiased ones with larger "
+                            "variance (bartlett).")
+    noise: Literal["each", "equal"] = option("each", "Noise variances (uniquenesses): one for each column (each), or "
+                                             "one for all (equal).")
+    estimator: Estimator = option("ml", "Loadings and uniquenesses by maximum likelihood (ml), or with the least "
+                                  "squared residual correlations (minres).")
+    correlations: Correlations = option("pearson", "Correlations of the columns: their own (pearson), or those of the "
+                                        "normal variables behind ordered answers (polychoric).")
+    lower: float = option(0.005, "Smallest uniqueness, as a share of the column's variance.", gt=0, lt=1)
+    gaps: Gaps = option("likelihood", "Mean and covariance with missing cells: by maximum likelihood (likelihood), or "
+                        "from the complete rows of each pair of columns (pairwise).")
+    iterate: Iterate = Iterate()
+
+    def limit(self, data: Input) -> int:
+        """Return the largest number of factors that the columns determine, below the number of points."""
+        return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return no changes; raises ConfigError for options of the iteration where noise is equal (closed form)."""
+        require_answers(self, data)
+        unused = ("estimator", "iterate", "lower") if all_finite(data.values) else ("estimator", "lower")
+        return self.refuse_unused("equal noise has a closed form", *unused) if self.noise == "equal" else {}
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether all columns have the same noise: else another unit of a column changes its loadings alone."""
+        return self.noise == "equal"
+
+    def streams(self, kind: str) -> bool:
+        """Whether the input is features, and their correlations follow from products of columns."""
+        return super().streams(kind) and self.correlations == "pearson"
+
+    def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the covariance or the centered points, the fit, and scores."""
+        gaps = isinstance(data, Features) and not all_finite(data.values) and self.gaps == "likelihood"
+        steps = factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal",
+                             self.axes.count, compute.thread_count(), self.iterate.limit)
+        steps[1:1] = [polychoric_step(data.values.shape)] * (self.correlations == "polychoric")
+        return [gap_step(data.values, self.iterate.limit), *steps] if gaps else steps
+
+    def solve(self, data: Features | Covariance, compute: Compute) -> Model:
+        """Compute Λ and Ψ of the largest likelihood; coordinates are scores."""
+        observed, points, figures = column_moments(data, self.gaps, self.iterate, equal=self.noise == "equal",
+                                                   correlations=self.correlations)
+        found = fit_factors(observed, count=self.axes.count, lower=self.lower, rotation=self.rotation,
+                            scores=self.scores, iterate=self.iterate, names=data.columns, estimator=self.estimator)
+        return factor_model(found, observed, points, data.columns, figures)
+
+    def identities(self, data: Features | Covariance, model: Model, full: bool = False) -> list[Check]:
+        """Check that the rotation is one of its criterion."""
+        loadings = RotatedLoadings.of(data, model, equal=self.noise == "equal", weighed=self.estimator == "ml")
+        return rotation_checks(self.rotation, loadings, bool(model.fit.get("rotation_converged", True)))
+
+    def powers_of(self, data: Input) -> Powers:
+        """Return the powers of the unit: the spectrum is in squared units where noise is equal."""
+        return Powers(coordinates=0, spectrum=2) if self.noise == "equal" else self.powers

@@ -1,1 +1,0 @@
-"""The frame of all methods: fit, model, memory, variants."""

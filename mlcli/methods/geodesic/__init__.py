@@ -1,0 +1,1 @@
+"""Distances along the data: Isomap."""

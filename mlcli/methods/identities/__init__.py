@@ -1,1 +1,0 @@
-"""Checks of the certificate beyond the eigenproblem, by equations that the fit does not use."""

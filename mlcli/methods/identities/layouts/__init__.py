@@ -1,1 +1,0 @@
-"""The checks of layouts: stress, divergence, potential distances, sampled forces, and local densities."""

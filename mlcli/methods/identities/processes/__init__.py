@@ -1,1 +1,0 @@
-"""Identities of Gaussian processes and state-space models: objectives, gradients and likelihoods by other formulas."""

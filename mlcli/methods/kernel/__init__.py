@@ -1,0 +1,1 @@
+"""Kernel principal components, and chains of stages of the user's choice."""

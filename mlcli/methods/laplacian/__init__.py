@@ -1,0 +1,1 @@
+"""Graph Laplacians and random walks: Laplacian eigenmaps, locality preserving projections, diffusion maps."""

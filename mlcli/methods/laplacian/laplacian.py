@@ -1,0 +1,170 @@
+"""Laplacian eigenmaps, whose kernel is the inverse of the neighbor graph's Laplacian (Belkin and Niyogi, 2003)."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Given, Input, LengthGraph, WeightedGraph
+from mlcli.base.values.options import option, option_of
+from mlcli.base.values.products import Name
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighborhood
+from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
+from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
+from mlcli.core.chain.stages import Stages
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.pieces import entries_of, graph_steps
+from mlcli.core.kernels.inverse import Inverse, inverse_step
+from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import training_points
+from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.weights import Affinities, EdgeAffinities
+from mlcli.methods.laplacian.check import laplacian_checks
+from mlcli.methods.method import Method
+from mlcli.methods.model import Powers
+from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
+
+NEAREST_ONE = 1e-8  # distance from one of a cost on whose axis new points have no coordinate
+
+
+@frozen
+class LaplacianChain:
+    """Laplacian eigenmaps by the inverse of L = D - W, or of S⁻¹ L S⁻¹ with S = √D, with coordinates S⁻¹ u."""
+
+    chain: ChainInput
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Return the steps of the graph, its weights and one sparse factorization, whose fill is estimated."""
+        chain, neighbors = self.chain, neighborhood(self.chain)
+        (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
+        tall = entries * 2 // 3
+        return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
+                inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
+                             tall=tall, numbers=2 * tall, fill=estimate_fill(chain, squared=False), squared=False)]
+
+    def fit(self) -> Fitted:
+        """Return the fit by the bottom eigenvectors of L."""
+        chain, normalized = self.chain, self.chain.kernel.normalized
+        graph, data, kept = joined_graph(chain)
+        edges = weighted(graph, chain.kernel.weights, data.unit, normalized)
+        with single_threaded_blas():  # as several threads round the sum otherwise
+            size = float(np.linalg.norm(edges.scale))
+        kernel = Inverse(edges.root(), edges.scale / size if normalized else None,
+                         where="method.weights", hint="choose a smaller rate, or more neighbors")
+        spectrum = solve_spectrum(chain, kernel, graph.size - 1)
+        embedding = scale_coordinates(chain, spectrum, spectrum.vectors * (size / edges.scale)[:, None])
+        embedding *= leading_signs(embedding)
+        similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
+            neighborhood(chain), edges.affinity, graph, *training_points(data), walking=normalized)
+        left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if normalized else np.ones(embedding.shape[1])
+        axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
+        return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
+                      projector=Projector(similarity, kernel.centering, axes))
+
+
+class GraphLaplacian(KernelOptions):
+    """The inverse of the graph's Laplacian D - W, without its constant solution."""
+
+    name: Literal["graph_laplacian"] = "graph_laplacian"
+    of_graph: ClassVar[bool] = True
+    of_weights: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
+    centered: ClassVar[bool] = True
+    variances: ClassVar[bool] = False
+    way: ClassVar = LaplacianChain
+    proof: ClassVar[Proof] = "own"
+    makes: ClassVar[tuple[Name, ...]] = ("weights",)
+    weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
+    normalized: bool = option(True, "Normalized Laplacian (L y = λ D y), or not (L y = λ y).")
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit in coordinates: -1 for given weights unless normalized, otherwise 0."""
+        return -1 if self.weights.of == "affinities" and not self.normalized else 0
+
+    def for_data(self, data: Given, neighbors: Neighbors) -> Self:
+        """Return the kernel with the weights of a given graph, unless others were chosen, and ranks of neighbors."""
+        return self.replace(weights=weights_for(data, self.weights, self.chosen("weights"), neighbors))
+
+    def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
+                   full: bool) -> list[Check]:
+        """Check L y = λ D y for an embedding (n x p), with weights computed again."""
+        return laplacian_checks(similarity, coordinates.of_variance(embedding, spectrum), spectrum, self.normalized)
+
+
+class Laplacian(Method):
+    """Coordinates that differ little between neighbors: the smoothest functions on the neighbor graph.
+
+    They solve L y = λ D y, or L y = λ y (`normalized: false`), with W the weights of the edges, D their sums at each
+    point and L = D - W: λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its
+    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs. Coordinates have unit
+    variance, weighted by D, because the weights do not determine the scale. The whole spectrum, and with it a share of
+    variance, is computed up to 600 points.
+
+    Weights are 1, exp(-r d²) of the length d of an edge (`heat`), or exp(-d² / (σ σ')) with a scale σ of each of its
+    ends (`adaptive`): the distance to the point's 7th neighbor, or another one, so that dense and sparse parts of the
+    data have weights alike. A new point has a scale of its own too.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
+    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
+    axis of cost 1 these means are always 0: new points have no coordinate there, and a warning says so. It fails if
+    only a few edges connect parts of the data: the first axes then only separate these parts. With `decoder`
+    coordinates lead back to features, by neighbors in the embedding or by regression.
+    Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
+    points: Bengio and others, 2004; scales: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
+    decodes: ClassVar = "method.decoder"
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    repeat_tolerance: ClassVar = 1e-7  # the smallest costs have few correct digits
+    variants: ClassVar = (
+        variant("", neighbors={"count": 9}), variant("heat", neighbors={"count": 9}, weights={"name": "heat"}),
+        variant("adaptive", neighbors={"count": 9}, weights={"name": "adaptive"}),
+        variant("plain", neighbors={"count": 9}, normalized=False, decoder={"name": "barycentric"}),
+        variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
+        variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+        variant("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
+    later: ClassVar = ("decoder",)
+    axis: ClassVar = "Laplacian"
+    name: Literal["laplacian"] = "laplacian"
+    metric: AnyMetric = EUCLIDEAN
+    neighbors: Neighbors = Neighbors()
+    graph: Literal["union", "mutual"] = option_of(NeighborGraph, "rule")
+    weights: Affinity = option_of(GraphLaplacian, "weights")
+    normalized: bool = option_of(GraphLaplacian, "normalized")
+    eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size."""
+        return by_neighbors(seen)
+
+    def chain(self, kind: str = "features") -> Stages:
+        """Return the chain of K = (D^(-1/2) (D - W) D^(-1/2))⁺ or (D - W)⁺, W edge weights; √n D^(-1/2) V."""
+        kernel = GraphLaplacian(normalized=self.normalized)  # its weights depend on the data where none are chosen
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"), decoder=self.decoder)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return neighbors and weights; a graph with affinities has these as weights, unless others are chosen."""
+        found = super().resolved_stages(data)
+        return {**found, "weights": weights_for(data, self.weights, self.chosen("weights"),
+                                                found.get("neighbors", self.neighbors))}
+
+    def powers_of(self, data: Input) -> Powers:
+        """Return the powers of the unit: costs are in the unit of given weights, unless normalized."""
+        return Powers(coordinates=0, spectrum=2 * self.chain().power)

@@ -1,0 +1,170 @@
+"""The stress of a layout, computed again from distances of another library, and its stationarity."""
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, ratio, skipped
+from mlcli.base.values.inputs import Spatial
+from mlcli.core.check.stationarity import UNCONVERGED
+from mlcli.core.metrics.points import squares
+from mlcli.methods.model import Model
+
+ROUNDING = 1e-10  # error of a metric stress
+LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit are rough
+
+
+def condensed(data: Spatial) -> Array:
+    """Return the dissimilarities of pairs i < j, an (n (n - 1) / 2,) array."""
+    return roots_of_pairs(squares(data))
+
+
+def roots_of_pairs(squares: Array) -> Array:
+    """Return the square roots of the entries i < j of a matrix (n x n), without the memory of their places."""
+    size, place = len(squares), 0
+    roots = np.empty(size * (size - 1) // 2)
+    for row in range(size - 1):
+        np.sqrt(squares[row, row + 1:], out=roots[place:(place := place + size - 1 - row)])
+    return roots
+
+
+def distances_of(points: Array) -> Array:
+    """Return the distances of pairs i < j of coordinates (n x p) by SciPy."""
+    from scipy.spatial.distance import pdist
+
+    return np.asarray(pdist(points))
+
+
+def times(pairs: Array, points: Array) -> Array:
+    """Return the product (n x p) of a symmetric matrix, of condensed pairs, with points (n x p).
+
+    The matrix itself, which would take twice the memory, is not made.
+    """
+    size, place = len(points), 0
+    products = np.zeros(points.shape)
+    for row in range(size - 1):
+        right, rest = pairs[place:(place := place + size - 1 - row)], slice(row + 1, size)
+        products[row] += right @ points[rest]
+        products[rest] += right[:, None] * points[row]
+    return products
+
+
+def row_sums(pairs: Array, count: int) -> Array:
+    """Return the sums (n x 1) of the rows of a symmetric matrix of n = `count` rows, of condensed pairs."""
+    return times(pairs, np.ones((count, 1)))
+
+
+def axes_check(points: Array) -> Check:
+    """Check that coordinates (n x p) are centered, uncorrelated, and in the order of their variances."""
+    products = points.T @ points
+    variances = np.diag(products)
+    wrong = np.abs(products - np.diag(variances)).max(initial=0.0) + np.maximum(np.diff(variances), 0).max(initial=0.0)
+    size, reach = float(variances.max(initial=0.0)), float(np.abs(points).max(initial=0.0))
+    errors = float(wrong) + float(np.abs(points.sum(axis=0)).max(initial=0.0)) * reach
+    return ratio("axes", errors, EPS * len(points) * max(size, reach**2),
+                 "axes are centered, uncorrelated and in the order of their variances")
+
+
+def goodness_check(stated: Array, squares: Array, count: int, *, size: float, errors: float) -> Check:
+    """Check the stress of `count` points, of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
+
+    The square of a point's is half its share of the squared stress; `errors` bounds those of the squares.
+    """
+    found = row_sums(squares, count)[:, 0] / (2 * size if size else 1.0)
+    wrong = np.abs(stated**2 - found).max(initial=0.0) if stated.shape == found.shape else np.inf
+    return ratio("goodness", float(wrong), errors, "the stress of each point, by distances of SciPy, in stress.csv")
+
+
+def stress_checks(data: Spatial, model: Model, *, power: float, squared: bool, tolerance: float) -> list[Check]:
+    """Check a metric layout: axes, stress Σ w (δ - d)² / Σ w δ² as stated, also by point, and that no step moves one.
+
+    Weights are powers of dissimilarities.
+    With all but one point fixed, majorization moves it to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w.
+    """
+    lengths = condensed(data)
+    top = float(lengths.max(initial=0.0)) or 1.0
+    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else unit_weights(
+        lengths)
+    points = np.asarray(model.embedding)
+    return [axes_check(points), *layout_checks(points, lengths, model, weights=weights, squared=squared,
+                                               tolerance=tolerance)]
+
+
+def unit_weights(lengths: Array) -> Array:
+    """Return a weight of 1 for every pair, which takes no memory."""
+    return np.broadcast_to(1.0, lengths.shape)
+
+
+def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array, squared: bool, tolerance: float,
+                  noise: float = 0.0) -> list[Check]:
+    """Check the stress of points (n x p) and that a step moves none, for condensed dissimilarities and weights.
+
+    Dissimilarities have errors up to `noise`. The model states the stress, also by point where it has that.
+    """
+    stated, distances = model.fit, distances_of(points)
+    size = float(np.sum(weights * lengths**2))
+    squares = weights * (lengths - distances) ** 2
+    share = float(np.sum(squares)) / size if size else 0.0  # points that are all equal
+    found = share if squared else np.sqrt(share)
+    rounding = noise * np.sqrt(np.sum(weights) / size) if size else 0.0
+    checks = [ratio("stress", float(abs(found - stated["stress"])), ROUNDING + rounding,
+                    "the stress, by distances of SciPy, as stated")]
+    if model.goodness is not None:
+        checks.append(goodness_check(model.goodness.points, squares, len(points), size=size,
+                                     errors=ROUNDING + rounding))
+    del squares
+    if not stated["converged"]:
+        return [*checks, skipped("stationarity", UNCONVERGED)]
+    extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
+    return [*checks, ratio("stationarity", largest_step(points, lengths, distances=distances, weights=weights),
+                           LOOSE * tolerance * extent + noise,
+                           "the largest step of a single point that would lower the stress")]
+
+
+def largest_step(points: Array, lengths: Array, *, distances: Array, weights: Array) -> float:
+    """Return the largest length of a single point's step of majorization, for condensed pairs."""
+    force = np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0)
+    np.subtract(1, force, out=force)
+    force *= weights
+    steps, totals = row_sums(force, len(points)) * points - times(force, points), row_sums(weights, len(points))
+    return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0), axis=1).max(initial=0.0))
+
+
+def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> list[Check]:
+    """Check a non-metric layout: axes, size, stress-1 as stated, also by point, and that no direction lowers it."""
+    points, stated = np.asarray(model.embedding), model.fit
+    lengths, distances = condensed(data), distances_of(points)
+    spread = float(distances @ distances)
+    fitted = monotone(lengths, distances, ties) if spread else distances  # of points that are all equal
+    stress = float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
+    size = float(lengths @ lengths)
+    checks = [axes_check(points),
+              ratio("size", abs(spread - size), 1e-12 * size, "Σ d² is that of the dissimilarities"),
+              ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
+    if model.goodness is not None:
+        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, len(points), size=spread,
+                                     errors=1e-9))
+    if not stated["converged"]:
+        return [*checks, skipped("stationarity", UNCONVERGED)]
+    if not spread:
+        return [*checks, skipped("stationarity", "all points are equal")]
+    force = np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),
+                      where=distances > 0)
+    slope = 2 / spread * (row_sums(force, len(points)) * points - times(force, points))
+    # the curvature of squared stress is at most about 2 n / Σ d² along any direction of coordinates
+    promised = float(np.sum(slope**2)) * spread / (4 * len(points))
+    return [*checks, ratio("stationarity", promised, max(tolerance, 1e-9),
+                           "the fall of squared stress that its slope promises")]
+
+
+def monotone(lengths: Array, distances: Array, ties: str) -> Array:
+    """Return disparities of condensed pairs by pooling adjacent violators, with ties in order or as one."""
+    from scipy.optimize import isotonic_regression
+
+    if ties == "primary":
+        order = np.lexsort((distances, lengths))
+        fitted = np.empty_like(distances)
+        fitted[order] = isotonic_regression(distances[order]).x
+        return fitted
+    _, places, counts = np.unique(lengths, return_inverse=True, return_counts=True)
+    means = np.bincount(places, distances) / counts
+    return np.asarray(isotonic_regression(means, weights=counts.astype(np.float64)).x[places])

@@ -1,0 +1,264 @@
+"""The bases of layouts: methods whose coordinates minimize an objective over pairs of points, from several starts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.stages.stage import mute_notes, note, running
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Given, Input, LengthGraph, Spatial
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.scaling import Unit
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import AUTO, Axes
+from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, layout_starts, reproduces
+from mlcli.core.layouts.goodness import Goodness, metric_goodness
+from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
+from mlcli.core.layouts.new_points import LeastStress
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import Monotone
+from mlcli.core.layouts.several_starts import Ended, Run, Starts, run_starts, workers
+from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
+from mlcli.core.similarities.projector import Projector
+from mlcli.errors import ConfigError
+from mlcli.methods.method import Method
+from mlcli.methods.model import Model, Powers
+from mlcli.methods.trials import InputSummary, Trials, single_trial
+
+
+@frozen
+class FirstPoints:
+    """Coordinates of points (m x p), by their ids (m), that a layout starts from in place of its own start."""
+
+    points: Array
+    ids: Sequence[str]
+
+    def of(self, ids: Sequence[str]) -> Array:
+        """Return the coordinates of some of the points, in their order (n x p)."""
+        places = {name: place for place, name in enumerate(self.ids)}
+        return np.array(self.points[[places[name] for name in ids]])
+
+
+class LayoutMethod(Method):
+    """The base of methods that minimize an objective over pairs of points, without an eigenproblem."""
+
+    takes_start: ClassVar[bool] = True  # whether it can start from coordinates of the points
+    _first: FirstPoints | None = PrivateAttr(default=None)  # a value of a call, and no option: a file has none
+
+    ranked_by: ClassVar = None
+    decodes: ClassVar = None
+    rules: ClassVar[tuple[str, ...]] = ()
+    has_loadings: ClassVar = False
+    variance_shares: ClassVar = False
+    beside_baseline: ClassVar = True
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of training rows in the model, all of which place new points."""
+        return 0.0 if data.points is None else 8.0 * data.points.size
+
+    def starting_at(self, points: Array, ids: Sequence[str]) -> Self:
+        """Return the method that starts from given coordinates (m x p), in the layout's unit, of points by their ids.
+
+        Their number of axes is that of the layout; raises ConfigError where another one was chosen.
+        """
+        axes, asked = points.shape[1], self.axes.components
+        if self.axes.chosen("components") and asked not in (axes, AUTO):
+            raise ConfigError("START", f"the start has {axes} {'axis' if axes == 1 else 'axes'}, and {asked} "
+                              f"{'was' if asked == 1 else 'were'} requested", where="start",
+                              hint="give a column for each axis, or leave the number of axes out")
+        started = self.with_axes(axes)
+        started._first = FirstPoints(points, ids)
+        return started
+
+    def first_points(self, data: Input) -> Array | None:
+        """Return the coordinates that were given to start from (n x p); None where none were."""
+        return None if self._first is None else self._first.of(data.ids)[:, : self.axes.count]
+
+    def measured_in(self, unit: Unit, where: str = "method") -> Self:
+        """Return the method in a unit of the data, which the coordinates to start from have as the layout has it."""
+        measured, first = super().measured_in(unit, where), self._first
+        if first is None:
+            return measured
+        measured, length = measured.replace(), unit**self.powers.coordinates
+        measured._first = replace(first, points=length.measured(first.points))
+        return measured
+
+
+class NeighborEmbedding(LayoutMethod):
+    """The base of layouts that only keep neighbors, of every kind of input that has them; the scale is of no meaning.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    scaleless: ClassVar = True
+
+
+def principal(points: Array) -> Array:
+    """Return coordinates (n x p), centered and turned to their principal axes, with the common rule of signs."""
+    center, axes = principal_axes(points)
+    return np.asarray((points - center) @ axes)
+
+
+def principal_axes(points: Array) -> tuple[Array, Array]:
+    """Return the mean (p) and the principal axes (p x p, columns) of coordinates (n x p), with the rule of signs."""
+    center = points.mean(axis=0)
+    centered = points - center
+    _, axes = np.linalg.eigh(centered.T @ centered)
+    turn = axes[:, ::-1]
+    return center, turn * leading_signs(centered @ turn)
+
+
+def centered_axes(points: Array) -> Array:
+    """Return coordinates (n x p) on principal axes, where they may lie far from zero: with small means taken again."""
+    centered = points - points.mean(axis=0)
+    return principal(centered - centered.mean(axis=0))
+
+
+FEW = 3_000  # rows up to which exploration tries layouts
+SAME = 1e-3  # stress above the least up to which a run counts as having reached it, as in vegan's metaMDS
+
+
+class StressMethod(LayoutMethod):
+    """The base of methods that minimize a stress of dissimilarities, given or of features under a metric."""
+
+    accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
+    rules: ClassVar = ("stress",)
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        starts: int
+        axes: Axes
+
+    @property
+    def exponent(self) -> float:
+        """The power of a dissimilarity that is the weight of its pair."""
+        return 0.0
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting where all pairs of points are few enough."""
+        return single_trial() if seen.rows <= FEW else Trials(reason=f"of more than {FEW:,} rows it takes long")
+
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of the stress from coordinates (u x p); what all starts need is computed once."""
+        raise NotImplementedError
+
+    def disparities(self, pairs: Pairs, best: Run) -> Monotone | None:
+        """Return the lengths that distances of a new point should have, by its dissimilarities; None: these."""
+        return None
+
+    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+        """Return the stress of each point, and pairs for a Shepard diagram."""
+        return metric_goodness(pairs, best.points)
+
+    def steps(self, data: Spatial, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of distances, classical scaling and the minimizations from all starts."""
+        count, threads = len(data.values), compute.thread_count()
+        return [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads),
+                     16.0 * count**2, square=True), *self.layout_steps(count, compute)]
+
+    def layout_steps(self, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
+        classical = classical_chain(min(self.axes.count, max(count - 1, 1))).compose(
+            Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count), compute,
+            lambda steps, rows: None).steps(None)
+        return [*(replace(step, memory=step.memory + 8.0 * count**2) for step in classical
+                  if step.stage != "distances"), self.iteration_step(count, compute.thread_count())]
+
+    def iteration_step(self, count: int, threads: int) -> Step:
+        """Return the step of all minimizations of `count` points."""
+        raise NotImplementedError
+
+    def solve(self, data: Spatial, compute: Compute) -> Model:
+        """Compute the coordinates of least stress of those reached from all starts, on principal axes."""
+        with running("distances"):
+            pairs = Pairs.of(np.sqrt(squares(data)), self.exponent, list(data.ids))
+        return self.model(data, pairs, self.runs(pairs, compute, self.first_points(data)))
+
+    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> Ended:
+        """Return what is kept of the minimizations from all starts: `given` (n x p) or classical scaling, then random.
+        """
+        if len(pairs) == 1:
+            return Ended(self.without_extent(pairs), np.zeros(1))
+        self.require_order(pairs)
+        first = classical_start(pairs, self.axes.count, compute) if given is None else given[pairs.firsts]
+        available, axes = first.shape[1], self.axes.count
+        if available < axes and reproduces(pairs, first):
+            axes = self.axes.available_count(available)
+        with mute_notes():
+            return run_starts(self.runner(pairs), Starts(
+                self.starts, len(pairs), partial(layout_starts, pairs, first, axes, self.starts, compute)))
+
+    def without_extent(self, pairs: Pairs) -> Run:
+        """Return the layout of points that are all equal: one axis of zeros, with a note."""
+        points = np.zeros((1, self.axes.available_count(0)))
+        return Run(points, 0.0, np.zeros(0), converged=True)
+
+    def model(self, data: Spatial, pairs: Pairs, runs: Ended) -> Model:
+        """Return the model of the run of least stress."""
+        best = best_of(runs)
+        axes = best.points.shape[1]
+        embedding = principal(best.points[pairs.places])
+        points, metric = training_points(data)
+        similarity = LeastStress(embedding, points, self.exponent, self.disparities(pairs, best), metric)
+        goodness = self.goodness(pairs, best)
+        return Model(embedding=embedding, objective=Quantity(best.trace), goodness=goodness,
+                     projector=Projector(similarity, uncentered(axes), np.eye(axes)),
+                     fit=self.facts(runs, best) | {"linear_r_squared": goodness.linear})
+
+    def facts(self, runs: Ended, best: Run) -> dict[str, Any]:
+        """Return the figures of a fit: the least stress, and how many of the runs reached it."""
+        return {"stress": best.stress, "starts": self.starts,
+                "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
+
+    def require_order(self, pairs: Pairs) -> None:
+        """Raise DataError for dissimilarities without an order, where the method keeps only that."""
+
+
+def best_of(runs: Ended) -> Run:
+    """Return the run of least stress; warns where it did not converge."""
+    best = runs.best
+    if not best.converged:
+        note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
+             iterations=len(best.trace), change=None)
+    return best
+
+
+COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
+
+
+class MajorizedMethod(StressMethod):
+    """The base of methods whose stress is Σ w (δ - d)², divided by Σ w δ²."""
+
+    squared: ClassVar[bool] = False  # whether the stress is that ratio, and not its root
+    if TYPE_CHECKING:
+        iterate: Iterate
+
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of the stress by relaxed Guttman transforms."""
+        solve = laplacian_solver(pairs)
+
+        def run(start: Array) -> Run:
+            ended = minimize_stress(pairs, start, self.iterate, solve)
+            power = 2 if self.squared else 1
+            return Run(ended.state.points, ended.state.stress**power, ended.trace**power, ended.converged)
+
+        return run
+
+    def iteration_step(self, count: int, threads: int) -> Step:
+        """Return the step of majorization from all starts."""
+        beside = workers(self.starts, count, threads)
+        held = 8.0 * count**2 * (COPIES if self.exponent != 0 else 0.0) + 16.0 * (
+            MEMORY + 6) * count * self.axes.count * beside + 8.0 * self.starts
+        each = self.starts / beside * step_seconds(
+            count, self.axes.count, 1 if beside > 1 else threads, self.exponent != 0)
+        return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}", each, held,
+                        usual=USUAL, most=self.iterate.limit, square=True, needs=SPARSE)  # of the checks

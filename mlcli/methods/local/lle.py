@@ -1,0 +1,95 @@
+"""Locally linear embedding, whose kernel is ((I - W)ᵀ(I - W))⁺ (Roweis and Saul, 2000)."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.inputs import Dissimilarities, Features, Spatial
+from mlcli.base.values.options import option, option_of
+from mlcli.base.values.products import Name, Sparse
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.chain.local_costs import LocalKernel, LocalRoot
+from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
+from mlcli.core.chain.stages import Stages
+from mlcli.core.costs import product_rate
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.search import Lists
+from mlcli.core.graph.weights import reconstruction_weights, residual_matrix
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.methods.method import Method
+from mlcli.methods.model import Powers
+from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
+
+
+class Reconstruction(LocalKernel):
+    """((I - W)ᵀ(I - W))⁺, with W the weights that reproduce each point from its neighbors."""
+
+    name: Literal["reconstruction"] = "reconstruction"
+    makes: ClassVar[tuple[Name, ...]] = ("weights",)
+    ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
+
+    def step(self, shape: tuple[int, int], count: int, axes: int, threads: int) -> Step:
+        """Return the cost of the local systems, for data of a shape."""
+        rows, columns = shape
+        local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
+        return Step("weights", f"{rows} systems of {count}", local,
+                    8.0 * min(rows * count * (columns + count), 2**22))
+
+    def root(self, data: Spatial, lists: Lists, axes: int) -> LocalRoot:
+        """Return I - W, whose weights a run may keep, and the cost of these."""
+        errors = np.empty(len(lists.counts))
+        weights = reconstruction_weights(data, lists, self.ridge, errors=errors)
+        return LocalRoot(residual_matrix(weights, lists),
+                         {"weights": Sparse(lists.starts, lists.indices, weights)},
+                         {"cost_of_weights": Quantity(float(errors.sum()), 2)})
+
+
+class LLE(Method):
+    """Coordinates that preserve the weights by which each point is a weighted mean of its neighbors.
+
+    The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of `ridge` times
+    the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). The kernel is M⁺ with
+    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance, because the weights do not
+    determine the scale.
+
+    The whole spectrum, and with it a share of variance, is computed up to 600 points. With `decoder` coordinates lead
+    back to features, by the weights of neighbors in the embedding or by regression.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed exactly on
+    itself. It fails if neighborhoods span so few directions that the ridge dominates the weights. Source:
+    Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    proof: ClassVar = "weights"
+    decodes: ClassVar = "method.decoder"
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    repeat_tolerance: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
+    variants: ClassVar = (
+        variant("", "twins", neighbors={"count": 9}),
+        variant("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+        variant("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
+        variant("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine", decoder={"name": "barycentric"}))
+    later: ClassVar = ("decoder",)
+    axis: ClassVar = "LLE"
+    name: Literal["lle"] = "lle"
+    metric: AnyMetric = EUCLIDEAN
+    neighbors: Neighbors = Neighbors()
+    ridge: float = option_of(Reconstruction, "ridge")
+    eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size."""
+        return by_neighbors(seen)
+
+    def chain(self, kind: str = "features") -> Stages:
+        """Return the chain of K = M⁺, M = (I - W)ᵀ(I - W), W weights of neighbors; coordinates √n V of K = V Λ Vᵀ."""
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors),
+                      kernel=Reconstruction(ridge=self.ridge), eigensolve=self.eigensolve,
+                      coordinates=Coordinates(scale="variance"), decoder=self.decoder)

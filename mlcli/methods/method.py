@@ -1,0 +1,353 @@
+"""The base of all methods: what a class says of its input, its results and its laws, and the frame of a fit."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
+from mlcli.base.values.options import Options
+from mlcli.base.values.percent import percent
+from mlcli.base.values.products import Name
+from mlcli.core.chain.input import Composition
+from mlcli.core.chain.stages import Stages
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.options import Axes
+from mlcli.core.graph.neighbors import SAME_BOTH_WAYS, Neighbors, graph_bytes
+from mlcli.core.metrics import EUCLIDEAN, Metric
+from mlcli.core.metrics.points import with_metric
+from mlcli.core.similarities.projector import NoProjection
+from mlcli.errors import ConfigError
+from mlcli.methods.memory import require_memory
+from mlcli.methods.model import Model, Powers
+from mlcli.methods.trials import InputSummary, Trials, Variant, variant
+
+
+class Declarations(Options):
+    """The declarations of a method, with those of most methods as defaults."""
+
+    accepts: ClassVar[tuple[type[Given], ...]]
+    unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
+    powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
+    # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
+    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; linear
+    # functions of least cost on a graph; or only the checks of `identities`.
+    proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "linearization", "own"]] = "own"
+    missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
+    ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
+    axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
+    decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
+    in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
+    decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
+    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # for the number of axes, best first
+    # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
+    columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
+    scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
+    keeps_order: ClassVar[bool] = False  # whether only the order of dissimilarities counts
+    has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
+    # what the rows of loadings.csv are of: the columns of the table, those of all views, the columns in each class, or
+    # the columns and the terms of the constraints
+    loads: ClassVar[Literal["columns", "views", "classes", "terms"]] = "columns"
+    variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
+    loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report
+    isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
+    can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
+    unit_free: ClassVar[bool] = False  # whether another unit of a column changes no coordinates
+    most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
+    variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
+    baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
+    beside_baseline: ClassVar[bool] = False  # whether its quality is shown beside that of PCA or classical scaling
+    later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
+    repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
+
+    @classmethod
+    def holds(cls) -> str:
+        """Return a sentence about the content of spectrum.csv."""
+        return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
+
+    def loss(self) -> str:
+        """Return the sentence on what its pictures do not show, with these options."""
+        return self.loses
+
+
+class Method(Declarations):
+    """A method: a frozen declaration of its stages, and `solve`, which computes them."""
+
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        name: str
+        neighbors: Neighbors = Neighbors()  # of a method on neighbors
+        eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
+        axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return the settings that `mlcli explore` tries on such an input; none by default."""
+        return Trials()
+
+    def fit(self, data: Input, compute: Compute) -> Model:
+        """Fit the model, in units that keep squares in range; raises DataError and RefusedByPlan."""
+        with running("prepare"):
+            normalized = self.in_range(data)
+        self.require_memory(self.steps_before_fit(normalized, compute), normalized, compute)
+        model = self.measured_in(normalized.unit).solve(normalized, compute)
+        return model.in_units(normalized, self.powers_of(data))
+
+    def in_range(self, data: Input) -> Any:
+        """Return the data with the method's metric, in units that keep squares in range; raises DataError."""
+        compared = self.with_metric(data)
+        compared.require_scales()
+        return compared.normalized(self.unscaled)
+
+    def with_metric(self, data: Input) -> Input:
+        """Return features with the method's metric, other data as it is; raises DataError outside of its domain."""
+        return with_metric(self.distance, data)
+
+    def axis_name(self, place: int, constrained: int | None) -> str:
+        """Return the name of an axis, by its place from 1."""
+        return f"{self.axis} {place}"
+
+    @property
+    def free_scale(self) -> bool:
+        """Whether distances of coordinates are in another unit than those of the data."""
+        return self.scaleless or self.powers.coordinates == 0
+
+    def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
+        """Return labels for `count` axes, some `constrained`: names, and the share of variance if known."""
+        known = [*(proportions if self.variance_shares and not self.scaleless else ()), *[None] * count]
+        return [self.axis_name(place, constrained) + ("" if share is None else f" ({percent(share)})")
+                for place, share in enumerate(known[:count], start=1)]
+
+    @property
+    def distance(self) -> Metric:
+        """The metric of features: Euclidean where the method has no such option."""
+        return getattr(self, "metric", EUCLIDEAN)
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether columns count by their variances: in coordinates, and in distances by differences of columns."""
+        return not self.unit_free and self.distance.unit_power > 0
+
+    @property
+    def neighbor_count(self) -> int | None:
+        """The number of neighbors that it searches for; None for a radius, and without such an option."""
+        return self.neighbors.count if "neighbors" in type(self).model_fields else None
+
+    def resolve(self, data: Input) -> Self:
+        """Return the method with defaults clipped to the data; raises ConfigError for a chosen value out of range."""
+        self.require(data)
+        resolved = self.axes_options.resolved(self.limit(data), self.eigenvalues(data))
+        return self.replace(**{self.axes_section(): resolved}, **self.resolved_stages(data))
+
+    def require_kind(self, kind: str, missing: str = "error") -> None:
+        """Raise ConfigError where the method does not take this kind of input, or missing cells."""
+        kinds = list(dict.fromkeys(accepted.kind for accepted in self.accepts))
+        if kind not in kinds:
+            raise ConfigError("KIND", f"{self.name} takes {' or '.join(kinds)}, not {kind}", where="input.kind",
+                              hint="choose another method, or give the data in another form")
+        if missing == "model" and not self.missing:
+            raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
+                              hint="ppca, fa and lgssm have one; or choose error, drop or mean")
+
+    def require(self, data: Input) -> None:
+        """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
+        self.require_kind(data.kind)
+        if (chain := self.chain(data.kind)) is not None:
+            chain.require_decoder(data.kind)
+        most = self.most_views if any(issubclass(accepted, Viewed) for accepted in self.accepts) else 1
+        if isinstance(data, Viewed) and len(data.views) > most:
+            raise ConfigError("VIEW", f"{self.name} does not use a {'second' if most == 1 else 'third'} view",
+                              where="input.view", hint="leave it out, or choose cca or ibfa; of dissimilarities dbrda")
+        if not (self.distance.plain or isinstance(data, Features)):
+            raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
+                              f"{data.kind}", where="method.metric", hint="leave it out, or give features")
+        if not isinstance(data, self.accepts):
+            needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
+            raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",
+                              hint=needs.partition(";")[2].strip())
+
+    def with_components(self, count: int) -> Self:
+        """Return the method with the number of axes that a fit kept; a share of variance stays a share."""
+        chosen = self.axes_options.components
+        return self.with_axes(count) if isinstance(chosen, int) and chosen != count else self
+
+    def with_axes(self, count: int) -> Self:
+        """Return the method with `count` axes, in place of its option."""
+        return self.replace(**{self.axes_section(): self.axes_options.replace(components=count)})
+
+    @classmethod
+    def axes_section(cls) -> str:
+        """Return the section with the number of axes: `axes` where there is no eigenproblem, else `eigensolve`."""
+        return "axes" if "axes" in cls.model_fields else "eigensolve"
+
+    @property
+    def axes_options(self) -> Eigensolve | Axes:
+        """The options with the number of axes."""
+        return self.axes if self.axes_section() == "axes" else self.eigensolve
+
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """Return the intermediate results of a fit of such an input that a run may keep."""
+        chain = self.chain(kind)
+        return () if chain is None else chain.makes(kind)
+
+    def for_products(self) -> Self:
+        """Return the method without the work that its intermediate results do not depend on; by default itself."""
+        return self
+
+    def require_products(self, wanted: Sequence[Name], kind: str, where: str) -> None:
+        """Raise ConfigError for a wanted intermediate result that the fit does not make."""
+        made = self.makes(kind)
+        for name in wanted:
+            if name not in made:
+                raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
+                                  where=where, hint=f"it makes {' and '.join(made)}" if made else "leave it out")
+
+    def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
+        """Return how rows are resampled to measure stability; None where they cannot be.
+
+        By bootstrap, or with a neighbor graph, where repeated rows would be neighbors, by a sample without repetition.
+        """
+        chain = self.chain(kind)
+        free = chain is not None or self.columns_model != "none" or self.can_resample
+        if kind not in (Features.kind, Dissimilarities.kind) or not free:
+            return None
+        return "bootstrap" if chain is None or chain.graph is None else "subsample"
+
+    def leads_back(self, kind: str) -> bool:
+        """Whether coordinates of such an input have a decoder to features, with these options."""
+        chain = self.chain(kind)
+        return self.decodes is not None and kind == Features.kind and (chain is None or chain.has_decoder)
+
+    def require_loadings(self, kind: str, where: str) -> None:
+        """Raise ConfigError for an option at `where` that needs loadings of columns if there are none."""
+        chain = self.chain(kind)
+        if kind != Features.kind or not (self.has_loadings if chain is None else chain.by_columns):
+            raise ConfigError("NO-LOADINGS", f"{self.name} has no loadings of columns here", where=where,
+                              hint="leave it out, or choose a linear method of features, as pca, fa or lda")
+
+    def require_decoder(self, kind: str, where: str) -> None:
+        """Raise ConfigError for an option at `where` that needs a decoder to features if there is none."""
+        if not self.leads_back(kind):
+            condition = f"; {self.name} has one with: {self.decodes}" if self.decodes else ""
+            raise ConfigError("NO-DECODER", f"{self.name} cannot reconstruct features from coordinates here",
+                              where=where, hint=f"leave it out{condition}")
+
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input in blocks of rows; methods with conditions override this."""
+        return kind == "features" and self.in_blocks == ""
+
+    def requires(self) -> tuple[str, ...]:
+        """Return the extras of the distribution that these options need."""
+        return ()
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of options that write a file of their own."""
+        return ()
+
+    def reproduces(self) -> bool:
+        """Whether projecting a training row gives its coordinates."""
+        return True
+
+    def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
+        """Return the certificate's checks of this method's own equations, by default those of its kernel.
+
+        Data and model are in the computation's units. With `full`, all rows are checked, however long that takes.
+        """
+        chain = self.chain(data.kind)
+        if chain is None or isinstance(model.projector, NoProjection):
+            return []
+        return chain.kernel.identities(model.projector.similarity, data, model.embedding, model.ranks,
+                                       chain.coordinates, full=full)
+
+    def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
+        """Predict the seconds of the fit's steps that the certificate repeats; none by default."""
+        return 0.0
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return options whose defaults depend on the data, as neighbors do; raises ConfigError for unused options."""
+        if "neighbors" not in type(self).model_fields:
+            return {}
+        if isinstance(data, WeightedGraph):
+            searching = "neighbors.radius", "neighbors.count", "graph"
+            return self.refuse_unused("the graph is given", *(path for path in searching if path.partition(
+                ".")[0] in type(self).model_fields))
+        if self.neighbors.radius is not None and "graph" in type(self).model_fields:
+            self.refuse_unused(SAME_BOTH_WAYS, "graph")
+        return {"neighbors": self.neighbors.resolved(len(data.values))}
+
+    def limit(self, data: Input) -> int:
+        """Return the largest number of axes for data of this shape."""
+        return (self.landmark_count(data) or len(data.values)) - 1
+
+    def eigenvalues(self, data: Input) -> int:
+        """Return the number of eigenvalues, zeros included."""
+        return self.landmark_count(data) or len(data.values)
+
+    def landmark_count(self, data: Input) -> int | None:
+        """Return the number of landmarks, or None; raises ConfigError where there are more than points."""
+        count: int | None = getattr(self, "landmarks", None)
+        if count is not None and count > len(data.values):
+            raise ConfigError("LANDMARKS", f"{count} landmarks were requested, but there are {len(data.values)} points",
+                              where="method.landmarks", hint="ask for fewer, or leave landmarks out")
+        return count
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of training rows in the model, all or the landmarks, and of a graph that places new points.
+
+        A method of columns has none.
+        """
+        chain, size = self.chain(data.kind), len(data.values)
+        if chain is None or (chain.kernel.by_columns and chain.centering != "double"):
+            return 0.0
+        placed = chain.paths is not None or chain.kernel.of_weights
+        used = size if placed else self.landmark_count(data) or size
+        rows = 0.0 if data.points is None else 8.0 * data.points.size * used / max(size, 1)
+        return rows + (graph_bytes(chain.graph.neighbors, data) if placed and chain.graph is not None else 0.0)
+
+    @property
+    def squares(self) -> int:
+        """The number of arrays of all pairs of rows that its model's file holds besides what is `stored`."""
+        return 0
+
+    def axes_of(self, data: Input) -> int:
+        """Return the number of axes; for a share of the variance, the largest."""
+        kept = self.axes_options.components
+        return kept if isinstance(kept, int) else self.limit(data)
+
+    def powers_of(self, data: Input) -> Powers:
+        """Return the powers of the data's unit in coordinates and spectrum, with these options."""
+        return self.powers
+
+    def ranks_by(self) -> str | None:
+        """Return what the numbers in spectrum.csv are, with these options."""
+        return self.ranked_by
+
+    def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
+        """Return the steps whose memory the data alone determines; those that a graph determines `solve` checks."""
+        chain = self.chain(data.kind)
+        searching = None if chain is None else chain.search_steps(data, compute)
+        return self.steps(data, compute, None) if searching is None else searching
+
+    def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
+        """Raise RefusedByPlan for a fit of these steps whose memory is over the limit."""
+        require_memory(steps, data, self, compute)
+
+    def chain(self, kind: str = "features") -> Stages | None:
+        """Return the chain of stages of this method for such an input; None where it is not a chain."""
+        return None
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of a fit with costs; with a share, that part of the most expensive work is measured."""
+        return self._compose(data, compute).steps(share)
+
+    def solve(self, data: Any, compute: Compute) -> Model:
+        """Compute the model by the method's formula, by default its chain's."""
+        return Model.of_chain(self._compose(data, compute).fit(), data)
+
+    def _compose(self, data: Any, compute: Compute) -> Composition:
+        chain = self.chain(data.kind)
+        if chain is None:
+            raise NotImplementedError
+        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

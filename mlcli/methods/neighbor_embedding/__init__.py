@@ -1,0 +1,1 @@
+"""Neighbor embeddings: t-SNE, UMAP and PHATE."""

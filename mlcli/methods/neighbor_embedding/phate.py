@@ -1,0 +1,205 @@
+"""PHATE, metric scaling of potential distances of a random walk (Moon and others, 2019)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Indices
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.centering import uncentered
+from mlcli.core.costs import pass_cost, product_rate
+from mlcli.core.eigen.options import Axes
+from mlcli.core.graph.graph import by_size
+from mlcli.core.graph.pieces import listed
+from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import seconds_of_squares, training_points
+from mlcli.core.similarities.projector import Projector
+from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes
+from mlcli.methods.model import Model, Powers
+from mlcli.methods.neighbor_embedding.check import potential_checks
+from mlcli.methods.neighbor_embedding.new_points import DecaySteps, EdgeSteps
+from mlcli.methods.neighbor_embedding.walk import (
+    FUNCTIONS,
+    PASSES,
+    Decay,
+    decay_kernel,
+    entropy_curve,
+    graph_kernel,
+    knee,
+    potential_distances,
+    walk_between,
+    walk_clusters,
+)
+from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, variant
+
+EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them
+NEIGHBORS = 30  # edges of a point, predicted
+USUAL_TIME = 32  # steps of most walks
+AGAIN = 0.5  # time of the certificate's walk, in that of the fit's
+
+
+class PotentialMethod(MajorizedMethod):
+    """The base of methods that lay out potential distances of points, or of clusters of them, by majorization."""
+
+    loses: ClassVar = ("Paths of a random walk are kept: sizes and densities of groups mean little here, and distances "
+                       "between groups that no walk connects mean nothing.")
+    accepts: ClassVar = (Features, Dissimilarities, AffinityGraph)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    takes_start: ClassVar = False  # where clusters are laid out, they are none of the points
+    if TYPE_CHECKING:
+        nearest: int
+        decay: float
+        threshold: float
+        time: int | None
+        gamma: float
+        landmarks: int | None
+
+    def resolved_stages(self, data: Any) -> dict[str, Any]:
+        """Return the number of clusters and a width within the neighbors; raises ConfigError for unused options."""
+        count = len(data.values)
+        joined = LANDMARKS if self.landmarks is None and count > EXACT else self.landmarks
+        if isinstance(data, AffinityGraph):
+            self.refuse_unused("the affinities are given", "nearest", "decay", "threshold")
+        elif self.nearest > max(count - 1, 1):
+            note("N-NEAREST", f"widths of affinities are distances to the farthest point: each point has {count - 1} "
+                 f"others, fewer than {self.nearest}", rank=count - 1)
+            return {"nearest": max(count - 1, 1), "landmarks": joined}
+        return {"landmarks": joined}
+
+    def landmark_count(self, data: Any) -> int | None:
+        """Return the number of clusters, None where each is a point; raises ConfigError for more than points."""
+        found = super().landmark_count(data)
+        return None if found == len(data.values) else found
+
+    def reproduces(self) -> bool:
+        """Whether projecting a training row gives its coordinates: it gives a mean with those of its neighbors."""
+        return False
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the affinities, the walk, its potential distances, and their layout."""
+        count, threads = len(data.values), compute.thread_count()
+        nodes, entries = self.landmark_count(data) or count, 12.0 * NEIGHBORS * count
+        pairs = 0.0 if isinstance(data, AffinityGraph) else seconds_of_squares(data, count, threads) + 6 * pass_cost(
+            float(count) ** 2) / threads
+        cube, square = 2.0 * nodes**3 / product_rate(threads), 8.0 * nodes**2
+        clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
+        powers = np.log2(self.time or USUAL_TIME) + 2
+        joined = nodes < count
+        return [Step("weights", f"affinities of {count} points", pairs,
+                     3 * entries + 8.0 * min(2**22, count**2) * threads),
+                Step("walk", f"between {nodes} {'clusters of points' if joined else 'points'}",
+                     clusters + cube + 2 * nodes**3 * rates().decomposed,
+                     3 * square + entries + 32.0 * FUNCTIONS * count * joined, square=not joined),
+                Step("distances", "of potentials, where walks end", powers * cube + 30 * pass_cost(nodes**2),
+                     4 * square + entries, square=not joined), *self.layout_steps(nodes, compute)]
+
+    def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
+        """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
+        return AGAIN * sum(step.seconds for step in steps if step.stage == "distances")
+
+    def solve(self, data: Any, compute: Compute) -> Model:
+        """Compute the layout of potential distances of points or clusters, and from it all points."""
+        decay = Decay(self.nearest, self.decay, self.threshold)
+        with running("weights"):
+            kernel = graph_kernel(data) if isinstance(data, AffinityGraph) else decay_kernel(data, decay)
+        with running("walk"):
+            note_pieces(kernel)
+            count = self.landmark_count(data)
+            clusters = None if count is None else walk_clusters(kernel, count, compute.generator())
+            walk = walk_between(kernel, clusters)
+            curve = entropy_curve(walk.steps) if self.time is None else None
+            time = knee(curve) if curve is not None else self.time or 1
+        with running("distances"):
+            nodes = [str(number) for number in range(len(walk.steps))]
+            pairs = Pairs.of(potential_distances(walk.steps, time, self.gamma), 0.0, nodes)
+        runs = self.runs(pairs, compute)
+        best = best_of(runs)
+        layout = best.points[pairs.places]
+        center, turn = principal_axes(layout if walk.entries is None else walk.entries @ layout)
+        layout = (layout - center) @ turn
+        similarity = EdgeSteps(clusters, len(layout)) if isinstance(data, AffinityGraph) else DecaySteps(
+            decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
+        return Model(embedding=layout if walk.entries is None else walk.entries @ layout,
+                     objective=Quantity(best.trace), entropy=curve,
+                     goodness=self.goodness(pairs, best) if walk.entries is None else None,
+                     projector=Projector(similarity, uncentered(len(layout)), layout),
+                     fit={"time": time, **self.facts(runs, best)})
+
+
+def note_pieces(kernel: Any) -> None:
+    """Warn where a walk by a kernel (n x n) does not reach all points."""
+    from scipy.sparse.csgraph import connected_components
+
+    pieces: Indices = by_size(connected_components(kernel, directed=False)[1])
+    if pieces.max(initial=0) > 0:
+        sizes = np.bincount(pieces)
+        note("W-WALK-PIECES", f"no walk leads from one to another of {len(sizes)} pieces of {listed(sizes)} points: "
+             "distances between them do not tell how far apart they are; choose a larger method.nearest")
+
+
+class PHATE(PotentialMethod):
+    """Points whose distances are nearest to how differently random walks from them end (PHATE).
+
+    Affinities are exp(-(d/σ)^α), with σ the distance of a point to its k-th neighbor (`nearest`) and α its `decay`;
+    those below `threshold` are zero, and both of a pair have their mean. Over their sums they are the probabilities P
+    of a walk. After t steps (`time`) the potential of a point is -log(P^t + 1e-7), one number for each point where the
+    walk may end. Potential distances are the Euclidean distances of these rows, and the layout minimizes their stress
+    by majorization from classical scaling, as `smacof`. With `gamma` below one the potential is p^c / c, c = (1 - γ)/2:
+    at 0 twice the square root.
+
+    By default t is the knee of the von Neumann entropy of P, P², ...: where two lines fit the curve best.
+    `entropy.csv` holds it, and the power at the knee is t + 1, as in the authors' program. The entropy is that of the
+    singular values' shares. `trace.csv` holds the stress after each step. Axes are principal, without a scale of the
+    input; there is no spectrum. Of more than 5,000 points, 2,000 clusters of points are laid out (`landmarks`), found
+    by k-means in the leading functions of the walk, and a point is the mean of its clusters by its probabilities to
+    reach them.
+
+    A new point is the mean of the points or clusters by its own affinities, so it lies within them; also a training
+    row, which lands among its neighbors, near its own place. It fails where no walk leads from one piece of the data to
+    another: distances between them are those of the 1e-7 (`W-WALK-PIECES`). Sizes and densities of groups are not kept,
+    and a short walk takes noise for branches. If the k-th neighbor is an equal point, σ is the least distance above
+    zero. Points of a given graph have the largest of its affinities with themselves. Source: Moon and others,
+    "Visualizing structure and transitions in high-dimensional biological data", 2019.
+    """
+
+    repeat_tolerance: ClassVar = 1e-4
+    variants: ClassVar = (variant(), variant("landmarks", "permutation", "rotation", "mirror", "twins", landmarks=30),
+                          variant("square root", "rotation", metric="cityblock", gamma=0.0, time=8))
+    axis: ClassVar = "PHATE"
+    name: Literal["phate"] = "phate"
+    metric: AnyMetric = EUCLIDEAN
+    nearest: int = option(5, "Neighbor whose distance is the width σ of a point's affinities.", ge=1,
+                          synonyms={"knn": "knn", "k": "k"})
+    decay: float = option(40.0, "Exponent α of the affinities exp(-(d/σ)^α).", gt=0, le=1000,
+                          synonyms={"alpha": "alpha", "a": "a"})
+    threshold: float = option(1e-4, "Affinities below it are zero.", gt=0, le=0.1, synonyms={"thresh": "thresh"})
+    time: int | None = option(None, "Diffusion time t, the number of steps of the walk (default: the knee of the von "
+                              "Neumann entropy).", ge=1, le=100_000, synonyms={"t": "t"})
+    gamma: float = option(1.0, "Form of the potential: 1: logarithm; 0: square root; -1: the probabilities.", ge=-1,
+                          le=1)
+    landmarks: int | None = option(None, "Clusters of points that are laid out in place of all points (default: none "
+                                   "for up to 5,000 points, 2,000 for more).", ge=2, adapts=True)
+    starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    iterate: Iterate = Iterate(tolerance=1e-4)
+    axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return the defaults; nothing for very many rows."""
+        if seen.rows > MANY:
+            return Trials(reason="distances of all pairs of so many rows take long")
+        return single_trial()
+
+    def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
+        """Check the walk, its time, potential distances by other products, their stress, and that no step moves."""
+        return potential_checks(self, data, model, full=full)

@@ -1,0 +1,349 @@
+"""Forces of neighbor embeddings: attraction along edges, and repulsion of all pairs, by a tree of cells or on a grid.
+
+The potential Φ(y) = Σ_j k(y - y_j) is smooth, and the force on a point is -∇Φ/2. Splines of degree 7 interpolate the
+kernel between nodes in both of its arguments: points are spread over the nodes, their sums with the kernel are products
+of Fourier transforms, and value and slope at each point are read off the spline (Linderman, Rachh, Hoskins,
+Steinerberger and Kluger, 2019, with polynomials of three nodes in each interval). The kernel 1/(1 + d²) has frequencies
+that fall as exp(-ω), which sets the distance of nodes; its constant is left out, so that points nearer than rounding of
+one are told apart.
+
+The kernel of an embedding is k(d) = (1 + d²/α)^(-α) with α degrees of freedom: Student's t-distribution of t-SNE has
+α = 1, and fewer give heavier tails (Kobak, Linderman, Steinerberger, Kluger and Berens, 2019). With affinities
+p that sum to one and q_ij = k_ij / Z, the divergence is KL = Σ p log p + energy + log Z, and its gradient is
+4 (attraction - repulsion / Z).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.distances import squared_distances
+from mlcli.native.student import ORDER, Octree, attract_rows, collect_points, repel_rows, spread_points, turn_sources
+
+NODE_BLOCK = 2**20  # numbers of a block of points and nodes
+
+
+def spline_spectrum(size: int) -> Array:
+    """Return the transform of the spline's values at whole numbers, (m/2 + 1)."""
+    values, places = spline_values(np.zeros(1))[0], np.arange(ORDER) - (ORDER // 2 - 1)
+    angles = 2 * np.pi / size * np.arange(size // 2 + 1)
+    return np.asarray(np.cos(np.multiply.outer(angles, places)) @ values)
+
+
+def spline_values(places: Array, order: int = ORDER) -> Array:
+    """Return the values (n x order) of the splines of the nodes around places (n) from zero to one (de Boor)."""
+    values = np.ones((len(places), 1))
+    for degree in range(1, order):
+        ahead = (np.arange(1, degree + 1) - places[:, None]) * values / degree
+        behind = (places[:, None] + np.arange(degree - 1, -1, -1)) * values / degree
+        values = np.pad(ahead, ((0, 0), (0, 1))) + np.pad(behind, ((0, 0), (1, 0)))
+    return values
+
+
+def spline_slopes(places: Array) -> Array:
+    """Return the derivatives (n x 8) of the splines of the nodes around places (n)."""
+    values = spline_values(places, ORDER - 1)
+    return np.pad(values, ((0, 0), (1, 0))) - np.pad(values, ((0, 0), (0, 1)))
+
+
+def spread_rows(points: Array, low: Array, spacing: float, grid: Array) -> None:
+    """Add the splines of points (n x 1 or n x 2) to the nodes of a grid (1 x m or r x m), the first one at `low`."""
+    def work(rows: slice) -> Array:
+        nodes, places = _nodes(points[rows], low, spacing, grid.shape)
+        weights = _products(places, [spline_values] * len(places))
+        return np.bincount(nodes.ravel(), weights.ravel(), grid.size).astype(float)
+
+    for part in in_order(work, row_blocks(len(points), NODE_BLOCK, ORDER ** points.shape[1])):
+        grid += part.reshape(grid.shape)
+
+
+def collect_rows(points: Array, low: Array, spacing: float, grid: Array) -> tuple[Array, Array]:
+    """Return slopes (n x p) and values (n) at points of the spline that a grid's nodes span."""
+    def work(rows: slice) -> Array:
+        nodes, places = _nodes(points[rows], low, spacing, grid.shape)
+        held, axes = grid.ravel()[nodes], range(len(places))
+        slopes = [np.sum(held * _products(places, [spline_slopes if axis == own else spline_values for axis in axes]),
+                         axis=1) / spacing for own in axes]
+        return np.stack([*slopes, np.sum(held * _products(places, [spline_values for _ in axes]), axis=1)], axis=1)
+
+    both = np.vstack(list(in_order(work, row_blocks(len(points), NODE_BLOCK, ORDER ** points.shape[1]))))
+    return np.ascontiguousarray(both[:, :-1]), both[:, -1]
+
+
+def _nodes(points: Array, low: Array, spacing: float, shape: tuple[int, ...]) -> tuple[Indices, list[Array]]:
+    """Return the nodes that points reach (m x 8 or m x 64), and their places after the first along each axis."""
+    places = (points - low) * (1 / spacing)
+    first = places.astype(np.int64)
+    reach = [column[:, None] + np.arange(ORDER) for column in first.T]
+    nodes = reach[0]
+    if len(reach) == 2:
+        nodes = (reach[0][:, :, None] * shape[1] + reach[1][:, None]).reshape(len(points), -1)
+    return nodes, list((places - first).T)
+
+
+def _products(places: list[Array], functions: list[Callable[[Array], Array]]) -> Array:
+    """Return the products over axes of functions of the places, for all nodes (m x 8 or m x 64)."""
+    along = [function(place) for function, place in zip(functions, places, strict=True)]
+    return along[0] if len(along) == 1 else (along[0][:, :, None] * along[1][:, None]).reshape(len(places[0]), -1)
+
+
+SPACING = 0.22  # between nodes: errors below 1e-4 of the forces, by frequencies beyond π over it
+INTERVALS = 24  # at least, along the longer axis
+LEAST = 1e-150  # extent whose square vanishes
+NODES = (2**22, 2**24)  # of a grid for few points, and for any number
+NODES_PER_ROW = 64  # beyond which a tree takes less time
+MARGIN = 20  # nodes over which interpolation's inverse falls to 1e-6
+STRIP = 32  # rows of nodes whose points are spread by one task; more than splines reach
+ROWS = 2**13  # points whose forces are read by one task
+TRANSFORM_BLOCK = 2**17  # numbers of a block of transforms
+
+
+@frozen
+class Grid:
+    """Nodes around points: the first node's place, the distance of nodes, and how many points' splines reach.
+
+    The transforms have `sizes` nodes along each axis: twice as many and more, so that sums do not wrap around.
+    """
+
+    low: Array
+    spacing: float
+    reached: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def grid_around(points: Array) -> Grid | None:
+    """Return the grid for points (n x 1 or n x 2), or None where squares of distances vanish or it has too many nodes.
+
+    As many are too many as take more time than a tree, or more memory than ten bytes for each of 2^24.
+    """
+    from scipy.fft import next_fast_len
+
+    columns = np.ascontiguousarray(points.T)
+    low = columns.min(axis=1)
+    spans = columns.max(axis=1) - low
+    if not spans.max() > LEAST:
+        return None
+    spacing = min(SPACING, float(spans.max()) / INTERVALS)
+    nodes = float(np.prod(2 * (spans / spacing + ORDER + MARGIN)))
+    if nodes > max(NODES[0], min(NODES[1], NODES_PER_ROW * len(points))):
+        return None
+    reached = tuple(int(span / spacing) + 1 + ORDER for span in spans)
+    return Grid(low, spacing, reached, tuple(2 * next_fast_len(count + MARGIN, real=True) for count in reached))
+
+
+def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
+    """Return forces and normalization of points (n x 1 or n x 2), as `repulsion.repel` does."""
+    charges = np.zeros(grid.reached if points.shape[1] == 2 else (1, *grid.reached))
+    if native.available():
+        strips = point_strips(points, grid)
+        for parity in (0, 1):  # the splines of every other strip reach different rows
+            each(lambda chosen: spread_points(points, chosen, grid.low, 1 / grid.spacing, charges), strips[parity::2])
+    else:
+        spread_rows(points, grid.low, grid.spacing, charges)
+    potential = convolve(charges, kernel_spectrum(grid.sizes, grid.spacing, dof), grid.sizes)
+    if native.available():
+        slopes, values = np.empty_like(points), np.empty(len(points))
+        order = np.concatenate(strips)
+        each(lambda rows: collect_points(points, order[rows], grid.low, 1 / grid.spacing, potential, factor=-0.5,
+                                         out=(slopes, values)), row_blocks(len(order), ROWS))
+    else:
+        slopes, values = collect_rows(points, grid.low, grid.spacing, potential)
+        slopes *= -0.5
+    return slopes, float(values.sum()) + len(points) * (len(points) - 1.0)
+
+
+def point_strips(points: Array, grid: Grid) -> list[Indices]:
+    """Return the positions of points (n x 1 or n x 2) in strips of rows of the grid; all in one with one axis."""
+    if points.shape[1] == 1:
+        return [np.arange(len(points))]
+    rows = ((points[:, 0] - grid.low[0]) * (1 / grid.spacing)).astype(np.int64)
+    strips = (rows // STRIP).astype(np.uint16)  # numbers of two bytes are sorted by their digits
+    order = np.argsort(strips, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(strips))[:-1])
+
+
+@lru_cache(maxsize=1)  # sizes stay the same for many steps
+def kernel_spectrum(sizes: tuple[int, ...], spacing: float, dof: float) -> Array:
+    """Return the transform of k(d) - 1 over pairs of nodes, divided by that of the splines for either argument.
+
+    It is real and even along each axis; an axis of m nodes has m/2 + 1 numbers.
+    """
+    from scipy.fft import dctn
+
+    squared = np.zeros(1)
+    for size in sizes:
+        squared = np.add.outer(squared, (np.arange(size // 2 + 1) * spacing) ** 2)
+    kernel = np.expm1(-dof * np.log1p(squared[0] / dof))
+    spectrum = np.asarray(dctn(kernel, type=1, overwrite_x=True))
+    for axis, size in enumerate(sizes):
+        spectrum /= spline_spectrum(size).reshape([-1 if other == axis else 1 for other in range(spectrum.ndim)]) ** 2
+    spectrum.flags.writeable = False
+    return spectrum
+
+
+def convolve(charges: Array, spectrum: Array, sizes: Sequence[int]) -> Array:
+    """Return the sums of charges (r x m) with a kernel of some spectrum at the same nodes, in the place of the charges.
+
+    Transforms run in blocks of whole lines, so that their numbers do not depend on the threads.
+    """
+    from scipy.fft import fft, ifft, irfft, rfft
+
+    rows, columns = charges.shape
+    lines = np.empty((rows, sizes[-1] // 2 + 1), dtype=complex)
+
+    def forth(block: slice) -> None:
+        lines[block] = rfft(charges[block], sizes[-1], axis=1)
+
+    def across(block: slice) -> None:
+        whole = fft(lines[:, block], sizes[0], axis=0)
+        whole[: len(spectrum)] *= spectrum[:, block]
+        whole[len(spectrum) :] *= spectrum[-2:0:-1, block]
+        lines[:, block] = ifft(whole, axis=0, overwrite_x=True)[:rows]
+
+    def back(block: slice) -> None:
+        charges[block] = irfft(lines[block], sizes[-1], axis=1)[:, :columns]
+
+    each(forth, row_blocks(rows, TRANSFORM_BLOCK, sizes[-1]))
+    if len(sizes) == 1:
+        lines *= spectrum
+    else:
+        each(across, row_blocks(lines.shape[1], TRANSFORM_BLOCK, sizes[0]))
+    each(back, row_blocks(rows, TRANSFORM_BLOCK, sizes[-1]))
+    return charges
+
+
+Summation = Literal["exact", "grid", "tree"]
+BLOCK = 2**20  # numbers of a block of pairs
+PAIRS = 2**22  # pairs of a block of the kernels
+THETA = (0.2, 0.25, 0.4)  # width of a cell that acts as a point, relative to its distance, by the number of axes
+GROUPS = 128  # of a block, with about 16 points each
+ENTRIES = 2**18  # entries of a graph in a block
+EXACT_ROWS = 6000  # up to as many points all pairs take less time than a grid
+USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, and at its end
+# Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
+# pair and each of its axes, and of an entry of a graph and each of its axes.
+GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (5, 45), (300, 800, 2400), (0.06, 0.03), (1.7, 0.5)
+POWER_WORK, DIVISION_WORK = 1.2, 0.4  # of a pair besides, and of a division that pairs do not share
+
+
+def choose_summation(rows: int, axes: int) -> Summation:
+    """Return how the repulsion of so many points is summed: it depends on nothing but its arguments.
+
+    All pairs for few points and for more than three axes, a grid for one or two axes, a tree for three.
+    """
+    if rows <= EXACT_ROWS or axes > 3:
+        return "exact"
+    return "grid" if axes < 3 else "tree"
+
+
+def repel(points: Array, dof: float, how: Summation) -> tuple[Array, float]:
+    """Return forces Σ_j k_ij / (1 + d²/α) (y_i - y_j) on points (n x p), and the normalization Σ k_ij over i ≠ j.
+
+    Errors of a grid are below 1e-4 of the norm of the forces in most layouts, and those of a tree below 1e-2. Where
+    points lie so far apart that a grid would have too many nodes, and where squares of their distances vanish, a tree
+    takes its place; without the native kernels, all pairs take that of a tree.
+    """
+    points = np.ascontiguousarray(points)
+    if how == "grid" and (grid := grid_around(points)) is not None:
+        return repel_on_grid(points, dof, grid)
+    if how == "exact" or not native.available():
+        return repel_in_pairs(points, dof)
+    return repel_by_tree(points, dof)
+
+
+def repel_by_tree(points: Array, dof: float) -> tuple[Array, float]:
+    """Return forces and normalization of points (n x 1 to n x 3) by a tree of cells."""
+    tree, theta = Octree(points), THETA[points.shape[1] - 1]
+    forces, totals = np.empty_like(points), np.empty(len(points))
+    each(lambda groups: tree.repel(groups, theta, dof, (forces, totals)), row_blocks(tree.groups, GROUPS))
+    return forces, float(totals.sum()) - len(points)
+
+
+def repel_in_pairs(points: Array, dof: float) -> tuple[Array, float]:
+    """Return forces and normalization by the sums over all pairs."""
+    if native.available():
+        sources = turn_sources(points)
+        parts = list(in_order(lambda rows: repel_rows(points, sources, dof, rows),
+                              row_blocks(len(points), PAIRS, len(points))))
+        return np.vstack([forces for forces, _ in parts]), _sum([totals for _, totals in parts]) - len(points)
+
+    near = points - points[:1]  # equal points are zero then, and so are their forces
+
+    def work(rows: slice) -> tuple[Array, Array]:
+        shrunk = 1 / (1 + squared_distances(near[rows], near) / dof)
+        kernel = shrunk**dof if dof != 1 else shrunk
+        pulls = kernel * shrunk
+        return pulls.sum(axis=1)[:, None] * near[rows] - pulls @ near, kernel.sum(axis=1)
+
+    parts = list(in_order(work, row_blocks(len(points), BLOCK, len(points))))
+    return np.vstack([forces for forces, _ in parts]), _sum([totals for _, totals in parts]) - len(points)
+
+
+def attract(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float) -> tuple[Array, float]:
+    """Return forces Σ_j p_ij / (1 + d²/α) (y_i - y_j) on points (n x p), and the energy -Σ p_ij log k_ij.
+
+    `graph` has the starts of its rows (n + 1), and the column (int32) and the affinity p of each entry. Raises
+    ValueError for indices out of range.
+    """
+    starts, indices, values = graph
+    points = np.ascontiguousarray(points)
+
+    def work(rows: slice) -> tuple[Array, Array]:
+        if native.available():
+            return attract_rows((starts, indices, values), points, dof, rows)
+        low, high = starts[rows.start], starts[rows.stop]
+        chosen = indices[low:high]
+        own = np.repeat(np.arange(rows.stop - rows.start), np.diff(starts[rows.start : rows.stop + 1]))
+        if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(points):
+            raise ValueError("an index is out of range")
+        gaps = points[rows][own] - points[chosen]
+        stretched = np.einsum("ij,ij->i", gaps, gaps) / dof
+        columns = [values[low:high] / (1 + stretched) * column for column in gaps.T]
+        columns.append(dof * values[low:high] * np.log1p(stretched))
+        sums = np.stack([np.bincount(own, column, rows.stop - rows.start) for column in columns], axis=1).astype(float)
+        return sums[:, :-1], sums[:, -1]
+
+    parts = list(in_order(work, row_blocks(len(points), ENTRIES, max(1, len(indices) // max(1, len(points))))))
+    return np.vstack([forces for forces, _ in parts]), _sum([energies for _, energies in parts])
+
+
+def _sum(parts: list[Array]) -> float:
+    """Return the sum of numbers of all rows, in an order that blocks do not change."""
+    return float(np.concatenate(parts).sum())
+
+
+def repel_seconds(rows: int, axes: int, how: Summation, threads: int, dof: float = 1.0) -> float:
+    """Predict the seconds of one repulsion; that on a grid depends on the extent, here one of most of the descent."""
+    if how == "grid":
+        work = GRID_WORK[0] * USUAL[0] ** (axes / 2) + GRID_WORK[1] * rows
+    elif how == "tree" and native.available():
+        work = float(TREE_WORK[axes - 1] * rows)
+    else:
+        pair = PAIR_WORK[0] + PAIR_WORK[1] * axes + (POWER_WORK if dof != 1 else DIVISION_WORK if axes > 3 else 0)
+        work = rows**2 * (pair if native.available() else 6 + pair)
+    return work * rates().bent / max(threads, 1)
+
+
+def repel_bytes(rows: int, axes: int, how: Summation) -> int:
+    """Predict the bytes that a repulsion holds beside points and forces."""
+    if how == "grid":
+        return int(10 * USUAL[1] ** (axes / 2)) + 40 * rows
+    return 130 * rows if how == "tree" else 8 * BLOCK if not native.available() else 16 * rows * axes
+
+
+def attract_seconds(entries: int, axes: int, threads: int) -> float:
+    """Predict the seconds of one attraction along so many entries of a graph."""
+    work = ENTRY_WORK[0] + ENTRY_WORK[1] * axes if native.available() else 10 + 10 * axes
+    return entries * work * rates().bent / max(threads, 1)
+
+
+def attract_bytes(rows: int, axes: int) -> int:
+    """Predict the bytes that an attraction holds beside graph, points and forces."""
+    return 8 * rows * (axes + 2)

@@ -1,0 +1,384 @@
+"""t-distributed stochastic neighbor embedding: affinities of a perplexity, their divergence, and its descent.
+
+With d the distances of coordinates and α the degrees of freedom, k = (1 + d²/α)^(-α) of each pair and Z their sum, the
+divergence is Σ p log (p Z / k), and its gradient 4 (A - R / Z), with A and R the forces of attraction and repulsion.
+Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; degrees of freedom: Kobak and others,
+"Heavy-tailed kernels reveal a finer cluster structure in t-SNE visualisations", 2019.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, Strict
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
+from mlcli.base.stored import result
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Input, Joined, WeightedGraph
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.products import Name, Sparse
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import Axes
+from mlcli.core.iterate import Iterated, follow_schedule
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import training_points
+from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.projector import Projector
+from mlcli.errors import ConfigError
+from mlcli.methods.layouts import NeighborEmbedding, principal
+from mlcli.methods.model import Model
+from mlcli.methods.neighbor_embedding.check import divergence_checks
+from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
+from mlcli.methods.neighbor_embedding.perplexity import (
+    Affinities,
+    affinity_lists,
+    affinity_steps,
+    entries_of,
+    groups_of,
+    joint_affinities,
+    require_points,
+)
+from mlcli.methods.neighbor_embedding.repulsion import (
+    Summation,
+    attract,
+    attract_bytes,
+    attract_seconds,
+    choose_summation,
+    repel,
+    repel_bytes,
+    repel_seconds,
+)
+from mlcli.methods.neighbor_embedding.starts import (
+    SIZE,
+    Start,
+    eigenmap_step,
+    eigenmaps,
+    principal_start,
+    principal_steps,
+    random_start,
+    small_start,
+)
+from mlcli.methods.trials import MANY, InputSummary, Trials, variant
+
+
+@frozen
+class Forces:
+    """Attraction Σ p k^(1/α) (y - y') and repulsion Σ k^(1 + 1/α) (y - y') / Z (n x p each), and Σ p log (p / q)."""
+
+    attraction: Array
+    repulsion: Array
+    divergence: float
+
+    @property
+    def slope(self) -> float:
+        """The length of the gradient, relative to that of its attraction; zero where there is none."""
+        size = float(np.linalg.norm(self.attraction))
+        return float(np.linalg.norm(self.attraction - self.repulsion)) / size if size > 0 else 0.0
+
+
+@frozen
+class Divergence:
+    """The divergence as a function of coordinates; points of one group are at one place, and move as one."""
+
+    affinities: Affinities
+    dof: float
+    groups: Indices | None = None  # n, from 0; None: each point is its own
+
+    @cached_property
+    def entropy(self) -> float:
+        """-Σ p log p."""
+        return self.affinities.entropy
+
+    def forces(self, points: Array, how: Summation) -> Forces:
+        """Return the forces at coordinates (n x p), with repulsion computed in one of several ways."""
+        attraction, energy = attract(self.affinities.graph, points, self.dof)
+        repulsion, total = repel(points, self.dof, how)
+        return Forces(attraction, repulsion / total, energy + float(np.log(total)) - self.entropy)
+
+    def together(self, rows: Array) -> Array:
+        """Return rows (n x p), each the mean of its group."""
+        if self.groups is None:
+            return rows
+        sums = np.column_stack([np.bincount(self.groups, column) for column in rows.T])
+        return np.asarray((sums / np.bincount(self.groups)[:, None])[self.groups])
+
+
+RISE, FALL, LEAST = 0.2, 0.8, 0.01  # of a gain: added where a step goes on, a factor where it turns, and added to that
+LONGEST = 5.0  # length of a step of a point
+
+
+@result("descent")
+@frozen
+class Motion:
+    """Coordinates of points, their last step and the gain of each number (n x p each), and the forces there."""
+
+    points: Array
+    velocity: Array
+    gains: Array
+    attraction: Array
+    repulsion: Array
+    divergence: float
+
+    @property
+    def objective(self) -> float:
+        """The divergence."""
+        return self.divergence
+
+    @classmethod
+    def at(cls, points: Array, forces: Forces, *, velocity: Array, gains: Array) -> "Motion":
+        """Return the motion at some coordinates."""
+        return cls(points, velocity, gains, forces.attraction, forces.repulsion, forces.divergence)
+
+
+class Descent(Options):
+    """A schedule of descent: first with exaggerated attraction, then with the affinities as they are."""
+
+    early_exaggeration: float = option(12.0, "Factor of attraction in the first steps, by which groups form.", gt=0)
+    early_steps: int = option(250, "Number of these steps.", ge=0)
+    exaggeration: float = option(1.0, "Factor of attraction in the other steps; above 1 groups become more compact.",
+                                 gt=0)
+    steps: int = option(500, "Number of the other steps.", ge=1)
+    rate: float | None = option(None, "Learning rate (default: the number of points over the factor of attraction).",
+                                gt=0)
+    early_momentum: float = option(0.8, "Share of the last step that the next one keeps, in the first steps.", ge=0,
+                                   lt=1)
+    momentum: float = option(0.8, "The same in the other steps.", ge=0, lt=1)
+
+    @property
+    def count(self) -> int:
+        """The number of all steps."""
+        return self.early_steps + self.steps
+
+    def __call__(self, divergence: Divergence, start: Array, how: Summation) -> Iterated[Motion]:
+        """Return the motion after all steps from coordinates (n x p).
+
+        A gain rises while a number moves in one direction, and falls where it turns (Jacobs, 1988). Points move all at
+        once, and stay centered. Source of the schedule: Belkina and others, 2019; Linderman and Steinerberger, 2019.
+        """
+        def step(before: Motion, number: int) -> Motion:
+            early = number < self.early_steps
+            factor = self.early_exaggeration if early else self.exaggeration
+            momentum = self.early_momentum if early else self.momentum
+            gradient = divergence.together(factor * before.attraction - before.repulsion)
+            turns = np.sign(before.velocity) == np.sign(gradient)
+            gains = np.where(turns, FALL * before.gains + LEAST, before.gains + RISE)
+            velocity = momentum * before.velocity - (self.rate or len(start) / factor) * gains * gradient
+            lengths = np.linalg.norm(velocity, axis=1, keepdims=True)
+            velocity = np.where(lengths > LONGEST, velocity / np.maximum(lengths, LONGEST) * LONGEST, velocity)
+            points = before.points + velocity
+            points -= points.mean(axis=0)
+            return Motion.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
+
+        begun = divergence.together(start)
+        return follow_schedule(step, Motion.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
+                                               gains=np.ones_like(begun)), self.count)
+
+
+MOST_AXES = 3
+TRUE_ROWS = 10_000  # up to which the divergence that is stated is that of all pairs
+MOTION = 12  # arrays of coordinates while a step is made
+FEW = 1.2  # least perplexity of a graph by default
+ENTRY = 12.0  # bytes of an affinity and its column
+
+
+class CalibratedMethod(NeighborEmbedding):
+    """The base of methods that minimize the divergence of affinities from those of the layout."""
+
+    loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
+                       "groups mean little here, and there may be groups that the data does not have.")
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        perplexity: float | tuple[float, ...]
+        start: Start
+        dof: float
+        descent: Descent
+        axes: Axes
+
+    @property
+    def perplexities(self) -> tuple[float, ...]:
+        """The perplexities, of which the affinities are means."""
+        return self.perplexity if isinstance(self.perplexity, tuple) else (float(self.perplexity),)
+
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """Return the intermediate results that a run may keep: the joint affinities."""
+        return ("weights",)
+
+    def require(self, data: Input) -> None:
+        """Raise ConfigError for more axes than repulsion is computed for."""
+        super().require(data)
+        if self.axes.count > MOST_AXES:
+            raise ConfigError("COMPONENTS", f"{self.axes.count} axes were requested, but {self.name} has at most "
+                              f"{MOST_AXES}", where="method.axes.components", hint=f"ask for at most {MOST_AXES}")
+
+    def resolved_stages(self, data: Any) -> dict[str, Any]:
+        """Return perplexity and start for the data; raises ConfigError for chosen ones that it does not allow."""
+        require_points(data)
+        return {**self.start_for(data), **self.perplexity_for(data)}
+
+    def start_for(self, data: Joined) -> dict[str, Any]:
+        """Return the start: for a graph eigenmaps, as it has no features."""
+        if not isinstance(data, WeightedGraph) or self.start != "pca" or self._first is not None:
+            return {}
+        if self.chosen("start"):
+            raise ConfigError("START", "a graph has neither features nor all dissimilarities, so no principal axes",
+                              where="method.start", hint="choose laplacian or random")
+        return {"start": "laplacian"}
+
+    def perplexity_for(self, data: Joined) -> dict[str, Any]:
+        """Return a default perplexity clipped to the data; raises ConfigError for a chosen one that is too large."""
+        if isinstance(data, AffinityGraph):
+            return self.refuse_unused("the affinities are given", "perplexity")
+        most = largest(len(data.values))
+        if self.chosen("perplexity"):
+            if max(self.perplexities) >= (len(data.values) - 1) / 3:
+                raise ConfigError("PERPLEXITY", f"a perplexity of {max(self.perplexities):g} was requested: it must "
+                                  f"be below {(len(data.values) - 1) / 3:.4g}, a third of the other points",
+                                  where="method.perplexity", hint=f"use at most {np.floor(10 * most) / 10:.10g}")
+            return {}
+        if isinstance(data, WeightedGraph):
+            most = min(most, max(float(np.median(np.diff(data.starts))) / 3, FEW))
+        if max(self.perplexities) <= most:
+            return {}
+        few = "the edges of a point" if isinstance(data, WeightedGraph) else "the points"
+        note("N-PERPLEXITY", f"perplexity reduced from {self.perplexity:g} to {most:.4g}, about a third of {few}",
+             perplexity=most)
+        return {"perplexity": most}
+
+    def limit(self, data: Input) -> int:
+        """Return the largest number of axes: three, as repulsion is computed for no more."""
+        return MOST_AXES
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of training rows and their coordinates in the model."""
+        rows = 0.0 if data.points is None else 8.0 * data.points.size
+        return rows + 8.0 * len(data.values) * (self.axes_of(data) + len(self.perplexities))
+
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of neighbors, affinities, first coordinates and the descent."""
+        count, axes, threads = len(data.values), self.axes.count, compute.thread_count()
+        entries, how = entries_of(data, self.perplexities), choose_summation(count, axes)
+        each = repel_seconds(count, axes, how, threads) + attract_seconds(int(entries), axes, threads)
+        held = ENTRY * entries + 8.0 * MOTION * count * axes + repel_bytes(
+            count, axes, how) + attract_bytes(count, axes)
+        return [*affinity_steps(data, self.perplexities, compute), *self.start_steps(data, entries, compute),
+                Step("iterate", f"{self.descent.count} steps, repulsion by {NAMED[how]}", self.descent.count * each,
+                     held),
+                Step("coordinates", "principal axes, and the divergence there", repel_seconds(count, axes, self.last(
+                    count, axes), threads), held, needs=SPARSE)]  # of the checks
+
+    def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
+        """Return the steps of the first coordinates; none of random or given ones."""
+        if self._first is not None:
+            return []
+        if self.start == "pca":
+            return principal_steps(data, self.axes.count, compute)  # type: ignore[arg-type]
+        return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
+
+    def solve(self, data: Joined, compute: Compute) -> Model:
+        """Compute coordinates by descent from the start, on principal axes."""
+        affinities, equal = self.affinities(data)
+        start = self.first(data, affinities, compute)
+        divergence = Divergence(affinities, self.dof, equal)
+        ended = self.descent(divergence, start, choose_summation(len(start), start.shape[1]))
+        with running("coordinates"), single_threaded_blas():
+            points = principal(ended.state.points)
+            found = divergence.forces(points, self.last(*points.shape))
+        axes = points.shape[1]
+        similarity: Similarity = Calibrated(affinities.precisions, self.dof, axes)
+        if not isinstance(data, WeightedGraph):
+            training, metric = training_points(data)
+            similarity = Entering(points, training, affinities.precisions, self.perplexities, self.dof, metric)
+        return Model(embedding=points, objective=Quantity(ended.trace),
+                     projector=Projector(similarity, uncentered(axes), np.eye(axes)),
+                     fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(ended.trace)},
+                     products={"weights": Sparse(affinities.starts, affinities.indices, affinities.values)})
+
+    def affinities(self, data: Joined) -> tuple[Affinities, Indices | None]:
+        """Return the joint affinities, and the groups of equal points (n), from one search of neighbors."""
+        lists = affinity_lists(data, self.perplexities)
+        return joint_affinities(data, lists, self.perplexities), groups_of(data, lists)
+
+    @staticmethod
+    def last(count: int, axes: int) -> Summation:
+        """Return how the divergence that is stated is summed, for so many points and axes."""
+        return "exact" if count <= TRUE_ROWS else choose_summation(count, axes)
+
+    def first(self, data: Joined, affinities: Affinities, compute: Compute) -> Array:
+        """Return the first coordinates (n x p); given ones as they are."""
+        axes, given = self.axes.count, self.first_points(data)
+        if given is not None:
+            return given
+        if self.start == "random":
+            return random_start(len(data.values), axes, compute) * SIZE
+        found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else principal_start(
+            data, axes, compute)  # type: ignore[arg-type]
+        return small_start(found, axes, compute)
+
+
+NAMED = {"exact": "all pairs", "grid": "a grid", "tree": "a tree"}
+
+
+def largest(count: int) -> float:
+    """Return the largest perplexity that so many points allow: one below a third of the others."""
+    return (count - 1.5) / 3
+
+
+Perplexity = Annotated[float, Field(gt=1)]
+SHORT = {"early_steps": 15, "steps": 10}
+
+
+class TSNE(CalibratedMethod):
+    """Coordinates in which neighbors stay neighbors, by attraction of near points and repulsion of all (t-SNE).
+
+    Affinities p of a point to others are Gaussians of their distances whose width gives them a perplexity: about how
+    many neighbors count. They are taken over the nearest 3 x perplexity points, and averaged over both directions and
+    over several perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs
+    in Σ (1 + d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
+
+    Descent goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of standard
+    deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
+    Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
+    are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
+    the gradient at the end over that of attraction alone: it is small, but not zero. Any number of threads gives the
+    same bytes, on processors of one level; steps amplify the rounding of another level to another layout.
+
+    It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
+    and groups may appear where there are none. A new point starts at the mean of its neighbors, weighted by its
+    affinities to them, and takes 50 steps of its own divergence among fixed points; one that equals a training point
+    is placed on it. It fails where the start does not show the groups: they then break apart and never meet.
+    Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; schedule and start: Kobak and Berens, "The
+    art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.
+    """
+
+    repeat_tolerance: ClassVar = 1e-6
+    variants: ClassVar = (
+        variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
+                                            dof=0.7, descent=SHORT),
+        variant("random", "permutation", start="random", descent=SHORT))
+    axis: ClassVar = "t-SNE"
+    name: Literal["tsne"] = "tsne"
+    metric: AnyMetric = EUCLIDEAN
+    perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
+        30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
+    start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
+                          "(laplacian), or random ones.", adapts=True)
+    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
+    descent: Descent = Descent()
+    axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return several perplexities; one for very many rows."""
+        fitting = [size for size in (30.0, 10.0, 100.0) if size < (seen.rows - 1) / 3]
+        return Trials(({}, *({"perplexity": size} for size in fitting[1:] if seen.rows <= MANY)))
+
+    def identities(self, data: Joined, model: Model, full: bool = False) -> list[Check]:
+        """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""
+        return divergence_checks(data, model, self.perplexities, self.dof, full=full)

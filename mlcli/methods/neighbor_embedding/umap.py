@@ -1,0 +1,296 @@
+"""Uniform manifold approximation and projection: a fuzzy graph, its start, and epochs of sampled forces."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, Labeled, WeightedGraph
+from mlcli.base.values.options import option
+from mlcli.base.values.products import Name
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import Axes
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import NeighborCount
+from mlcli.core.iterate import Iterated
+from mlcli.core.krylov import SPARE
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import training_points
+from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.errors import ConfigError
+from mlcli.methods.layouts import NeighborEmbedding, centered_axes
+from mlcli.methods.model import Model
+from mlcli.methods.neighbor_embedding.check import sampled_checks
+from mlcli.methods.neighbor_embedding.fuzzy_graph import (
+    class_graph,
+    fuzzy_graph_of,
+    graph_lists,
+    known_classes,
+    start_points,
+    with_lengths,
+)
+from mlcli.methods.neighbor_embedding.negative_sampling import (
+    REPEATED,
+    Density,
+    DensityTerm,
+    Epoch,
+    MembershipCurve,
+    Sampling,
+    density_term,
+    fit_curve,
+    follow_edges,
+)
+from mlcli.methods.neighbor_embedding.new_points import SampledForces
+from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
+from mlcli.native import describe
+
+MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
+MORE = 200  # epochs with a density term, as in umap-learn
+PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed
+BOTH_WAYS = 1.5  # edges of the graph for each neighbor
+SHARE = 0.35  # of the edges that are due in an epoch
+SAMPLE = 8.0  # work of a force, in functions of one distance
+HELD, ONCE = 24.0, 150.0  # bytes of an edge while points move, and while the graph is made
+BASIS = 34  # blocks of the eigensolve at once
+START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
+
+
+@frozen
+class Layout:
+    """A layout with what it was made of: graph of memberships, curve, start, how points moved, and the density term."""
+
+    graph: Graph
+    neighbors: Graph  # with lengths, or given affinities, in place of memberships
+    curve: MembershipCurve
+    start: Array  # n x p
+    sampling: Sampling
+    ended: Iterated[Epoch]
+    term: DensityTerm | None
+
+
+class SampledMethod(NeighborEmbedding):
+    """The base of methods that move points along the edges of a fuzzy graph, and away from samples."""
+
+    loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
+                       "groups mean little here, and another seed gives another picture.")
+    loses_less: ClassVar = ("Neighbors are kept, and local densities in part: where points are dense in the data, "
+                            "they are denser here. Distances between groups mean little, and another seed gives "
+                            "another picture.")
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        neighbors: NeighborCount  # type: ignore[assignment]
+        local_connectivity: float
+        mix_ratio: float
+        target_weight: float | None
+        density: Density | None
+        min_dist: float
+        spread: float
+        start: str
+        epochs: int | None
+        learning_rate: float
+        negative_samples: int
+        repulsion: float
+
+    def loss(self) -> str:
+        """Return the sentence on what its pictures do not show: with a density term, densities in part."""
+        return self.loses if self.density is None else self.loses_less
+
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """Return the intermediate results that a run may keep: the neighbor graph, and its memberships."""
+        return "graph", "weights"
+
+    def for_products(self) -> Self:
+        """Return the method with one epoch from random points: the graph comes before the layout."""
+        return self.replace(start="random", epochs=1, density=None)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""
+        if self.target_weight is not None and not isinstance(data, Labeled):
+            raise ConfigError("NEEDS", "a target_weight needs features with a label column" + (
+                "" if isinstance(data, Features) else f", not {data.kind}"), where="method.target_weight",
+                hint="give {input.label_columns}, or leave target_weight out")
+        if not isinstance(data, WeightedGraph):
+            return {"neighbors": self.neighbors.resolved(len(data.values))}
+        if isinstance(data, AffinityGraph):
+            self.refuse_unused("memberships are given", "local_connectivity", "mix_ratio")
+            if self.density is not None:
+                raise ConfigError("NEEDS", "densities need lengths of the edges, and memberships are given",
+                                  where="method.density", hint="give lengths ({input.edges=lengths}), or leave it out")
+        return self.refuse_unused("the graph is given", "neighbors")
+
+    def epochs_of(self, data: Input) -> int:
+        """Return the number of epochs, chosen or by the number of points."""
+        return self.epochs or EPOCHS[len(data.values) > MANY] + MORE * (self.density is not None)
+
+    def sampling(self, epochs: int, rate: float, seed: int) -> Sampling:
+        """Return how points move in so many epochs, from a first rate."""
+        return Sampling(epochs, self.negative_samples, self.repulsion, rate, seed)
+
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of neighbors, graph, start and epochs."""
+        start = self.start if self._first is None else "random"  # which takes no step of its own
+        return sampled_steps(data, Nearest(self.neighbors.count), compute, start=start, axes=self.axes.count,
+                             epochs=self.epochs_of(data), samples=self.negative_samples,
+                             dense=0.0 if self.density is None else self.density.share)
+
+    def certified_seconds(self, data: Joined, steps: Sequence[Step]) -> float:
+        """Return the seconds of the graph and the layout, which the certificate repeats for few edges and epochs."""
+        edges = edges_of(data, self.neighbors.count) / 2
+        return sum(step.seconds for step in steps) if edges * self.epochs_of(data) <= REPEATED else 0.0
+
+    def layout(self, data: Joined, seed: int) -> Layout:
+        """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
+        lists, epochs = graph_lists(data, Nearest(self.neighbors.count)), self.epochs_of(data)
+        graph = fuzzy_graph_of(data, lists, self.local_connectivity, self.mix_ratio)
+        if self.target_weight is not None and isinstance(data, Labeled):
+            graph = class_graph(graph, data, self.target_weight)
+        generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
+        start = start_points(data, graph, self.start, self.axes.count, generator, self.first_points(data))
+        sampling = self.sampling(epochs, self.learning_rate, int(generator.integers(2**62)))
+        neighbors = with_lengths(graph, lists)
+        term = None if self.density is None else density_term(self.density, graph, neighbors.lengths, epochs)
+        return Layout(graph, neighbors, curve=curve, start=start, sampling=sampling,
+                      ended=follow_edges(graph, start, sampling, curve, term), term=term)
+
+    def solve(self, data: Joined, compute: Compute) -> Model:
+        """Compute the layout, on principal axes, from the run's seed."""
+        found = self.layout(data, compute.seed)
+        points = centered_axes(found.ended.state.points)
+        radii, correlation = (None, None) if found.term is None else found.term.correlation(
+            points, found.sampling.form(found.curve))
+        return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,
+                     projector=self.projector(data, points, found),
+                     fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
+                          "membership": float(found.graph.lengths.sum()), "kernel": describe(),
+                          **({} if found.term is None else {"radius_correlation": correlation}),
+                          **self.class_facts(data), **found.ended.facts},
+                     products={"graph": found.neighbors.product(), "weights": replace(
+                         found.graph.product(), carried="input" if isinstance(data, AffinityGraph) else "none")})
+
+    def class_facts(self, data: Joined) -> dict[str, int]:
+        """Return the number of classes and of rows without one, where labels are used."""
+        if self.target_weight is None or not isinstance(data, Labeled):
+            return {}
+        classes = known_classes(data.labels)
+        return {"classes": int(classes.max()) + 1, "unlabeled": int(np.sum(classes < 0))}
+
+    def projector(self, data: Joined, points: Array, found: Layout) -> Projector | NoProjection:
+        """Return the map of new points into the layout (n x p); a given graph has none."""
+        if not isinstance(data, Features | Dissimilarities):
+            return NoProjection("this run was made from a graph: new points cannot be compared with its points, which "
+                                "have no features", "fit the graph with the new points in it")
+        epochs, axes = max(round(PLACING[0] * found.sampling.epochs), 1), points.shape[1]
+        training, metric = training_points(data)
+        similarity = SampledForces(points, training, Nearest(self.neighbors.count), self.local_connectivity,
+                                   found.curve, self.sampling(epochs, PLACING[1] * self.learning_rate,
+                                                              found.sampling.seed), metric)
+        return Projector(similarity, uncentered(axes), np.eye(axes))
+
+
+def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
+                  axes: int, dense: float) -> list[Step]:
+    """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
+    edges = edges_of(data, neighbors.count)
+    threads = compute.thread_count()
+    forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
+    searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
+    size = 8.0 * len(data.values)
+    starting = [] if start == "random" else [
+        Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
+             HELD * edges + BASIS * size * (axes + SPARE))]
+    return [*searching,
+            Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor, ONCE * edges),
+            *starting,
+            Step("iterate", f"{epochs} epochs of sampled forces",
+                 epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
+                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes, needs=OPTIMIZE)]
+
+
+def edges_of(data: Joined, neighbors: int) -> float:
+    """Return about how many edges the graph has, both ways."""
+    return float(len(data.indices)) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors
+
+
+CHAOS = ("picture", "twins")  # rounding of distances grows from epoch to epoch
+
+
+class UMAP(SampledMethod):
+    """Points that lie near those of which they are neighbors, and away from points drawn at random (UMAP).
+
+    The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
+    nearest point, by `local_connectivity`, and σ is such that memberships of k neighbors sum to log₂(k + 1).
+    Memberships v and w of both directions join to v + w - v w. In the layout a membership is 1 / (1 + a d^2b), with a
+    and b fitted to `min_dist` and `spread`. From a start, points move along edges that are due, an edge of weight w in
+    a share w / max w of the epochs, and away from samples that edges draw. `umap-learn` counts a point itself among its
+    neighbors: its `n_neighbors` is `neighbors.count` plus one.
+
+    With a `target_weight` t, UMAP is supervised: the classes of the first label column change memberships, as in
+    `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and those of a row
+    without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of zero is thus
+    not without labels. Classes then part in the picture whether or not they do in the data.
+
+    The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
+    q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
+    `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
+    centered on principal axes, and have no unit. Any number of threads gives the same bytes, on processors of one
+    level. On another level distances round differently (4e-16), the start carries that on, and after some twenty epochs
+    the layout is another one; its graph and quality agree. A graph in pieces has a start that keeps them apart.
+
+    With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
+    A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
+    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
+    with large radii move away from their neighbors, even from equal ones.
+
+    Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
+    `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
+    epochs with all training points fixed, without the term of `density`; one that equals a training point is placed on
+    it. It needs no label. It fails with few neighbors, which break data into groups that are none. Source: McInnes,
+    Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction", 2018; Damrich and
+    Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell transcriptomic
+    variability through density-preserving data visualization", 2021.
+    """
+
+    variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
+                          variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
+                          variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
+                                  metric="cityblock", start="random"))
+    later: ClassVar = ("density",)
+    axis: ClassVar = "UMAP"
+    name: Literal["umap"] = "umap"
+    metric: AnyMetric = EUCLIDEAN
+    neighbors: NeighborCount = NeighborCount()
+    local_connectivity: float = option(1.0, "Rank of the neighbor up to which memberships are one.", ge=0)
+    mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
+    target_weight: float | None = option(
+        None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
+        "(default: labels are not used).", ge=0, le=1)
+    density: Density | None = option(
+        None, "A term that keeps local densities in part, as densMAP does (default: none).")
+    min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
+    spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
+    start: Literal["spectral", "pca", "random"] = option(
+        "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
+    epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
+                                "with densities).", ge=1, le=1_000_000)
+    learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)
+    negative_samples: int = option(5, "Number of samples that an edge draws when it is due.", ge=0, le=1000)
+    repulsion: float = option(1.0, "Weight of the samples.", ge=0, le=1000)
+    axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size; one where the input is a graph."""
+        return single_trial() if seen.graph else Trials(tuple({"neighbors": {"count": count}} for count in seen.counts))
+
+    def identities(self, data: Joined, model: Model, full: bool = False) -> list[Check]:
+        """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""
+        return sampled_checks(self, data, model, full)

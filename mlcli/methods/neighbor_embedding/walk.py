@@ -1,0 +1,276 @@
+"""Random walks on points: alpha-decay affinities, clusters that a walk hardly tells apart, and potential distances.
+
+Source: Moon and others, "Visualizing structure and transitions in high-dimensional biological data", 2019.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.stages.stage import advance
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Spatial, WeightedGraph
+from mlcli.core.distances import BLOCK, CACHED, inner_products, squared_distances
+from mlcli.core.metrics.distances import distances_to
+from mlcli.core.metrics.points import metric_of
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+@stored("decay")
+@frozen
+class Decay:
+    """The form of the affinities exp(-(d/σ)^α), zero below a threshold; σ is the distance to the k-th neighbor."""
+
+    nearest: int  # k
+    exponent: float  # α
+    threshold: float
+
+    def widths(self, lengths: Array, own: int) -> Array:
+        """Return σ (m) of distances to all points (m x n), `own` of which are the point itself.
+
+        Where the k-th neighbor is an equal point, σ is the least distance above zero, or 1 where there is none.
+        """
+        place = min(self.nearest + own, lengths.shape[1]) - 1
+        widths = np.partition(lengths, place, axis=1)[:, place]
+        for row in np.flatnonzero(widths == 0):
+            apart = lengths[row][lengths[row] > 0]
+            widths[row] = apart.min() if len(apart) else 1.0
+        return np.asarray(widths)
+
+    def affinities(self, lengths: Array, own: int) -> Array:
+        """Return affinities (m x n) of distances to all points (m x n), `own` of which are the point itself."""
+        ratios = lengths / self.widths(lengths, own)[:, None]
+        near = ratios <= 2 * (-np.log(self.threshold)) ** (1 / self.exponent)  # of others the power is far too large
+        found = np.zeros_like(ratios)
+        found[near] = np.exp(-(ratios[near] ** self.exponent))
+        found[found < self.threshold] = 0.0
+        return found
+
+
+def decay_kernel(data: Spatial, decay: Decay) -> "sparse.csr_array":
+    """Return the mean of the affinities of either point of a pair (n x n): symmetric, one on the diagonal."""
+    from scipy import sparse
+
+    rows_of = distance_rows(data)
+
+    def work(rows: slice) -> "sparse.csr_array":
+        return sparse.csr_array(decay.affinities(rows_of(rows), 1))
+
+    count = len(data.values)
+    found = sparse.vstack(list(in_order(work, row_blocks(count, BLOCK, max(data.values.shape)), progress=True)), "csr")
+    kernel = sparse.csr_array((found + found.T) / 2)
+    kernel.sort_indices()
+    return kernel
+
+
+def graph_kernel(graph: WeightedGraph) -> "sparse.csr_array":
+    """Return the affinities of a given graph (n x n); that of a point with itself is the largest of all."""
+    from scipy import sparse
+
+    count = len(graph.values)
+    edges = sparse.csr_array((graph.weights, graph.indices, graph.starts), shape=(count, count))
+    own = np.full(count, graph.weights.max(initial=0.0) or 1.0)
+    kernel = sparse.csr_array(edges + sparse.diags_array(own - edges.diagonal()))
+    kernel.sort_indices()
+    return kernel
+
+
+def distance_rows(data: Spatial) -> Callable[[slice], Array]:
+    """Return a function for the distances of some rows to all points (m x n), on one thread."""
+    values, metric = data.values, metric_of(data)
+    if isinstance(data, Dissimilarities):
+        return lambda rows: values[rows]
+    if metric.plain:
+        return lambda rows: np.sqrt(squared_distances(values[rows], values))
+    to_all = distances_to(metric, values)
+    return lambda rows: to_all(values[rows])
+
+
+FUNCTIONS = 100  # leading functions of the walk by which points are compared
+SPARE = 10  # more of them while they are computed
+NEAR_POWERS = 7  # products with the walk that bring them near
+PASSES = 10  # of k-means; later ones move few points
+
+
+def walk_clusters(kernel: "sparse.csr_array", count: int, generator: np.random.Generator) -> Indices:
+    """Return the cluster of each point (n), from 0: at most `count` of them by k-means, from points drawn at random.
+
+    Points are compared by where one step of the walk leads them, in the leading functions of a symmetric kernel
+    (n x n). Clusters are numbered in the order of their first points.
+    """
+    points = leading_functions(kernel, generator)
+    centers = points[np.sort(generator.choice(len(points), min(count, len(points)), replace=False))]
+    labels = nearest_centers(points, centers)
+    for number in range(PASSES):
+        centers = means(points, labels)
+        before, labels = labels, nearest_centers(points, centers)
+        advance(number + 1, PASSES)
+        if np.array_equal(before, labels):
+            break
+    _, first, places = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[places]
+
+
+def leading_functions(kernel: "sparse.csr_array", generator: np.random.Generator) -> Array:
+    """Return the leading functions of a walk after one step (n x q), by subspace iteration from random vectors.
+
+    These are eigenvectors V of D^(-1/2) K D^(-1/2), D the sums of a symmetric kernel K (n x n), times D⁻¹ K.
+    """
+    from scipy import sparse
+
+    sums = kernel.sum(axis=1)
+    even = sparse.diags_array(sums**-0.5)
+    symmetric = sparse.csr_array(even @ kernel @ even)
+    count = kernel.shape[0]
+    with single_threaded_blas():  # the same bits for any number of threads
+        basis: Array = generator.standard_normal((count, min(FUNCTIONS + SPARE, count)))
+        for _ in range(NEAR_POWERS):
+            basis = np.linalg.qr(symmetric @ basis)[0]
+        values, turn = np.linalg.eigh(basis.T @ (symmetric @ basis))
+        largest = np.argsort(-np.abs(values), kind="stable")[:FUNCTIONS]
+        return np.asarray((kernel @ (basis @ turn[:, largest])) / sums[:, None])
+
+
+def nearest_centers(points: Array, centers: Array) -> Indices:
+    """Return the nearest of some centers (c x q) for each point of (n x q), an (n,) array."""
+    def work(rows: slice) -> Indices:
+        return squared_distances(points[rows], centers).argmin(axis=1)
+
+    return np.concatenate(list(in_order(work, row_blocks(len(points), BLOCK, max(len(centers), points.shape[1])))))
+
+
+def means(points: Array, labels: Indices) -> Array:
+    """Return the means (c x q) of the points (n x q) of each label that occurs in an (n,) array."""
+    kinds, places = np.unique(labels, return_inverse=True)
+    sums = memberships(places, len(kinds))
+    return np.asarray((sums @ points) / sums.sum(axis=1)[:, None])
+
+
+def memberships(labels: Indices, count: int) -> "sparse.csr_array":
+    """Return the matrix of ones where a point belongs to one of `count` clusters (count x n), for labels (n) from 0."""
+    from scipy import sparse
+
+    size = len(labels)
+    return sparse.csr_array((np.ones(size), (labels, np.arange(size))), shape=(count, size))
+
+
+POWERS = 100  # of the walk, whose entropy is computed
+ROUNDING = 1e-13  # of potentials, relative to their size
+FLOOR = 1e-7  # added to probabilities ahead of their logarithm
+
+
+@frozen
+class Walk:
+    """Probabilities P of a walk between L nodes (L x L), and those from each of n points to the nodes (n x L)."""
+
+    steps: Array
+    entries: "sparse.csr_array | None"  # None: the nodes are the points
+
+
+def walk_between(kernel: "sparse.csr_array", clusters: Indices | None) -> Walk:
+    """Return the walk of a symmetric kernel (n x n), between points or between the clusters (n).
+
+    From a cluster it goes to a point, by the sum of the kernel over its members, and from there to a cluster, by the
+    sum over members again.
+    """
+    if clusters is None:
+        return Walk(shares(kernel).toarray(), None)
+    joint = memberships(clusters, int(clusters.max()) + 1) @ kernel
+    entries = shares(joint.T)
+    return Walk((shares(joint) @ entries).toarray(), entries)
+
+
+def shares(matrix: "sparse.sparray") -> "sparse.csr_array":
+    """Return a matrix with rows divided by their sums."""
+    from scipy import sparse
+
+    rows = sparse.csr_array(matrix)
+    return sparse.csr_array(sparse.diags_array(1 / rows.sum(axis=1)) @ rows)
+
+
+def entropy_curve(steps: Array) -> Array:
+    """Return the von Neumann entropy of P, P², ..., an array of `POWERS` numbers, in nats.
+
+    That is the entropy of the shares of σ, σ², ..., with σ the singular values of P (n x n), as in the program of the
+    authors of the method.
+    """
+    products = inner_products(steps.T, steps.T)
+    with single_threaded_blas():  # the same bits for any number of threads
+        squares = np.linalg.eigvalsh(products)[::-1]
+    return entropies(np.sqrt(np.maximum(squares, 0.0)))
+
+
+def entropies(values: Array) -> Array:
+    """Return the entropy of the shares of the powers 1, 2, ... of singular values (n, descending), in nats."""
+    powers = (values / values[0]) ** np.arange(1, POWERS + 1)[:, None]
+    parts = powers / powers.sum(axis=1, keepdims=True)
+    logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
+    return np.asarray(-(parts * logs).sum(axis=1))
+
+
+def knee(curve: Array) -> int:
+    """Return the place in a curve (m >= 3) where two lines of least squares fit best, one up to it and one from it.
+
+    As in the program of the authors of the method, the second line is fitted from one place before on, the fit is
+    measured by absolute errors, and the first of equal ones counts. Of two straight lines it is their corner, or at
+    times the place after it.
+    """
+    places = np.arange(len(curve), dtype=np.float64)
+    errors = [line_error(places[: place + 1], curve[: place + 1]) + line_error(places[place - 1:], curve[place - 1:], 1)
+              for place in range(1, len(curve) - 1)]
+    return 1 + int(np.argmin(errors))
+
+
+def line_error(places: Array, values: Array, first: int = 0) -> float:
+    """Return the sum of absolute errors, from the `first` on, of the line of least squares through values (m >= 2)."""
+    moved = places - places.mean()
+    slope = (moved @ values) / (moved @ moved)
+    return float(np.abs(values - values.mean() - slope * moved)[first:].sum())
+
+
+def power(steps: Array, time: int) -> Array:
+    """Return P^t (n x n) by squares, the same for any number of threads."""
+    result, square = None, steps
+    while True:
+        if time & 1:
+            result = square if result is None else inner_products(result, square.T)
+        time >>= 1
+        if not time:
+            return np.asarray(result)
+        square = inner_products(square, square.T)
+
+
+def potential(probabilities: Array, gamma: float) -> Array:
+    """Return the potentials of probabilities p (m x n): -log(p + 1e-7) for γ = 1, else p^c / c, c = (1 - γ) / 2."""
+    found, exponent = np.empty_like(probabilities), (1 - gamma) / 2
+
+    def fill(rows: slice) -> None:
+        if exponent == 0:
+            found[rows] = -np.log(probabilities[rows] + FLOOR)
+        else:
+            found[rows] = probabilities[rows] ** exponent / exponent
+
+    each(fill, row_blocks(len(found), CACHED, max(found.shape[1], 1)))
+    return found
+
+
+def potential_distances(steps: Array, time: int, gamma: float) -> Array:
+    """Return the Euclidean distances (n x n) of the rows of potentials after `time` steps of a walk (n x n)."""
+    potentials = potential(power(steps, time), gamma)
+    found = squared_distances(potentials, potentials)
+    np.sqrt(found, out=found)
+    found[found <= noise(potentials)] = 0.0
+    return found
+
+
+def noise(potentials: Array) -> float:
+    """Return the distance of two rows of potentials (n x n) up to which it is rounding of probabilities."""
+    return ROUNDING * float(np.sqrt(np.einsum("ij,ij->i", potentials, potentials).max(initial=0.0)))

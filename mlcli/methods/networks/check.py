@@ -1,0 +1,292 @@
+"""The certificate of networks: forward passes, errors and bounds by formulas of its own, and closed forms.
+
+With r a row over its scale, of covariance S and mean o, codes r W + b and a way back z V + c, the mean of
+‖x̂ - x‖² is tr (WV - I)ᵀ S (WV - I) + ‖o (WV - I) + b V + c‖². The bound of a variational autoencoder is, with variances
+s² of the codes and noise σ² (Lucas et al., 2019),
+
+    -½ (d ln 2πσ² + (E ‖x̂ - x‖² + Σ s² ‖V‖²) / σ² + E ‖r W + b‖² + Σ (s² - 1 - ln s²)).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.passes import all_parts
+from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
+from mlcli.base.values.inputs import Features
+from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
+from mlcli.core.similarities.projector import require_projector
+from mlcli.methods.model import Model
+from mlcli.methods.networks.bound import FAINT
+from mlcli.methods.networks.network import Layer, Network
+
+T = TypeVar("T")
+MOST = 10**8  # products of weights and rows in a quick check
+FEW = 16  # rows at least
+BLOCK = 1 << 19  # activations of a layer in a thread's memory
+NODES = 8  # of a quadrature that is exact for squares
+LEAST = 2 * np.log(FAINT)  # logarithms of variances below which there is no spread
+TRAINED = "training ends after a number of epochs, and claims no convergence"
+APART = 6.0  # largest difference of two means of draws, in standard errors
+
+
+def softplus(sums: Array) -> Array:
+    """Return ln(1 + eˣ) of an array of any shape."""
+    return np.maximum(sums, 0) + np.log1p(np.exp(-np.abs(sums)))
+
+
+FORMULAS: Mapping[str, Callable[[Array], Array]] = {
+    "identity": lambda sums: sums, "relu": lambda sums: (sums + np.abs(sums)) / 2, "softplus": softplus,
+    "tanh": lambda sums: 2 / (1 + np.exp(-2 * sums)) - 1, "logistic": lambda sums: 1 / (1 + np.exp(-sums))}
+
+
+def forward(layers: Sequence[Layer], values: Array) -> Array:
+    """Return the outputs (m x o) of layers for values (m x i): Σ w x + b, and the activation's definition."""
+    for layer in layers:
+        sums = np.einsum("nj,jk->nk", values, layer.weights, optimize=True) + layer.biases
+        values = FORMULAS[layer.activation](sums)
+    return values
+
+
+def parts(model: Model) -> tuple[Any, Any]:
+    """Return the encoder and the decoder of a model."""
+    projector = require_projector(model.projector)
+    return projector.similarity, projector.decoder
+
+
+def forward_checks(data: Features, model: Model, full: bool = False) -> list[Check]:
+    """Check that coordinates and their deviations are the encoder's outputs, and the share of unexplained variance.
+
+    The share needs all rows; coordinates are checked for as many as are quick, or with `full` for all.
+    """
+    (encoder, decoder), projector = parts(model), require_projector(model.projector)
+    stated, held = model.fit.get("unexplained"), rows_of(data.values)
+    rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
+    mean, size, spreads = data.values.mean(axis=0) if held is None else held.means, len(decoder.signs), model.spreads
+
+    def block(places: Indices, points: Array) -> tuple[float, ...]:
+        outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
+        codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], LEAST)
+        gap = codes * decoder.signs - model.embedding[places]
+        with np.errstate(divide="ignore"):
+            apart = 0.0 if spreads is None else largest(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
+        sizes = largest(gap), projector.rounding(points), largest(points), apart, largest(logs)
+        if stated is None or not whole:
+            return *sizes, 0.0, 0.0
+        back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
+        return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
+
+    gaps, roundings, sizes, aparts, logs, errors, squares = np.transpose(
+        map_blocks(block, data.values, rows, encoder.network, decoder.network))
+    checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
+                    "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
+    if spreads is not None:
+        checks.append(ratio("deviations", float(aparts.max()), 1e-11 * (1 + float(logs.max())) + float(roundings.max()),
+                            "logarithms of the posterior's variances are the others", exact=whole))
+    if stated is None:
+        return checks
+    if not whole:
+        return [*checks, later("reconstruction")]
+    total = float(squares.sum())
+    lost = float(errors.sum()) / total if total > 0 else stated
+    rounding = EPS * max(*data.values.shape, 10) * (1 + sizes.max() ** 2 * data.values.size / max(total, 1e-300))
+    return [*checks, ratio("reconstruction", abs(lost - stated), (1e-11 + rounding) * max(stated, 1.0),
+                           "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
+
+
+def training_checks(model: Model, *, rising: bool) -> list[Check]:
+    """Check that the weights kept are those of the best epoch, and say why no slope is tested.
+
+    Held-out rows judge epochs where there are any, otherwise the last epoch counts. The objective is `rising` where it
+    is a bound of the likelihood.
+    """
+    epochs, best, trace = model.fit["epochs"], model.fit["best_epoch"], model.trace
+    slope = skipped("stationarity", TRAINED)
+    if trace is None:
+        return [skipped("training", "the objective of the epochs is not at hand"), slope]
+    judged = model.curves.get("validation")
+    course = (-1.0 if rising else 1.0) * (trace if judged is None else np.asarray(judged.value))
+    if len(course) != epochs or not 1 <= best <= epochs or (judged is None and best < epochs):
+        return [count("training", 1, "epochs that are not those of the trace"), slope]
+    if judged is None and not course[-1] <= course[0]:
+        return [skipped("training", "no rows are held out, and the objective of the last epoch is above the first's"),
+                slope]
+    better = int(np.sum(course < course[best - 1])) if judged is not None else 0
+    return [count("training", better, "epochs with a better objective than that whose weights are kept"), slope]
+
+
+def choose_rows(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool]:
+    """Return indices (m) of rows of points (n x d) to check, evenly spaced as many as are quick, and whether all are.
+
+    For a table read in blocks these are the rows in memory; with `full`, all rows.
+    """
+    if (held := rows_of(points)) is not None:
+        return np.arange(len(held)) if full else held.at_hand, full
+    weights = sum(layer.weights.size for network in networks for layer in network.layers)
+    few = max(MOST // weights, FEW)
+    whole = full or len(points) <= few
+    return np.arange(len(points)) if whole else np.linspace(0, len(points) - 1, few).astype(int), whole
+
+
+def map_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices, *networks: Network) -> list[T]:
+    """Apply `work` to blocks of rows (m indices of n x d points), with indices and values; return all results.
+
+    It runs on all threads, except where all rows of a file are read.
+    """
+    held = rows_of(points)
+    if held is not None and len(rows) == len(held):
+        return [work(np.arange(first, first + len(part)), part) for first, part in all_parts(held)]
+    return list(in_order(lambda part: work(rows[part], points[rows[part]]),
+                         row_blocks(len(rows), BLOCK, max(network.width for network in networks))))
+
+
+def largest(values: Array) -> float:
+    """Return the largest absolute value of an array of any shape."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def bound_checks(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
+    """Check the parts of the bound: the divergence by quadrature, the log-density by other draws, and their difference.
+
+    `density` returns log p of standardized rows (m x d), given the decoder's sums and the logarithm of the noise.
+    """
+    (encoder, decoder), fit = parts(model), model.fit
+    rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
+    bound = ratio("bound", abs(fit["reconstruction"] - fit["divergence"] - fit["elbo"]),
+                  1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")
+    if not whole:
+        return [later("divergence"), bound, later("log-density")]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    *others, last = decoder.network.layers
+    sums = [*others, Layer(last.weights, last.biases, "identity")]
+    noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
+    level = float(np.log(noise)) - 2 * shift if noise else 0.0
+    stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift
+
+    def block(places: Indices, points: Array) -> tuple[float, ...]:
+        seen = (points - encoder.means) / encoder.scale
+        means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
+        at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
+        apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
+        normal = np.random.default_rng([1, int(places[0])]).standard_normal(means.shape)
+        found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
+        return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), largest(found)
+
+    aparts, gaps, squares, sizes = np.transpose(map_blocks(block, data.values, rows, encoder.network, decoder.network))
+    divergence, gap = float(aparts.sum()) / len(rows), float(gaps.sum()) / len(rows)
+    checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
+                    "KL(q ‖ N(0, I)) by quadrature, as stated"), bound]
+    if not noise:
+        return [*checks, skipped("log-density", "the variance of the noise is not a number of double precision")]
+    deviation = np.sqrt(max(float(squares.sum()) / len(rows) - gap**2, 0.0))
+    error = APART * np.sqrt(2 / len(rows)) * deviation + 1e-9 * float(sizes.max())
+    return [*checks, ratio("log-density", abs(gap), error / 10,
+                           "E log p(x | z) by other draws, within their standard errors", exact=False)]
+
+
+def likelihood_check(data: Features, model: Model, full: bool = False) -> list[Check]:
+    """Check that a linear model's bound is the likelihood of N(μ, W Wᵀ + σ²), from the covariance of the columns."""
+    affine, stated, noise = require_projector(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
+    rows, columns = data.values.shape
+    if affine is None or stated is None or not noise or rows * columns**2 > MOST:
+        return [skipped("likelihood", "there is no noise in double precision, or there are too many rows and columns")]
+    if rows_of(data.values) is not None and not full:
+        return [later("likelihood")]
+    own = float((data.unit**2).measured(np.asarray(noise, dtype=np.float64)))
+    covariance = affine.directions @ affine.directions.T + own * np.eye(columns)
+
+    def block(places: Indices, points: Array) -> float:
+        deviations = points - affine.mean
+        return float(np.einsum("ij,ij->", deviations, np.linalg.solve(covariance, deviations.T).T))
+
+    networks = [part.network for part in parts(model)]
+    squares = sum(map_blocks(block, data.values, np.arange(rows), *networks)) / rows
+    found = -0.5 * (columns * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + squares)
+    condition = float(np.linalg.cond(covariance)) * EPS * max(rows, columns, 10)
+    return [ratio("likelihood", abs(float(found) - stated - data.unit.logarithm(columns)),
+                  (1e-12 + condition) * (abs(float(found)) + columns),
+                  "the bound is the mean log-density of N(μ, W Wᵀ + σ²)")]
+
+
+@frozen
+class Standardized:
+    """Mean and covariance of rows over an encoder's scale, less its means."""
+
+    mean: Array  # d
+    covariance: Array  # d x d
+    wrong: float  # relative rounding
+
+    @classmethod
+    def of(cls, points: Array, encoder: Any) -> "Standardized":
+        """Return the moments of points (n x d)."""
+        held, size = rows_of(points), max(len(points), 1)
+        blocks = [points] if held is None else [part for _, part in all_parts(held)]
+        mean = sum(some.sum(axis=0) for some in blocks) / size
+        covariance = sum((some - mean).T @ (some - mean) for some in blocks) / (size * encoder.scale**2)
+        largest = max(float(np.abs(some).max(initial=0.0)) for some in blocks) / encoder.scale
+        total = max(float(np.trace(covariance)), 1e-300)
+        return cls((mean - encoder.means) / encoder.scale, covariance,
+                   EPS * max(*points.shape, 10) * (1 + largest**2 * points.shape[1] / total))
+
+    def error(self, into: tuple[Array, Array], back: tuple[Array, Array]) -> float:
+        """Return the mean of ‖x̂ - x‖² by weights and biases of encoder (d x p, p) and decoder (p x d, d)."""
+        lost = into[0] @ back[0] - np.eye(len(self.mean))
+        shift = self.mean @ lost + into[1] @ back[0] + back[1]
+        return float(np.sum(lost * (self.covariance @ lost)) + shift @ shift)
+
+
+def closed_form_checks(data: Features, model: Model, full: bool) -> list[Check]:
+    """Check that weights and biases of linear networks are at the best; `fit` states the noise of a variational one.
+
+    A closed form is exact to rounding, and what an error of weights loses is a square of it: below the objective's
+    own rounding.
+    """
+    projector: Any = require_projector(model.projector)
+    encoder, decoder = projector.similarity, projector.decoder
+    rows, columns = data.values.shape
+    if rows * columns**2 > MOST and not full:
+        return [later("stationarity")]
+    seen, (first,), (last,) = Standardized.of(data.values, encoder), encoder.network.layers, decoder.network.layers
+    size = len(last.weights)
+    parts = [first.weights[:, :size], first.biases[:size], last.weights, last.biases]
+    total = float(np.trace(seen.covariance))
+    if not total:
+        return [skipped("stationarity", "no column varies")]
+    if "noise_variance" not in model.fit:
+        return [stationary(parts, lambda into, b, back, c: seen.error((into, b), (back, c)) / total, seen.wrong)]
+    noise = model.fit["noise_variance"]
+    if not noise or model.fit["elbo"] is None:
+        return [skipped("stationarity", "there is no noise in double precision")]
+    level = float(np.log(noise)) - 2 * (float(np.log(encoder.scale)) + data.unit.logarithm(1))
+
+    def bound(into: Array, b: Array, back: Array, c: Array, logs: Array, level: Array) -> float:
+        codes, spreads = seen.mean @ into + b, np.exp(logs)
+        squares = seen.error((into, b), (back, c)) + float(spreads @ np.sum(back**2, axis=1))
+        apart = float(np.sum(into * (seen.covariance @ into)) + codes @ codes + np.sum(spreads - 1 - logs))
+        return 0.5 * (columns * (np.log(2 * np.pi) + float(level[0])) + squares * float(np.exp(-level[0])) + apart)
+
+    parts += [first.biases[size:], np.array([level])]
+    wrong = seen.wrong * (total * float(np.exp(-level)) + columns * (1 + abs(level)))
+    stated = model.fit["elbo"] + columns * (float(np.log(encoder.scale)) + data.unit.logarithm(1))
+    return [ratio("bound", abs(bound(*parts) + stated), wrong, "the bound by both networks, from the rows' covariance"),
+            stationary(parts, bound, wrong)]
+
+
+def stationary(parts: list[Array], objective: Callable[..., float], noise: float) -> Check:
+    """Check that an objective of arrays is at its lowest, along a random direction of each and of all."""
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    values = np.concatenate([part.ravel() for part in parts])
+    place = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    normal = np.random.default_rng(SEED).standard_normal(len(values))
+
+    def whole(some: Array) -> float:
+        return objective(*(one.reshape(part.shape) for one, part in zip(np.split(some, ends), parts, strict=True)))
+
+    directions = [of_size_one(normal * kept) for kept in (place >= 0, *(place == one for one in range(len(parts))))]
+    course = Course(whole, values, whole(values), directions, noise, noise)
+    return stationarity_check(course, course.curvatures, converged=True)

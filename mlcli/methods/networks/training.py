@@ -1,0 +1,164 @@
+"""Training: Adam's steps over shuffled rows, epoch by epoch, validated by held-out rows (JAX, optax)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import optax
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.checkpoints import Place, loop
+from mlcli.base.stages.stage import advance, part, stage
+from mlcli.base.stored import result
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.errors import NumericalError
+from mlcli.methods.networks.backend import Traced, jax, jnp, limit_threads, random
+from mlcli.methods.networks.feeding import TrainingRows
+from mlcli.methods.networks.learning import Learning
+from mlcli.methods.networks.network import Network
+
+JUDGED = 1 << 22  # numbers of held-out rows that are evaluated at once
+HELD_OUT = 2**31 - 1  # the epoch number of validation, so that its random numbers stay the same
+
+
+class Objective(Protocol):
+    """The objective that training lowers: frozen and hashed by its parts, so that it is compiled once."""
+
+    figures: ClassVar[tuple[str, ...]]
+
+    def __hash__(self) -> int:
+        """Return the hash of its parts."""
+
+    def __call__(self, weights: Any, rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
+        """Return the mean over rows, and the figures that it consists of."""
+
+    def start(self, sizes: Sequence[int], generator: np.random.Generator) -> Any:
+        """Return random weights."""
+
+    def networks(self, weights: Any) -> tuple[Network, Network]:
+        """Return the encoder and the decoder."""
+
+
+@result("training")
+@frozen
+class Checkpoint:
+    """State of training between two epochs; training resumed from it gives the same bits."""
+
+    weights: tuple[AnyArray, ...]
+    moments: tuple[AnyArray, ...]  # of Adam
+    best: tuple[AnyArray, ...]  # weights of the smallest held-out objective
+    least: float  # the objective of the held-out rows there
+    since: int  # epochs since then
+    trace: Array  # epochs x (objective, that of held-out rows, figures)
+
+
+@frozen
+class TrainingResult:
+    """The result of training."""
+
+    weights: Any
+    trace: Array  # epochs x (objective, that of held-out rows: NaN where there are none, figures)
+    best: int  # the epoch whose weights these are
+    held: Indices  # rows that were held out
+    names: tuple[str, ...]  # of the figures
+
+    @property
+    def curves(self) -> dict[str, Array]:
+        """Curves besides the objective, one value for each epoch."""
+        judged = {"validation": self.trace[:, 1]} if len(self.held) else {}
+        return {**judged, **dict(zip(self.names, self.trace.T[2:], strict=True))}
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The entries `epochs` and `best_epoch` of a model's `fit`."""
+        return {"epochs": len(self.trace), "best_epoch": self.best}
+
+
+@lru_cache(maxsize=16)
+def compile_objective(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
+    """Return the optimizer, a compiled step of it, and the compiled objective of held-out rows."""
+    optimizer = optax.chain(optax.scale_by_adam(), optax.add_decayed_weights(
+        decay, mask=partial(jax.tree.map, lambda leaf: leaf.ndim > 1)))
+
+    def step(weights: Any, moments: Any, rows: Traced, key: Traced, place: Traced, rate: Traced) -> Any:
+        lowered = jax.value_and_grad(objective, has_aux=True)
+        (value, figures), slope = lowered(weights, rows, random.fold_in(key, place), True)
+        change, moments = optimizer.update(slope, moments, weights)
+        weights = jax.tree.map(lambda old, by: old - rate * by, weights, change)
+        return weights, moments, jnp.concatenate([value[None], figures.astype(value.dtype)])
+
+    return optimizer, jax.jit(step, donate_argnums=(0, 1)), jax.jit(
+        lambda weights, rows, key: objective(weights, rows, key, False)[0])
+
+
+@stage("training")
+def train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning) -> TrainingResult:
+    """Train from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
+    with loop(Checkpoint) as place, np.errstate(over="ignore"):  # options beyond the range of single precision
+        return _train(objective, rows, start, learning, place)
+
+
+def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning,
+           kept: Place[Checkpoint]) -> TrainingResult:
+    limit_threads()
+    optimizer, step, judged = compile_objective(objective, learning.decay)
+    weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
+    tree, moments = jax.tree.structure(weights), optimizer.init(weights)
+    now = kept.left or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
+    moments = jax.tree.unflatten(jax.tree.structure(moments), now.moments)
+    weights, batches = jax.tree.unflatten(tree, now.weights), rows.steps(learning.batch)
+    for epoch in range(len(now.trace), learning.epochs):
+        if now.since >= learning.patience:
+            break
+        key, figures = random.fold_in(random.key(rows.seed), epoch), []
+        for place, seen in enumerate(rows.batches(epoch, learning.batch)):
+            rate = rows.number(learning.rates(epoch * batches + place, learning.epochs * batches))
+            weights, moments, row = step(weights, moments, seen, key, place, rate)
+            figures.append(row)
+        means = np.mean(np.stack([np.asarray(row, np.float64) for row in figures]), axis=0)
+        value = validation_objective(judged, weights, rows)
+        now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
+        with part(f"epoch, objective {means[0]:.4g}"):
+            advance(epoch + 1, learning.epochs)
+        kept.offer(partial(_itself, now))
+    return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
+                          objective.figures)
+
+
+def _itself(checkpoint: Checkpoint) -> Checkpoint:
+    return checkpoint
+
+
+def validation_objective(judged: Callable[..., Any], weights: Any, rows: TrainingRows) -> float:
+    """Return the objective of the held-out rows; NaN where there are none."""
+    key, total = random.fold_in(random.key(rows.seed), HELD_OUT), 0.0
+    for place, block in enumerate(row_blocks(len(rows.held), JUDGED, len(rows.standard.means))):
+        value = judged(weights, rows.inputs(rows.held[block]), random.fold_in(key, place))
+        total += float(value) * (block.stop - block.start)
+    return total / len(rows.held) if len(rows.held) else np.nan
+
+
+def next_checkpoint(before: Checkpoint, state: tuple[Any, Any], figures: Array, held: bool) -> Checkpoint:
+    """Return the checkpoint after one more epoch; raises NumericalError where its numbers are not finite.
+
+    `figures` is the epoch's row of the trace, an (f,) array: objective, that of held-out rows, further figures.
+    """
+    epoch, weights = len(before.trace) + 1, leaves(state[0])
+    needed = figures if held else np.delete(figures, 1)
+    if not (np.isfinite(needed).all() and all(np.isfinite(leaf).all() for leaf in weights)):
+        raise NumericalError("DIVERGED", f"the objective or the weights are no longer finite in epoch {epoch}",
+                             where="method.learning.rate", hint="choose a lower rate; numbers beyond single precision "
+                             "need method.learning.precision float64")
+    now = replace(before, weights=weights, moments=leaves(state[1]),
+                  trace=np.vstack([before.trace.reshape(-1, len(figures)), figures]))
+    if held and figures[1] >= before.least:
+        return replace(now, since=before.since + 1)
+    return replace(now, best=weights, least=float(figures[1]) if held else np.inf, since=0)
+
+
+def leaves(tree: Any) -> tuple[AnyArray, ...]:
+    """Return copies of the arrays of a tree."""
+    return tuple(np.array(leaf) for leaf in jax.tree.leaves(tree))

@@ -1,0 +1,1 @@
+"""Ordination of sites, species and answers, with constraints or without."""

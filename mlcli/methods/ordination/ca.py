@@ -1,0 +1,84 @@
+"""Correspondence analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.rows.source import rows_of
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.metrics.points import MetricFeatures
+from mlcli.core.metrics.profiles import ChiSquare
+from mlcli.errors import DataError
+from mlcli.methods.model import Model
+from mlcli.methods.ordination.check import correspondence_checks, table_parts
+from mlcli.methods.ordination.correspondence import Correspondence, comparison_of, find_inertias
+from mlcli.methods.trials import variant
+
+
+class CA(Correspondence):
+    """Rows and columns of a table of counts on the axes along which its rows' profiles differ most.
+
+    A profile is a row over its sum. Profiles are compared by chi-square distances, and each counts by its mass, its
+    row's share of the grand total. The axes are the principal axes of this weighted cloud, from the singular values of
+    the standardized residuals (p - r c) / √(r c), with p the table over its total, r and c the masses of rows and
+    columns. `spectrum.csv` holds the principal inertias, the squares of the singular values. Their sum is the
+    chi-square statistic of the table over its total.
+
+    Coordinates are principal coordinates of the rows: of weighted mean zero, with the inertias as weighted variances.
+    `loadings.csv` holds principal coordinates of the columns, with which a map is symmetric (as in the R packages ca
+    and FactoMineR, and `dudi.coa` of ade4). With `loadings: standard` they are divided by the roots of the inertias.
+    Then a row lies at the mean of the columns, weighted by its profile (vegan's scaling 1). New rows, called
+    supplementary, are placed by the same means. `run.json` has the masses of the columns (`column_masses`);
+    `report.arrows` draws columns over the rows.
+
+    Amounts need not be integers. Numbers below zero, and rows and columns of zeros, are refused. Rows with equal
+    profiles may be added up without any change. It fails if rare columns decide the axes: leave these out. Long
+    gradients bend into an arch. Source: Benzécri, "L'analyse des données", 1973; Greenacre, "Correspondence analysis
+    in practice", 2007.
+    """
+
+    in_blocks: ClassVar = ""
+    domain: ClassVar = "amounts"
+    variants: ClassVar = (variant("", "rotation", "shift", "constant column"),)
+    axis: ClassVar = "CA"
+    name: Literal["ca"] = "ca"
+
+    @property
+    def distance(self) -> ChiSquare:
+        """The chi-square distance of profiles."""
+        return ChiSquare()
+
+    def with_metric(self, data: Input) -> Input:
+        """Return the rows with the chi-square distance; raises DataError for negative numbers, and rows or columns of
+        zeros."""
+        found = super().with_metric(data)
+        if isinstance(found, Features):
+            require_filled(found)
+        return found
+
+    def solve(self, data: MetricFeatures, compute: Compute) -> Model:
+        """Compute the SVD of the standardized residuals; coordinates are (p / r / √c - √c) V."""
+        found = find_inertias(data)
+        spectrum = Spectrum.of_values(found.inertias, float(found.inertias.sum()), complete=True)
+        return self.of_inertia(data, found, spectrum, tuple(data.columns), {
+            "column_masses": Quantity(comparison_of(data).roots ** 2, names=tuple(data.columns))})
+
+    def identities(self, data: MetricFeatures, model: Model, full: bool = False) -> list[Check]:
+        """Check centering, inertias, both transition formulas, and the total inertia as chi-square over the total."""
+        return correspondence_checks(table_parts(data.values), model, self.loadings == "standard")
+
+
+def require_filled(data: Features) -> None:
+    """Raise DataError for a column without any number above zero."""
+    rows = rows_of(data.values)
+    if rows is not None and rows.sketched:
+        return
+    largest = data.values.max(axis=0)
+    if (empty := np.flatnonzero(largest <= 0)).size:
+        raise DataError("COUNTS", f"{len(empty)} of {len(largest)} columns hold only zeros and have no profile, the "
+                        f"first is {data.columns[empty[0]]!r}", where="input",
+                        hint="leave them out with {input.columns}")

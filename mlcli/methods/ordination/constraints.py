@@ -1,0 +1,165 @@
+"""Constraints of an ordination: bases of their columns, and the permutation test of what they explain."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array, Indices
+from mlcli.core.costs import product_rate
+from mlcli.core.permutations import TIED, Permutations
+from mlcli.core.whitening import centered_columns, column_lengths
+from mlcli.errors import ConfigError
+
+ALIASED = 1e-7  # share of a column's length, outside of the span of earlier ones, up to which it is dependent (R's qr)
+AT_ONCE = 2**20  # numbers in the bases of the permutations that are computed together
+LOST = 2.0**-40  # rounding of F for a residual as large as the whole, relative to F
+EXACT = 1e-12  # share of the constrained inertia up to which the residual is rounding
+SHOWN = 10  # columns named in a note
+
+
+@frozen
+class Constraints:
+    """The span of some columns beyond that of others, the condition, which are partialed out."""
+
+    condition: Array  # n x c, orthonormal
+    basis: Array  # n x q, orthonormal, and orthogonal to the condition
+    columns: Array  # n x q: the constraints that are not aliased, centered and of length one
+    names: tuple[str, ...]  # q
+
+    @property
+    def rank(self) -> int:
+        """The number of constrained dimensions."""
+        return self.basis.shape[1]
+
+    @property
+    def residual_freedom(self) -> int:
+        """The degrees of freedom of the residuals, n - 1 - c - q."""
+        return len(self.basis) - 1 - self.condition.shape[1] - self.rank
+
+    @property
+    def both(self) -> Array:
+        """The basis (n x (c + q)) of condition and constraints."""
+        return np.hstack([self.condition, self.basis])
+
+    def conditioned(self, centered: Array) -> Array:
+        """Return centered columns (n x d) without what the condition explains."""
+        return centered - self.condition @ (self.condition.T @ centered) if self.condition.size else centered
+
+    def arrows(self, axes: Array) -> Array:
+        """Return the correlations (q x p) of the constraints with axes (n x p) of length one."""
+        return self.columns.T @ axes
+
+
+@frozen
+class Explained:
+    """The inertia that constraints explain, and its permutation test."""
+
+    constrained: float
+    residual: float
+    freedom: tuple[int, int]  # q and n - 1 - c - q
+
+    @property
+    def ratio(self) -> float:
+        """Pseudo-F; NaN where there is no constraint, or no residual beyond rounding."""
+        explaining, left = self.freedom
+        if not (explaining and left > 0 and self.residual > EXACT * self.constrained):
+            return float("nan")
+        return (self.constrained / explaining) / (self.residual / left)
+
+
+def require_columns(condition: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise ConfigError for a condition that is not among the columns of the second view, or leaves none of them."""
+    if lacking := [name for name in condition if name not in columns]:
+        raise ConfigError("UNKNOWN-COLUMN", f"the second view has no column {lacking[0][:80]!r}",
+                          where="method.condition",
+                          hint=f"its columns are {', '.join(repr(name[:80]) for name in columns[:SHOWN])}")
+    if condition and set(columns) == set(condition):
+        raise ConfigError("CONDITION", "all columns of the second view are partialed out: no constraint is left",
+                          where="method.condition", hint="name fewer columns")
+
+
+def constraints_of(values: Array, names: Sequence[str], condition: Sequence[str]) -> Constraints:
+    """Return the constraints among the columns of a table (n x e), those that `condition` names first.
+
+    Columns that depend on earlier ones, or do not vary, are aliased: they are left out with a warning, as by R's qr.
+    """
+    with running("constraints"):
+        _, centered = centered_columns(values)
+        lengths = column_lengths(centered)
+        first = [place for place, name in enumerate(names) if name in condition]
+        order = [*first, *(place for place in range(len(names)) if place not in first)]
+        unit = centered / np.where(lengths > 0, lengths, 1.0)
+        basis, kept = np.zeros((len(values), min(len(names), max(len(values) - 1, 0)))), list[int]()
+        for place in order:
+            found = basis[:, : len(kept)]
+            rest = unit[:, place] - found @ (found.T @ unit[:, place])
+            rest -= found @ (found.T @ rest)
+            length = float(np.linalg.norm(rest))
+            if len(kept) < basis.shape[1] and length > ALIASED:
+                rest -= rest.mean()
+                basis[:, len(kept)] = rest / np.linalg.norm(rest)
+                kept.append(place)
+        _note_aliased([names[place] for place in order if place not in kept])
+        within, own = sum(place in first for place in kept), [place for place in kept if place not in first]
+        return Constraints(condition=basis[:, :within], basis=basis[:, within : len(kept)], columns=unit[:, own],
+                           names=tuple(names[place] for place in own))
+
+
+def _note_aliased(aliased: Sequence[str]) -> None:
+    if aliased:
+        more = f" and {len(aliased) - SHOWN} more" if len(aliased) > SHOWN else ""
+        listed = ", ".join(repr(name[:80]) for name in aliased[:SHOWN])
+        note("W-ALIASED", f"left out, as they do not vary or depend on the other constraints: {listed}{more}",
+             columns=list(aliased))
+
+
+def permutation_test(found: Constraints, squares: Callable[[Array], Array], total: float,
+                     permutations: Permutations) -> float:
+    """Return the p-value of pseudo-F under permutations of the rows, those with the condition partialed out.
+
+    `squares` returns the inertia that each column of an array (n x k) explains, and `total` is that of all rows. It is
+    the share of permutations whose F is no lower, the observed one included (Legendre and Legendre). NaN where F is.
+    """
+    size, width = found.both.shape
+    if permutations.count < 1 or not found.rank or found.residual_freedom < 1:
+        return float("nan")
+    observed, lost = _ratios(found, squares, total, np.arange(size)[None, :])
+    if not np.isfinite(observed[0]):
+        return float("nan")
+    slack = max(TIED * max(abs(observed[0]), 1.0), LOST * abs(observed[0]) * lost[0])
+    p_values = permutations.p_values(observed, lambda orders: _ratios(found, squares, total, orders)[0][:, None], size,
+                                     most=max(1, AT_ONCE // max(size * width, 1)), slack=float(slack))
+    return float(p_values[0])
+
+
+def _ratios(found: Constraints, squares: Callable[[Array], Array], total: float,
+            orders: Indices) -> tuple[Array, Array]:
+    """Return pseudo-F (b) for orders (b x n) of the rows of both bases: the same as for the rows of the data.
+
+    It is infinite where nothing but rounding is left. With it the whole over the residual (b).
+    """
+    both, within = found.both, found.condition.shape[1]
+    bases = both[orders].transpose(1, 0, 2).reshape(len(both), -1)
+    sums = squares(bases).reshape(len(orders), both.shape[1])
+    constrained, conditional = sums[:, within:].sum(axis=1), sums[:, :within].sum(axis=1)
+    residual = total - conditional - constrained
+    gone = np.abs(residual) <= EXACT * np.abs(constrained)
+    residual = np.where(gone, 1.0, residual)
+    ratios = (constrained / found.rank) / (residual / found.residual_freedom)
+    return np.where(gone, np.inf, ratios), np.abs(total / residual)
+
+
+def permutation_steps(size: int, width: int, constraints: int, *, count: int, threads: int,
+                      held: float) -> list[Step]:
+    """Return the step of `count` permutations of constraints of n rows, none without any.
+
+    Each is a product with an (n, width) array; `held` are the bytes in memory besides.
+    """
+    if not count:
+        return []
+    bases = 8.0 * min(count, max(1, AT_ONCE // max(size * constraints, 1))) * constraints
+    return [Step("permutations", f"{count:,} of {size:,} rows", 2.0 * size * width * constraints * count
+                 / product_rate(threads), held + bases * (3 * size + width))]

@@ -1,0 +1,220 @@
+"""Distance-based redundancy analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input, Spatial, TwoViews, ViewedDissimilarities
+from mlcli.base.values.percent import percent
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.centering import uncentered
+from mlcli.core.costs import FIRST, gower_steps, pass_cost, singular_step
+from mlcli.core.distances import halve
+from mlcli.core.eigen.eigensolve import NOTABLE
+from mlcli.core.eigen.options import SpectrumRequest, first_columns
+from mlcli.core.eigen.solved import rounding_floor
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.corrections import Correction
+from mlcli.core.kernels.forms import Dense
+from mlcli.core.linalg import symmetric_eigen
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares
+from mlcli.core.permutations import Permutations
+from mlcli.core.similarities.kernels import Distances, GivenDistances
+from mlcli.core.similarities.projector import Projector
+from mlcli.methods.model import Loadings, Model
+from mlcli.methods.ordination.check import distance_checks
+from mlcli.methods.ordination.constrained import ConstrainedMethod
+from mlcli.methods.ordination.constraints import (
+    Constraints,
+    Explained,
+    constraints_of,
+    permutation_steps,
+    permutation_test,
+)
+from mlcli.methods.trials import variant
+
+REMEDY = "give fewer points"
+
+
+@frozen
+class DistanceRedundancy:
+    """Constrained axes, then unconstrained ones, of a Gower-centered matrix G."""
+
+    values: Array  # m: positive eigenvalues of constrained axes, of unconstrained ones, then negative ones of either
+    constrained: AnyArray  # m, whether an eigenvalue is of constrained axes
+    axes: int  # the number of positive ones
+    vectors: Array  # n x p, of length one
+    sums: Array  # n x p: weighted sums G u / √λ on constrained axes, U √λ on the others
+    complete: bool  # whether all eigenvalues were computed
+    explained: float  # tr(H G H)
+    residual: float  # tr((I - H) G (I - H))
+
+    @property
+    def combinations(self) -> Array:
+        """Coordinates U √λ (n x p): on constrained axes linear combinations of the constraints."""
+        return self.vectors * np.sqrt(self.values[: self.vectors.shape[1]])
+
+
+def inner_product_steps(data: Spatial, threads: int) -> list[Step]:
+    """Return the steps of `inner_products`, whose squared distances become them in place."""
+    rows = len(data.values)
+    square = 8.0 * rows**2
+    seconds = seconds_of_squares(data, rows, threads) + FIRST * pass_cost(rows**2)
+    return [Step("distances", f"{rows} x {rows}, in memory", seconds, square, remedy=REMEDY, square=True),
+            *gower_steps(rows**2, square, REMEDY, square=True)]
+
+
+def inner_products(data: Spatial) -> Dense:
+    """Return -H D² H / 2 (n x n) of the dissimilarities of the data (Gower, 1966)."""
+    with running("distances"):
+        squared = squares(data)
+    with running("kernel"):
+        halved = halve(squared)
+    return Dense.of(halved)
+
+
+def residual_step(rows: int, axes: int, threads: int) -> Step:
+    """Return the step of the spectrum of residuals (n x n)."""
+    request = SpectrumRequest.model_construct(components=axes)
+    return request.step(rows, threads, 8.0 * rows**2, REMEDY, square=True)
+
+
+def project_out(matrix: Array, basis: Array) -> Array:
+    """Replace a symmetric matrix G (n x n) by (I - QQᵀ) G (I - QQᵀ), a few rows at a time; return G Q (n x q).
+
+    `basis` is Q, an (n, q) array of orthonormal columns.
+    """
+    product = matrix @ basis
+    half = product - 0.5 * basis @ (basis.T @ product)
+    for rows in row_blocks(len(matrix), 2**20, len(matrix)) if basis.size else ():
+        part = matrix[rows]
+        part -= basis[rows] @ half.T
+        part -= half[rows] @ basis.T
+    return product
+
+
+def distance_redundancy(matrix: Array, found: Constraints, count: int, compute: Compute) -> DistanceRedundancy:
+    """Return up to `count` axes of Q Qᵀ G Q Qᵀ and of its residual, for G (n x n) without the condition; G is lost.
+
+    With an orthonormal basis Q of the constraints the first matrix has the eigenvalues of QᵀGQ (q x q), and vectors Q e
+    (Legendre and Anderson; McArdle and Anderson).
+    """
+    with running("eigensolve"):
+        product = project_out(matrix, found.basis)
+        inner = found.basis.T @ product
+        inside, turn = symmetric_eigen((inner + inner.T) / 2) if found.rank else (np.zeros(0), inner)
+        floor = rounding_floor(inside, len(matrix))
+        demand = SpectrumRequest.model_construct(components=max(count - int(np.sum(inside > floor)), 1))
+        solved = Dense(matrix, uncentered(len(matrix))).solve(demand, compute)
+        floor = max(floor, solved.floor)
+        first, outer = int(np.sum(inside > floor)), solved.values[solved.values > floor]
+        kept = min(len(outer), max(count - first, 0))
+        outside = solved.take(kept)[0] if kept else np.zeros((len(matrix), 0))
+        sums = [product @ turn[:, :first] / np.sqrt(inside[:first]), outside * np.sqrt(outer[:kept])]
+        parts = [inside[:first], outer, inside[inside < -floor], solved.values[solved.values < -floor]]
+        marks = [np.full(len(part), place % 2 == 0) for place, part in enumerate(parts)]
+    values = np.concatenate(parts)
+    _note_negative(values, complete=solved.complete)
+    return DistanceRedundancy(
+        values=values, constrained=np.concatenate(marks), axes=first + len(outer),
+        vectors=np.hstack([found.basis @ turn[:, :first], outside])[:, :count], sums=np.hstack(sums)[:, :count],
+        complete=solved.complete, explained=float(np.trace(inner)), residual=float(np.trace(matrix)))
+
+
+def _note_negative(values: Array, *, complete: bool) -> None:
+    """Warn of negative eigenvalues of notable size; `values` is an (m,) array."""
+    negative = values[values < 0]
+    if negative.min(initial=0.0) < -NOTABLE * values.max(initial=0.0):
+        share = float(-negative.sum() / np.abs(values).sum())
+        said = (f"{percent(share)} of the sum of absolute eigenvalues" if complete else
+                "a part of the computed eigenvalues")
+        note("W-NEGATIVE", f"not Euclidean: {said} is negative; negative eigenvalues stay in the spectrum but give no "
+             "axes", share=share)
+
+
+UNCORRECTED = Correction("none", 0.0)
+
+
+class DBRDA(ConstrainedMethod):
+    """Principal coordinates constrained to combinations of the columns of a second view, `--view`; then of the rest.
+
+    The dissimilarities are given (`--kind dissimilarities`), or those of features under a metric. They are made a
+    matrix of inner products G as in `mds`. With H the projection on the constraints, the first axes are eigenvectors
+    U of H G H, at most as many as there are independent constraints; axes after them are those of (I - H) G (I - H).
+    Coordinates are G U / √λ, the weighted sums, or with `scores: lc` U √λ, combinations of the constraints. Of
+    Euclidean distances they are those of `rda`. `spectrum.csv` holds eigenvalues as in `mds`, without a divisor: those
+    of `rda` times n - 1. Negative ones of both parts come last, and never become axes. The column `constrained` is 1
+    for eigenvalues of H G H, else 0. `loadings.csv` holds the correlations of the constraints with the constrained
+    axes: the arrows of a biplot.
+
+    Pseudo-F, the ratio of the traces over their degrees of freedom, is tested by permutations of the rows, of the
+    residuals of the condition if there is one. Constraints that depend on others are left out with a warning. New
+    points get weighted sums on constrained axes, by Gower's interpolation. With a condition, or on residual axes, they
+    would need constraints, and are refused.
+
+    It fails with almost as many constraints as rows: they explain anything. Source: Legendre and Anderson, 1999;
+    McArdle and Anderson, 2001.
+    """
+
+    accepts: ClassVar = (ViewedDissimilarities, TwoViews)
+    variants: ClassVar = (variant("", "descending"), variant("lc", "descending", "rotation", scores="lc",
+                                                             metric="cityblock", permutations=0))
+    axis: ClassVar = "dbRDA"
+    residual_axis: ClassVar = "PCo"
+    name: Literal["dbrda"] = "dbrda"
+    metric: AnyMetric = EUCLIDEAN
+
+    def limit(self, data: Input) -> int:
+        """Return n - 1: axes of either part are orthogonal to those of the other."""
+        return len(data.values) - 1
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of the points, which features leave in the model."""
+        return float(data.bytes) if isinstance(data, Features) else 0.0
+
+    def steps(self, data: TwoViews | ViewedDissimilarities, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the distances, the constraints, the permutations and the spectrum, in memory."""
+        rows, constraints, threads = len(data.values), data.view.values.shape[1], compute.thread_count()
+        return [*inner_product_steps(data, threads), singular_step("constraints", data.view.values.shape, threads),
+                *permutation_steps(rows, rows, constraints, count=self.permutations, threads=threads,
+                                   held=8.0 * rows**2),
+                residual_step(rows, self.axes.count, threads)]
+
+    def solve(self, data: TwoViews | ViewedDissimilarities, compute: Compute) -> Model:
+        """Compute QᵀGQ = E Λ Eᵀ with Q a basis of the constraints: U = Q E; then eigenvectors of the residual."""
+        kernel = inner_products(data)
+        total = kernel.trace
+        found = constraints_of(data.view.values, data.view.columns, self.condition)
+        project_out(kernel.matrix, found.condition)
+        value = permutation_test(found, lambda bases: np.sum(bases * (kernel.matrix @ bases), axis=0), kernel.trace,
+                                 Permutations(self.permutations, compute.seed))
+        axes = distance_redundancy(kernel.matrix, found, self.axes.count, compute)
+        count, first = self.axes.available_count(axes.axes), int(axes.constrained[: axes.axes].sum())
+        scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)
+        signs = leading_signs(scores)
+        vectors = first_columns(axes.vectors, count) * signs
+        roots = np.sqrt(first_columns(axes.values[None, : axes.axes], count)[0])
+        similarity = Distances(data.values, UNCORRECTED, metric_of(data)) if isinstance(
+            data, TwoViews) else GivenDistances(UNCORRECTED)
+        arrows = found.arrows(vectors)
+        arrows[:, first:] = 0.0
+        return Model(embedding=scores * signs,
+                     spectrum=Spectrum.of_values(axes.values, total, complete=axes.complete,
+                                                 constrained=axes.constrained),
+                     projector=self.not_placed(first, count) or Projector(
+                         similarity, kernel.centering, vectors / np.where(roots > 0, roots, 1.0)),
+                     fit=self.figures(Explained(axes.explained, axes.residual, (found.rank, found.residual_freedom)),
+                                      found, total, 1.0, value),
+                     loadings=Loadings(arrows, found.names, power=0))
+
+    def identities(self, data: TwoViews | ViewedDissimilarities, model: Model, full: bool = False) -> list[Check]:
+        """Check axes, coordinates, arrows and pseudo-F by a Householder basis of the constraints."""
+        return distance_checks(data, model, self.condition, self.scores, full=full)

@@ -1,0 +1,132 @@
+"""Multiple correspondence analysis."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.metrics.points import MetricFeatures
+from mlcli.core.metrics.profiles import Answers, Indicators
+from mlcli.errors import DataError
+from mlcli.methods.model import Model
+from mlcli.methods.ordination.check import adjustment_checks, answer_parts, correspondence_checks
+from mlcli.methods.ordination.correspondence import Correspondence, find_inertias
+from mlcli.methods.trials import variant
+
+SLACK = 16 * EPS  # over one over the number of questions, which an inertia exceeds by rounding only
+
+
+def adjusted_inertias(inertias: Array, questions: int) -> Array:
+    """Return (Q / (Q - 1))² (λ - 1/Q)² of inertias (r, descending) of the indicator matrix over 1/Q: an (a,) array.
+
+    λ is the root of an inertia of the Burt matrix. Two questions give the inertias of their cross table.
+    """
+    above = inertias[inertias > 1 / max(questions, 1) + SLACK]
+    return (questions / max(questions - 1, 1)) ** 2 * (above - 1 / max(questions, 1)) ** 2
+
+
+def adjusted_total(inertias: Array, questions: int, answers: int) -> float:
+    """Return the mean inertia of the cross tables of two different questions, from all inertias (r): Q / (Q - 1)
+    (Σλ² - (J - Q) / Q²), with J answers."""
+    if questions < 2:
+        return 0.0
+    return questions / (questions - 1) * (float(np.sum(inertias**2)) - (answers - questions) / questions**2)
+
+
+FEW = 8  # rows up to which each may well have an answer of its own
+
+
+def indicators_of(data: MetricFeatures) -> Indicators:
+    """Return the distance of answers that the data carries."""
+    assert isinstance(data.metric, Indicators)
+    return data.metric
+
+
+def require_questions(data: MetricFeatures) -> None:
+    """Note columns with one answer; raises DataError for a single question, and for one with an answer for each row."""
+    metric, size = indicators_of(data), len(data.values)
+    alone = sorted(set(range(len(data.columns))) - set(metric.questions.tolist()))
+    if alone:
+        note("N-ONE-ANSWER", f"left out {len(alone)} of {len(data.columns)} columns, which have the same answer in all "
+             f"rows: {', '.join(repr(data.columns[place]) for place in alone[:5])}", columns=len(alone))
+    if len(metric.questions) == 1:
+        raise DataError("ONE-QUESTION", "only one column has several answers, and its cross tables with others are "
+                        "what is analyzed", where="input", hint="choose more columns, or count the answers")
+    many = metric.questions[(metric.counts == size) & (size >= FEW)]
+    if len(many):
+        raise DataError("ANSWERS", f"every row has an answer of its own in column {data.columns[many[0]]!r}",
+                        where="input", hint="if it names the rows, give {input.id_column}; else leave it out with "
+                        "{input.columns}, or group its numbers")
+    if len(few := metric.questions[metric.counts > max(size / 2, FEW)]):
+        note("W-ANSWERS", f"column {data.columns[few[0]]!r} has an answer for every two rows or fewer: rare answers "
+             "decide the axes; group them", columns=len(few))
+
+
+class MCA(Correspondence):
+    """Rows of answers to several questions on the axes along which they differ most; columns may be text.
+
+    Each column is a question, and each of its different values an answer, numbers as well. It is correspondence
+    analysis of the indicator matrix, which has a column of zeros and ones for every answer: rare answers count more
+    in distances, and all rows have equal masses. `spectrum.csv` holds the principal inertias of the indicator matrix;
+    their squares are those of the Burt matrix. As the blocks of each question with itself blow these up, the columns
+    `adjusted` and `adjusted_share` hold Greenacre's adjusted inertias, of axes with an inertia over one over the number
+    of questions, and their shares of the mean inertia of all cross tables of two questions (`adjusted_total` in
+    `run.json`). Judge axes by the adjusted shares.
+
+    Coordinates are principal coordinates of the rows, as `ind$coord` of FactoMineR and `li` of ade4's `dudi.acm`.
+    `loadings.csv` names each answer `question=answer`, and holds principal coordinates (`var$coord`, `co`), or
+    standard ones (`loadings: standard`), whose mean over its answers is a row's place. New rows are placed by these
+    means; an answer that no row of the fit has is refused.
+
+    Missing answers are dropped with their row (`prepare.missing`), or need an answer of their own in the table.
+    A column with one answer is left out. It fails if answers are rare, or nearly as many as rows: merge them.
+    Source: Greenacre, "Correspondence analysis in practice", 2007; Husson, Lê and Pagès, "Exploratory multivariate
+    analysis by example", 2017.
+    """
+
+    domain: ClassVar = "answers"
+    variants: ClassVar = (variant("", "rotation", "shift", loadings="standard"),)
+    axis: ClassVar = "MCA"
+    name: Literal["mca"] = "mca"
+
+    @property
+    def distance(self) -> Answers:
+        """The chi-square distance of rows of the indicator matrix."""
+        return Answers()
+
+    def width(self, data: Input) -> int:
+        """Return the number of answers."""
+        found = data if isinstance(data, MetricFeatures) else self.with_metric(data)
+        return super().width(found)
+
+    def limit(self, data: Input) -> int:
+        """Return the smaller of n - 1 and the answers less one for each question."""
+        found = data if isinstance(data, MetricFeatures) else self.with_metric(data)
+        questions = len(indicators_of(found).questions) if isinstance(found, MetricFeatures) else 1
+        return min(len(data.values) - 1, super().width(found) - questions)
+
+    def solve(self, data: MetricFeatures, compute: Compute) -> Model:
+        """Compute the SVD of the standardized residuals of the indicator matrix."""
+        metric = indicators_of(data)
+        require_questions(data)
+        found, questions = find_inertias(data, np.full(len(data.values), 1 / len(data.values))), len(metric.questions)
+        total = adjusted_total(found.inertias, questions, len(metric.levels))
+        spectrum = replace(Spectrum.of_values(found.inertias, float(found.inertias.sum()), complete=True),
+                           adjusted=adjusted_inertias(found.inertias, questions), adjusted_total=total)
+        names = tuple(f"{data.columns[question]}={text}" for question, text in zip(
+            np.repeat(metric.questions, metric.counts).tolist(), metric.texts, strict=True))
+        return self.of_inertia(data, found, spectrum, names, {
+            "questions": questions, "answers": len(names), "adjusted_total": Quantity(total),
+            "column_masses": Quantity(metric.roots ** 2, names=names)})
+
+    def identities(self, data: MetricFeatures, model: Model, full: bool = False) -> list[Check]:
+        """Check the equations of correspondence analysis on the indicator matrix, and the adjusted inertias."""
+        return [*correspondence_checks(answer_parts(data.values), model, self.loadings == "standard"),
+                *adjustment_checks(data.values, model.ranks.solved, model.ranks.adjusted, model.fit)]

@@ -1,0 +1,143 @@
+"""Redundancy analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input, TwoViews
+from mlcli.base.values.signs import leading_signs
+from mlcli.core.centering import Centering
+from mlcli.core.costs import singular_step
+from mlcli.core.eigen.options import first_columns
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.linalg import singular
+from mlcli.core.permutations import Permutations
+from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.projector import Projector
+from mlcli.core.whitening import Extent, centered_columns, negligible
+from mlcli.methods.model import Loadings, Model
+from mlcli.methods.ordination.check import redundancy_checks
+from mlcli.methods.ordination.constrained import ConstrainedMethod
+from mlcli.methods.ordination.constraints import (
+    Constraints,
+    Explained,
+    constraints_of,
+    permutation_steps,
+    permutation_test,
+)
+from mlcli.methods.trials import variant
+
+
+@frozen
+class Redundancy:
+    """Constrained axes, then unconstrained ones."""
+
+    means: Array  # d
+    squares: Array  # r + s: sums of squares along the axes, those of the constrained ones first, each part descending
+    constrained: AnyArray  # r + s, whether an axis is
+    directions: Array  # d x (r + s), of length one
+    combinations: Array  # n x (r + s): linear combinations of the constraints; of unconstrained axes the residuals
+    sums: Array  # n x (r + s): weighted sums of the columns
+    units: Array  # n x r: the combinations with length one
+    rest: Array  # n x d: the columns without the condition
+    total: float  # sum of squares of the centered columns
+
+
+def redundancy(points: Array, found: Constraints) -> Redundancy:
+    """Return the redundancy analysis of points (n x d) by constraints (van den Wollenberg; Legendre and Legendre).
+
+    With an orthonormal basis Q of the constraints the fitted values are Q Qᵀ X, whose axes follow from Qᵀ X (q x d).
+    """
+    with running("eigensolve"):
+        means, centered = centered_columns(points)
+        rest = found.conditioned(centered)
+        explained = found.basis.T @ rest
+        left, sizes, right = singular(explained)
+        scores, spread, turn = singular(rest - found.basis @ explained)
+        floor = negligible(Extent.of(points), np.ones(points.shape[1]),
+                           float(max(sizes.max(initial=0.0), spread.max(initial=0.0))))
+        first, second = int(np.sum(sizes > floor)), int(np.sum(spread > floor))
+        units = found.basis @ left[:, :first]
+        directions = np.hstack([right[:first].T, turn[:second].T])
+        outside = scores[:, :second] * spread[:second]
+        return Redundancy(
+            means=means, squares=np.concatenate([sizes[:first], spread[:second]]) ** 2,
+            constrained=np.arange(first + second) < first, directions=directions,
+            combinations=np.hstack([units * sizes[:first], outside]),
+            sums=np.hstack([rest @ right[:first].T, outside]), units=units, rest=rest,
+            total=float(np.sum(centered**2)))
+
+
+class RDA(ConstrainedMethod):
+    """PCA with axes constrained to combinations of the columns of a second view, `--view`; then PCA of the residuals.
+
+    The columns are regressed on those of the second view, the constraints. The first axes are the principal axes of
+    the fitted values, at most as many as there are independent constraints; axes after them are those of the residuals.
+    Coordinates are (x - mean) v along the directions v of the axes, on the scale of `pca`: the weighted sums, or with
+    `scores: lc` those of the fitted values, combinations of the constraints. `spectrum.csv` holds variances (divisor
+    n - 1), as shares of that of all columns; its column `constrained` is 1 for constrained axes, 0 for the others.
+    `loadings.csv` holds directions times the roots of these, then for each constraint its correlations with the
+    constrained axes: the arrows of a biplot.
+
+    Pseudo-F is tested by permutations of the rows, of the residuals of the condition if there is one. Constraints that
+    depend on others are left out with a warning. New rows are rows of the first view: they get the weighted sums on
+    constrained axes. With a condition, or on residual axes, new rows would need constraints, and are refused.
+
+    It fails with almost as many constraints as rows: they explain anything. `adjusted_explained_share` tells (Ezekiel,
+    1930). Source: Rao, 1964; van den Wollenberg, 1977; Legendre and Legendre, "Numerical ecology", 2012.
+    """
+
+    accepts: ClassVar = (TwoViews,)
+    variants: ClassVar = (variant("", "descending"), variant("lc", "descending", scores="lc", permutations=0))
+    axis: ClassVar = "RDA"
+    residual_axis: ClassVar = "PC"
+    name: Literal["rda"] = "rda"
+
+    def limit(self, data: Input) -> int:
+        """Return the smaller of n - 1 and the most constrained axes and axes of residuals together."""
+        rows, columns = data.values.shape
+        constraints = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
+        return min(rows - 1, min(columns, constraints) + columns)
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the bases, of the singular values of the residuals, and of the permutations."""
+        (rows, columns), constraints = data.values.shape, data.view.values.shape[1]
+        threads, table = compute.thread_count(), 8.0 * rows * columns
+        return [singular_step("constraints", data.view.values.shape, threads),
+                singular_step("eigensolve", data.values.shape, threads, copies=6.0),
+                *permutation_steps(rows, columns, constraints, count=self.permutations, threads=threads,
+                                   held=4 * table)]
+
+    def solve(self, data: TwoViews, compute: Compute) -> Model:
+        """Compute QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then of the rest."""
+        found = constraints_of(data.view.values, data.view.columns, self.condition)
+        axes = redundancy(data.values, found)
+        count = self.axes.available_count(len(axes.squares))
+        divisor, first = max(len(data.values) - 1, 1), int(axes.constrained.sum())
+        scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)
+        signs = leading_signs(scores)
+        directions = first_columns(axes.directions, count) * signs
+        arrows = first_columns(found.arrows(axes.units), count) * signs
+        roots = np.sqrt(first_columns(axes.squares[None, :], count)[0] / divisor)
+        spectrum = Spectrum.of_values(axes.squares, axes.total, complete=True, divisor=divisor,
+                                      constrained=axes.constrained)
+        explained = Explained(float(axes.squares[axes.constrained].sum()), float(axes.squares[~axes.constrained].sum()),
+                              (found.rank, found.residual_freedom))
+        value = permutation_test(found, lambda bases: np.sum((bases.T @ axes.rest) ** 2, axis=1),
+                                 float(np.sum(axes.rest**2)), Permutations(self.permutations, compute.seed))
+        return Model(embedding=scores * signs, spectrum=spectrum,
+                     projector=self.not_placed(first, count) or Projector(
+                         Columns(), Centering(axes.means, across=False), directions),
+                     fit=self.figures(explained, found, axes.total, divisor, value),
+                     loadings=Loadings(np.vstack([directions * roots, arrows]), (*data.columns, *found.names),
+                                       unitless=len(arrows)))
+
+    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+        """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
+        return redundancy_checks(data, model, self.condition, self.scores, full=full)

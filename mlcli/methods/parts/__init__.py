@@ -1,0 +1,1 @@
+"""Non-negative parts, and random projections."""

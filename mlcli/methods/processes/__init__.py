@@ -1,0 +1,1 @@
+"""Gaussian processes and state-space models: latent points, sequences and views."""

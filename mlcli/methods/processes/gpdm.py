@@ -1,0 +1,161 @@
+"""The Gaussian process dynamical model."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.chain.starts import Principal, Start
+from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.minimize import Likeliest
+from mlcli.core.similarities.projector import require_projector
+from mlcli.errors import GeometryError
+from mlcli.methods.model import Model
+from mlcli.methods.processes.check import (
+    figures_of,
+    forecast_check,
+    process_checks,
+    relevance_check,
+    sequence_checks,
+    sequence_claim,
+)
+from mlcli.methods.processes.covariances import Name, start_covariance
+from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
+from mlcli.methods.processes.evidence import Exact, Observations
+from mlcli.methods.processes.fitting import best
+from mlcli.methods.processes.forecasting import forecast
+from mlcli.methods.processes.inference import FLOOR, SQUARES, USUAL, exact_seconds
+from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
+from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.projection import LatentSequence, latent_projector
+from mlcli.methods.processes.state_space_check import ascent_check
+from mlcli.methods.trials import variant
+
+
+class GPDM(GaussianProcessMethod):
+    """Coordinates with dynamics by one Gaussian process, mapped to features by another; rows are in time order.
+
+    y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
+    so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.
+    Coordinates and the parameters of both kernels are those that make rows and sequence most probable, found by L-BFGS
+    from a start. Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more
+    likely under steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step
+    mostly ends at its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none: a small one
+    suits a system that moves by a rule, 0.01 and more one that is pushed about. `dynamics.weight` says how often the
+    density of the sequence counts: 1 is the published model, columns over axes the balanced one.
+
+    In `fit` are the log-likelihood of the rows at their coordinates, the log-density of these (`dynamics_log_density`),
+    and the parameters, those of the steps as `dynamics_...`. Axes are principal; `spectrum.csv` holds their relevances,
+    the variance of the slope of f along each times the variance of the coordinates, as shares of the sum.
+
+    `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard deviations
+    with the uncertainty of the steps carried along linearly, which is rough after many steps. New rows are a sequence
+    of their own, and get the most probable coordinates given all of it; cells or whole rows may be missing
+    (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them in.
+
+    It fails where rows are not one sequence in equal steps, and where the start tangles it: compare starts by the
+    objective in `trace.csv`. A fit takes n³ operations an iteration. What it gives stands in `docs/gpdm.md`.
+
+    Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical models for human motion", 2008; Urtasun, Fleet and
+    Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
+    """
+
+    variants: ClassVar = (
+        variant("", "permutation", "twins", "alone", minimize={"limit": 12}),
+        variant("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12},
+                forecast=3))
+    axis: ClassVar = "Latent"
+    name: Literal["gpdm"] = "gpdm"
+    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
+    dynamics: Dynamics = Dynamics()
+    start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
+    minimize: Likeliest = Likeliest()
+    axes: Axes = Axes()
+    forecast: int = option(0, "Number of future rows to predict, written to `forecast.csv`.", ge=0, le=100_000)
+
+    @property
+    def squares(self) -> int:
+        """Precisions between rows: of new rows, of the motion and of the decoder."""
+        return 3
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return no changes; raises DataError for missing cells, ConfigError for a double term, GeometryError for few
+        rows.
+        """
+        self.require_complete(data, "mean, or lgssm")
+        require_distinct(self.kernel, "method.kernel")
+        require_distinct(self.dynamics.kernel, "method.dynamics.kernel")
+        if 1 < len(data.values) <= self.dynamics.order:
+            raise GeometryError("STEPS", f"{len(data.values)} rows have no step from {self.dynamics.order} of them",
+                                where="method.dynamics.order", hint="choose 1, or give more rows")
+        return {}
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the forecast's table, where there is one."""
+        return ("forecast",) if self.forecast else ()
+
+    def reproduces(self) -> bool:
+        """Whether projected training rows get their coordinates: no, as a new sequence is smoothed by itself."""
+        return False
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the start and the minimization with two n x n matrices."""
+        rows = len(data.values)
+        return [*self.start.steps(data, compute, self.axes.count),
+                repeated("iterate", f"L-BFGS on two {rows} x {rows} covariances", exact_seconds(rows) * 2,
+                         8.0 * 2 * SQUARES * rows**2, usual=USUAL, most=self.minimize.limit, square=True,
+                         needs=OPTIMIZE, remedy="fit fewer rows")]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Compute the most probable sequence with the parameters of both kernels."""
+        observed, starts = Observations.of(data.values), self.starts(data, compute)
+        if not observed.variance:
+            return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
+                               spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
+        problem = self.problem(observed, starts[0].shape[1])
+        trail, ended = problem.latents, best(problem, starts, self.minimize)
+        logs, cells = trail.logs(ended.latent), (observed.cells,)
+        motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
+        moved = {f"dynamics_{name}": value for name, value in figures_of(motion.covariance).items()}
+        figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
+                   **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
+                   **ended.iterated.facts}
+        return self._model(ended.means, ended.posterior, motion, fit=figures,
+                           spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
+                           objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def problem(self, observed: Observations, axes: int) -> SequenceProblem:
+        """Return the objective."""
+        covariance = start_covariance(self.kernel, observed.variance, FLOOR, axes)
+        return SequenceProblem(Exact(observed), Trail(axes, self.dynamics.density), covariance, False,
+                               np.zeros(len(covariance.logs), dtype=bool))
+
+    def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
+        """Return the model of latent points (n x p), with the forecast if chosen."""
+        ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
+        projector = latent_projector(LatentSequence(posterior, motion))
+        return Model(embedding=points, projector=projector, forecast=ahead, **more)
+
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+        """Check likelihood, decoder, relevances, density of the sequence, and the objective: its ascent and end."""
+        similarity: Any = require_projector(model.projector).similarity
+        posterior, observed = similarity.posterior, Observations.of(data.values)
+        stated = model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        checks, ended = process_checks(posterior, data.values, model.embedding, plain), []
+        if checks[0].verdict == "pass":
+            ended = sequence_claim(data, model, self.problem(observed, model.embedding.shape[1]),
+                                   (posterior, similarity.motion), self.minimize.tolerance).checks(full)
+        return [*checks, *ended, *sequence_checks(similarity, model.embedding, model.fit),
+                *forecast_check(similarity, model), relevance_check(posterior, model.embedding, model.ranks.solved),
+                ascent_check(model.trace, data.values)]

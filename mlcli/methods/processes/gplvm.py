@@ -1,0 +1,179 @@
+"""The Gaussian process latent variable model."""
+
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check, skipped
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.chain.starts import Principal, Start
+from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.minimize import Likeliest
+from mlcli.core.similarities.projector import require_projector
+from mlcli.errors import ConfigError
+from mlcli.methods.model import Model
+from mlcli.methods.processes.check import bound_checks, latent_claim, process_checks, relevance_check
+from mlcli.methods.processes.covariances import Name
+from mlcli.methods.processes.evidence import Observations
+from mlcli.methods.processes.fitting import best
+from mlcli.methods.processes.inference import Induced, Inference, MostProbable
+from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
+from mlcli.methods.processes.latents import BackConstraint, Free, FreeClouds, Unconstrained
+from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.projection import projector_of
+from mlcli.methods.processes.state_space_check import ascent_check
+from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
+
+USED = 0.01  # of the largest relevance: an axis below it counts as switched off
+FEWER = "use a lower method.constraint.hidden"  # weights of a network
+FEW = 100  # rows up to which it is among the methods that are explored
+MOST = 2000  # rows of a fit without inducing points, unless it is asked for
+
+
+class GPLVM(GaussianProcessMethod):
+    """Coordinates that Gaussian processes map to the features: nonlinear probabilistic PCA.
+
+    y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
+    kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
+    probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
+    since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length scale for each axis, the
+    product of these. Parameters have a wide log-normal prior around the data's own variance. In `fit` are the
+    log-likelihood, the kernel's parameters, the noise, what share of its diagonal had to be added to a covariance
+    matrix (`jitter`), and how many axes have at least a hundredth of the relevance of the first (`axes_in_use`).
+
+    `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
+    the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
+
+    Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
+    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
+    that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
+    `log_likelihood` is then the bound, of the clouds with their distance from the prior.
+
+    A new row is placed where it is most probable: of the training points and of places over and around them, the most
+    probable ones start steps down. Rows that no place explains (beyond 99.9% of χ²), or that lie where the process
+    knows next to nothing, are named (`W-UNLIKE`). Rows may lack cells (`prepare.missing: model` in a run on complete
+    rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
+    are a smooth function of the features, near rows stay near, and new rows are placed by that function. `mlcli
+    reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. Examples
+    stand in `docs/gplvm.md`.
+
+    Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
+    models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
+    constraints", 2006; Titsias, "Variational learning of inducing variables in sparse Gaussian processes", 2009;
+    Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
+    """
+
+    variants: ClassVar = (
+        variant("", "twins", minimize={"limit": 12}),
+        variant("sparse", inference={"name": "sparse", "inducing": 6}, minimize={"limit": 6}),
+        variant("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
+        variant("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
+        variant("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
+        variant("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
+    axis: ClassVar = "Latent"
+    name: Literal["gplvm"] = "gplvm"
+    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
+    inference: Inference = option(MostProbable(), "Inference: the most probable coordinates (map), the same with "
+                                  "inducing points (sparse), or a Gaussian posterior for each row (bayesian).")
+    constraint: BackConstraint = option(Unconstrained(), "Back constraint, which makes coordinates a function of the "
+                                        "features: none, kernel regression (kernel), or a network (mlp).")
+    start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
+    minimize: Likeliest = Likeliest()
+    axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting for few rows: an iteration takes n³ operations."""
+        return single_trial() if seen.rows <= FEW else Trials(reason=f"of more than {FEW} rows it takes long")
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return inducing points for many rows; raises DataError for a missing cell, ConfigError for unused options."""
+        self.require_complete(data, "drop or mean, or ppca")
+        require_distinct(self.kernel, "method.kernel")
+        if self.inference.blurred and self.constraint.maps:
+            raise ConfigError("UNUSED", "bayesian inference has no back constraint", where="method.constraint",
+                              hint="leave it out, or choose another inference")
+        if self.inference.blurred:
+            return self.refuse_unused("bayesian inference always has the kernel rbf-ard", "kernel")
+        if len(data.values) <= MOST or self.chosen("inference"):
+            return {}
+        note("N-SPARSE", f"{len(data.values):,} rows are more than {MOST:,}: sparse inference, with inducing points")
+        return {"inference": Induced()}
+
+    def reproduces(self) -> bool:
+        """Whether a map gives the coordinates; otherwise a training row's place depends on all rows."""
+        return self.constraint.maps
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the start and the minimization."""
+        axes, shape = self.axes.count, data.values.shape
+        held, step = self.constraint.memory(shape, axes), self.inference.step(shape[0], axes, self.minimize.limit)
+        return [*self.start.steps(data, compute, axes), *self.constraint.steps(shape, compute),
+                replace(step, memory=step.memory + held, remedy=step.remedy if held < step.memory else FEWER)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Compute the most probable latent points, or their distributions, with the parameters of the kernel."""
+        observed, starts = Observations.of(data.values), self.starts(data, compute)
+        if not observed.variance:
+            return Model(embedding=starts[0], spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True),
+                         projector=projector_of(Posterior.constant(observed.mean), False, None))
+        axes = starts[0].shape[1]
+        latents = self.constraint.latents(data.values, axes, compute.generator())
+        problem = self.inference.problem(observed, self.kernel, latents, axes)
+        ended = best(problem, starts, self.minimize)
+        ranks, cells = ended.covariance.relevances(ended.means), (observed.cells,)
+        figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
+                   "axes_in_use": int(np.sum(ranks >= USED * ranks.max())),
+                   **ended.covariance.facts(), **ended.iterated.facts}
+        projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
+        return Model(embedding=ended.means, projector=projector, fit=figures,
+                     spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
+                     objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def stored(self, data: Input) -> float:
+        """Return the bytes of the precisions between rows (n x n); with inducing points there are few."""
+        return 8.0 * len(data.values) ** 2 if self.inference.name == "map" else 0.0
+
+    @property
+    def squares(self) -> int:
+        """One more, of the decoder; the precisions are `stored` once."""
+        return int(self.inference.name == "map")
+
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+        """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
+        decoder: Any = require_projector(model.projector).decoder
+        posterior, stated, observed = decoder.posterior, model.fit.get("log_likelihood"), Observations.of(data.values)
+        plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        others = [relevance_check(posterior, model.embedding, model.ranks.solved),
+                  ascent_check(model.trace, data.values)]
+        latent = self.latent_points(model)
+        if latent is None:
+            return [skipped("log_likelihood", "the variances of the clouds are not at hand"), *others]
+        checks = (process_checks if self.inference.exact else bound_checks)(posterior, data.values, latent, plain)
+        if checks[0].verdict != "pass":
+            return [*checks, *others]
+        axes = model.embedding.shape[1]
+        problem = self.inference.problem(observed, self.kernel, (FreeClouds if self.inference.blurred else Free)(axes),
+                                         axes)
+        if model.fit["iterations"] < self.minimize.limit:  # otherwise the limit may have come before all were free
+            problem = problem.final
+        return [*checks, *latent_claim(data, model, problem, posterior, latent, self.minimize.tolerance).checks(full),
+                *others]
+
+    def latent_points(self, model: Model) -> Array | None:
+        """Return the latent points (n x p), or clouds (n x 2p: means, logarithms of variances); None if not known."""
+        if not self.inference.blurred:
+            return model.embedding
+        if model.spreads is None:
+            return None
+        return np.hstack([model.embedding, np.log(np.diagonal(model.spreads, axis1=1, axis2=2))])

@@ -1,0 +1,138 @@
+"""The linear-Gaussian state-space model."""
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.iterate import Iterate
+from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import Projector, require_projector
+from mlcli.methods.method import Method
+from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.processes.kalman import Smoother
+from mlcli.methods.processes.state_space import USUAL, Dynamics, Form, Full, Noise, fit_model, smoother_seconds
+from mlcli.methods.processes.state_space_check import ascent_check, likelihood_checks, state_checks
+from mlcli.methods.trials import variant
+
+SLOWNESSES = "slownesses, the smallest first"
+
+
+class LGSSM(Method):
+    """Hidden states with linear dynamics, observed with noise; rows are in time order.
+
+    xₜ₊₁ = A xₜ + N(0, Q), yₜ - mean = C xₜ + noise of a variance of its own in each column, fitted by
+    exact EM with Kalman smoothing; the state before the first row is a parameter too. Coordinates
+    are the states given all rows, `posterior.csv` holds their covariances, `loadings.csv` C, and
+    `fit` the log-likelihood of the centered data and A, Q and the noise. Missing cells are left to
+    the model with `prepare.missing: model`.
+
+    A model is unique up to an invertible map of its states; it is given in the basis where states
+    have mean square one and are uncorrelated, and columns of C are orthogonal. `spectrum.csv` holds
+    the squared lengths of those, the variance that each axis carries, by which axes are ranked, as
+    shares of all variance. New rows are a separate sequence, smoothed from a start of its own.
+
+    With `dynamics.name: diagonal` every state is an autoregression of its own, xₜ₊₁ = λ xₜ +
+    N(0, 1 - λ²), of variance one in the long run; `dynamics.coefficients` fixes the λ. This form is
+    unique if all λ differ; columns of C are not orthogonal. States are in descending order of λ,
+    and `spectrum.csv` holds their slownesses 2 - 2 λ, as that of `sfa` does. Noise is one variance
+    for each column (`noise: each`), one for all (`equal`), or `vanishing`: in all columns `floor`
+    times the mean variance. As it vanishes, and with as many states as columns, the directions of
+    largest likelihood are those of `sfa`, whatever the λ, and with λ estimated also their scale. EM
+    is then slow: its steps shrink with the noise.
+
+    EM finds a local maximum; it starts from principal components, with diagonal dynamics from their
+    slow features, without random numbers. As EM creeps where the likelihood is flat, L-BFGS goes on
+    from its end to the maximum: within 1e-9 of the log-likelihood for 27 of 30 simulated sequences;
+    an end that is far from one is reported as not converged. More states than columns are possible,
+    from rows joined with their successors. Source: Shumway and Stoffer, 1982; Ghahramani and Hinton,
+    "Parameter estimation for linear dynamical systems", 1996; Turner and Sahani, "A maximum-likelihood
+    interpretation for slow feature analysis", 2007 (diagonal dynamics).
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar = True
+    powers: ClassVar = Powers(coordinates=0, spectrum=2)
+    ranked_by: ClassVar = "variances carried by the states"
+    rules: ClassVar = ()
+    repeat_tolerance: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
+    variants: ClassVar = (
+        variant("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),
+        variant("diagonal", "permutation", "alone", "twins", "descending", "quick", noise="vanishing", floor=0.3,
+                dynamics={"name": "diagonal"}, iterate={"tolerance": 1e-13}),
+        variant("known", "permutation", "alone", "twins", "descending", "quick", noise="equal",
+                dynamics={"name": "diagonal", "coefficients": [0.9, -0.8]}, iterate={"tolerance": 1e-11}))
+    later: ClassVar = ("dynamics", "noise")
+    axis: ClassVar = "State"
+    name: Literal["lgssm"] = "lgssm"
+    dynamics: Dynamics = option(Full(), "Dynamics of the states: any (full), or of each by itself (diagonal).")
+    noise: Noise = option("each", "Noise variances: one for each column (each), one for all (equal), or one for all at "
+                          "the value of `floor` (vanishing).")
+    floor: float = option(1e-4, "Lower bound of a column's noise, as a share of its variance, or one of all columns as "
+                          "a share of the mean variance.", gt=0, lt=1)
+    iterate: Iterate = Iterate()
+    axes: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """Return half the number of rows less one."""
+        return (len(data.values) - 1) // 2
+
+    def resolve(self, data: Input) -> Self:
+        """Return the method with as many states as coefficients; raises ConfigError where these do not fit."""
+        resolved = super().resolve(data)
+        return resolved.replace(axes=self.dynamics.axes(resolved.axes, self.limit(data)))
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether noise is alike in all columns: else another unit of a column only turns the states."""
+        return self.noise != "each"
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Return the step of EM, by passes of the smoother."""
+        rows, size = len(data.values), self.axes.count
+        return [repeated("iterate", "EM", smoother_seconds(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
+                         most=self.iterate.limit, needs=OPTIMIZE)]
+
+    def powers_of(self, data: Input) -> Powers:
+        """Return the powers of the unit: slownesses have none."""
+        return Powers(coordinates=0, spectrum=0) if self.dynamics.diagonal else self.powers
+
+    def ranks_by(self) -> str | None:
+        """Return what the numbers in spectrum.csv are."""
+        return SLOWNESSES if self.dynamics.diagonal else self.ranked_by
+
+    @property
+    def form(self) -> Form:
+        """The free parameters of the model."""
+        return Form(self.dynamics, self.noise)
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Compute the maximum of the likelihood, in canonical form."""
+        found = fit_model(data.values, self.axes, self.iterate, self.floor, self.form)
+        model, size = found.model, len(found.model.transition)
+        projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
+                              Affine(found.means, model.loadings))
+        spectrum = (Spectrum.of_values(2 - 2 * np.diag(model.transition)) if self.dynamics.diagonal else
+                    Spectrum.of_values(np.sum(model.loadings**2, axis=0), found.variance))
+        return Model(embedding=found.states, spectrum=spectrum, projector=projector, fit=found.figures,
+                     objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
+                     loadings=Loadings(model.loadings, data.columns))
+
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+        """Check that states are most probable, in canonical form, and the likelihood: its value, ascent and end."""
+        similarity: Any = require_projector(model.projector).similarity
+        checks = state_checks(similarity, data.values, model.embedding, model.ranks.solved, self.form, self.floor)
+        if checks[0].name == "model":
+            return checks
+        return [*checks, *likelihood_checks(similarity, data, model, form=self.form,
+                                            tolerance=self.iterate.tolerance, floor=self.floor, full=full),
+                ascent_check(model.trace, data.values)]

@@ -1,0 +1,315 @@
+"""The most probable latent points of new rows and sequences, from their observed cells.
+
+Each row y minimizes -log p(y | x) - log p(x) by BFGS from several starts. These are taken from the training points and
+from places spread evenly over and around them: the most probable ones and those with the nearest means, local optima
+first. Away from the data the variance is larger, so the most probable place of a row unlike all others can lie there.
+With almost no noise, every place but the right one is so improbable that the density ranks by variance alone; the
+distance of means still ranks them. Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter
+6.
+
+New rows are a sequence of their own. Every row is first placed by its own cells or, without any, by the steps from the
+rows before it. Then all points are optimized together by L-BFGS on -Σ log p(yₜ | xₜ) - log p(X), with the means and
+variances of steps from the fit.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.distances import BLOCK
+from mlcli.core.linalg import threads_for
+from mlcli.core.minimize import run_lbfgs
+from mlcli.methods.processes.dynamics import Motion, Steps
+from mlcli.methods.processes.posterior import Posterior
+
+PROBABLE, NEAR = 6, 5  # number of starts by density, and by distance of means
+SPREAD = 512  # places added to the training points
+MARGIN = 0.5  # their margin around the training points, as a share of the extent on each axis
+AROUND = 8  # neighbors of a place to compare with, for local optima
+STEPS = 200
+HALVINGS = 20
+DESCENT = 1e-4  # least share of the decrease predicted by the slope (Armijo)
+SMALL = 1e-12  # relative decrease of the objective below which the search ends
+POLISH = 3  # Newton's steps from there
+STEP = 1e-4  # step of the differences that give their Hessian, as a share of the extent of the training points
+
+
+@frozen
+class Rows:
+    """New rows, in terms of a posterior."""
+
+    posterior: Posterior
+    prior: bool  # whether latent points are standard normal
+    values: Array  # m x d, centered; zero where missing
+    observed: Array  # m x d, 1 where a cell is observed
+
+    @classmethod
+    def of(cls, posterior: Posterior, prior: bool, new: Array) -> "Rows":
+        """Return rows (m x d) with NaN where cells are missing; columns that did not vary carry no information."""
+        observed = ~np.isnan(new) & posterior.varying
+        return cls(posterior, prior, np.where(observed, new - posterior.mean, 0.0), observed.astype(np.float64))
+
+    def take(self, chosen: AnyArray) -> "Rows":
+        """Return some of the rows, by an index or mask of any shape."""
+        return Rows(self.posterior, self.prior, self.values[chosen], self.observed[chosen])
+
+    def __call__(self, points: Array) -> tuple[Array, Array]:
+        """Return the objective of every row (m) at its latent point (m x p), and its gradient (m x p)."""
+        model = self.posterior
+        covariance, cells = model.covariance, self.observed.sum(axis=1)
+        parts = covariance.parts(points, model.places)
+        near = np.sum(parts, axis=0)
+        reduced = near @ model.known
+        variances = covariance.diagonal(points) - np.einsum("ij,ij->i", reduced, near)
+        noise = covariance.whole_noise
+        within = variances > 0
+        variances = np.where(within, variances, 0.0) + noise
+        errors = (near @ model.weights - self.values) * self.observed
+        squares = np.einsum("ij,ij->i", errors, errors)
+        value = 0.5 * (squares / variances + cells * np.log(variances))
+        by_variance = np.where(within, 0.5 * (cells - squares / variances) / variances, 0.0)
+        weights = (errors / variances[:, None]) @ model.weights.T - 2 * by_variance[:, None] * reduced
+        slope = covariance.pull_back(weights, parts, left=points, right=model.places)[1]
+        slope += covariance.pull_back_diagonal(by_variance, points)[1]
+        if self.prior:
+            value, slope = value + 0.5 * np.einsum("ij,ij->i", points, points), slope + points
+        return value, slope
+
+
+@frozen
+class Candidates:
+    """Latent points from which rows may start, with the posterior there."""
+
+    points: Array  # c x p
+    means: Array  # c x d, centered; zero for columns that do not vary
+    variances: Array  # c
+    around: Indices  # c x AROUND, the candidates next to each
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Candidates":
+        """Return the training points (or inducing ones), and places over and around them."""
+        from scipy.spatial import cKDTree
+
+        points = np.vstack([posterior.places, spread(posterior.places, SPREAD)])
+        extent = np.ptp(posterior.places, axis=0)
+        scaled = points / np.where(extent > 0, extent, 1.0)
+        around = cKDTree(scaled).query(scaled, min(AROUND + 1, len(points)))[1][:, 1:]
+        means = (posterior.means(points) - posterior.mean) * posterior.varying
+        return cls(points, means, posterior.variances(points), around)
+
+    def starts(self, rows: Rows) -> Indices:
+        """Return the numbers of the candidates to start from (m x s): the most probable ones, then those with near
+        means.
+        """
+        squares = rows.observed @ (self.means**2).T - 2 * rows.values @ self.means.T
+        squares += np.einsum("ij,ij->i", rows.values, rows.values)[:, None]
+        values = 0.5 * (squares / self.variances + rows.observed.sum(axis=1)[:, None] * np.log(self.variances))
+        if rows.prior:
+            values += 0.5 * np.einsum("ij,ij->i", self.points, self.points)
+        return np.hstack([self.lowest(values, PROBABLE), self.lowest(squares, NEAR)])
+
+    def lowest(self, values: Array, count: int) -> Indices:
+        """Return the `count` candidates with the lowest values in each row (m x c), local minima first."""
+        lower = np.ones(values.shape, dtype=bool)
+        for others in self.around.T:
+            lower &= values <= values[:, others]
+        return np.lexsort((values, ~lower), axis=1)[:, :count]
+
+
+def spread(places: Array, count: int) -> Array:
+    """Return points (count x p) spread evenly over a box somewhat larger than that of `places`.
+
+    They follow an additive recurrence with steps that are powers of the root of x^(p+1) = x + 1 (Roberts, 2018),
+    without randomness.
+    """
+    axes = places.shape[1]
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (axes + 1))
+    shares = (0.5 + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, axes + 1)) % 1.0
+    extent = np.ptp(places, axis=0)
+    return places.min(axis=0) + extent * ((1 + 2 * MARGIN) * shares - MARGIN)
+
+
+def place(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
+    """Return the latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
+
+    For many batches, compute the `candidates` of the posterior once and pass them.
+    """
+    points = np.zeros((len(new), posterior.places.shape[1]))
+    if not len(posterior.places) or not len(new):
+        return points
+    candidates = candidates or Candidates.of(posterior)
+    for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite reject a step
+            points[block] = _place(Rows.of(posterior, prior, new[block]), candidates)
+    return points
+
+
+def _place(rows: Rows, candidates: Candidates) -> Array:
+    """Return the best of several starts, for a few rows."""
+    starts = candidates.starts(rows)
+    count, tries = starts.shape
+    points, values = descend(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
+    best = polish(rows, points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)])
+    best[rows.observed.sum(axis=1) == 0] = 0.0
+    return best
+
+
+def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
+    """Minimize from latent points (m x p) by BFGS; returns the points (m x p) and the objective there (m)."""
+    size, farthest = points.shape[1], extent_of(rows)  # no step is longer
+    points, (values, slopes) = points.copy(), rows(points)
+    bends = np.broadcast_to(np.eye(size), (len(points), size, size)).copy()  # inverses of Hessians
+    active = np.isfinite(values)
+    fresh = np.ones(len(points), dtype=bool)
+    for _ in range(STEPS):
+        if not active.any():
+            break
+        here = np.flatnonzero(active)
+        steps = _directions(bends[here], slopes[here], farthest, fresh[here])
+        hopeful = -np.einsum("ij,ij->i", steps, slopes[here]) > SMALL * np.maximum(np.abs(values[here]), 1.0)
+        active[here[~hopeful]] = False
+        here, steps = here[hopeful], steps[hopeful]
+        moved, reached, slope, lower = _line_search(rows.take(here), points=points[here], values=values[here],
+                                                    slopes=slopes[here], steps=steps)
+        shift, change = moved - points[here], slope - slopes[here]
+        curved = np.einsum("ij,ij->i", shift, change)
+        keep = lower & (curved > 0)
+        bends[here[keep]] = _update_bfgs(bends[here[keep]], shift[keep], change[keep], fresh[here[keep]])
+        fresh[here[keep]] = False
+        still = lower & (values[here] - reached > SMALL * np.maximum(np.abs(reached), 1.0))
+        points[here[lower]], values[here[lower]], slopes[here[lower]] = moved[lower], reached[lower], slope[lower]
+        active[here[~still]] = False
+    return points, values
+
+
+def extent_of(rows: Rows) -> float:
+    """Return the root of the variance of the training points over all axes; 1 if there is none."""
+    return float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0
+
+
+def polish(rows: Rows, points: Array) -> Array:
+    """Return minima (m x p) with the digits of their slope: the objective is flat there, and has half as many.
+
+    Newton's steps, by differences of the slope, are taken where they shorten it.
+    """
+    size, step = points.shape[1], STEP * extent_of(rows)
+    points, slopes = points.copy(), rows(points)[1]
+    for _ in range(POLISH):
+        hessians = np.stack([rows(points + step * axis)[1] - rows(points - step * axis)[1]
+                             for axis in np.eye(size)], axis=1) / (2 * step)
+        hessians = np.nan_to_num(hessians + hessians.transpose(0, 2, 1), posinf=0.0, neginf=0.0) / 2
+        moved = points - np.einsum("ijk,ik->ij", np.linalg.pinv(hessians, hermitian=True), np.nan_to_num(slopes))
+        found = rows(moved)[1]
+        shorter = np.linalg.norm(found, axis=1) < np.linalg.norm(slopes, axis=1)
+        shorter &= np.linalg.norm(moved - points, axis=1) <= step  # one minimum is not left for another
+        if not shorter.any():
+            break
+        points[shorter], slopes[shorter] = moved[shorter], found[shorter]
+    return points
+
+
+def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -> Array:
+    """Return descent steps (m x p), none longer than `farthest`, the first ones at most a tenth of it."""
+    steps = -np.einsum("ijk,ik->ij", bends, slopes)
+    uphill = np.einsum("ij,ij->i", steps, slopes) >= 0
+    steps[uphill] = -slopes[uphill]
+    lengths = np.linalg.norm(steps, axis=1)
+    most = np.where(fresh, 0.1 * farthest, farthest)
+    shrink = np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
+    return np.nan_to_num(steps * shrink[:, None])
+
+
+def _line_search(rows: Rows, *, points: Array, values: Array, slopes: Array, steps: Array,
+              ) -> tuple[Array, Array, Array, AnyArray]:
+    """Halve each step until it decreases the objective; returns points, objectives, slopes, and a mask of success."""
+    moved, reached, slope = points.copy(), values.copy(), slopes.copy()
+    lower, length = np.zeros(len(points), dtype=bool), 1.0
+    promised = DESCENT * np.einsum("ij,ij->i", steps, slopes)
+    for _ in range(HALVINGS):
+        left = np.flatnonzero(~lower)
+        if not len(left):
+            break
+        tried = points[left] + length * steps[left]
+        found, by = rows.take(left)(tried)
+        good = (found <= values[left] + length * promised[left]) & np.isfinite(by).all(axis=1)
+        done = left[good]
+        moved[done], reached[done], slope[done], lower[done] = tried[good], found[good], by[good], True
+        length /= 2
+    return moved, reached, slope, lower
+
+
+def _update_bfgs(bends: Array, shift: Array, change: Array, fresh: AnyArray) -> Array:
+    """Return the BFGS update; the first one is scaled by the measured curvature."""
+    sizes, curved = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", shift, change)
+    bends[fresh] *= (curved[fresh] / sizes[fresh])[:, None, None]
+    across = np.eye(shift.shape[1]) - np.einsum("ij,ik->ijk", shift, change) / curved[:, None, None]
+    return across @ bends @ across.transpose(0, 2, 1) + np.einsum("ij,ik->ijk", shift, shift) / curved[:, None, None]
+
+
+LIMIT = 500  # iterations
+
+
+def track(posterior: Posterior, motion: Motion, new: Array) -> Array:
+    """Return the latent points (m x p) of rows in time order (m x d; NaN where missing)."""
+    start = place(posterior, True, new)
+    if not len(posterior.places) or not len(new):
+        return start
+    rows = Rows.of(posterior, False, new)
+    start = extrapolate(motion, start, np.flatnonzero(~rows.observed.any(axis=1)))
+    with threads_for(len(motion.known)), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return lowest(sequence_objective(rows, motion), start)
+
+
+def extrapolate(motion: Motion, points: Array, unseen: Indices) -> Array:
+    """Return the points (m x p), with those of rows `unseen`, a (u,) array, predicted from the rows before them."""
+    points, order, posterior = points.copy(), motion.order, motion.posterior
+    for row in unseen[unseen >= order].tolist():
+        points[row] = posterior.means(points[row - order : row].reshape(1, -1))[0]
+    return points
+
+
+def sequence_objective(rows: Rows, motion: Motion) -> Callable[[Array], tuple[float, Array]]:
+    """Return -Σ log p(yₜ | xₜ) - log p(X) up to a constant, with its gradient, as a function of all points."""
+    posterior, order = motion.posterior, motion.order
+
+    def function(values: Array) -> tuple[float, Array]:
+        points = values.reshape(len(rows.values), -1)
+        steps = Steps.of(points, min(order, len(points)))
+        value, slope = rows(points)
+        whole, first = float(value.sum()) + 0.5 * float(np.sum(steps.first**2)), steps.first
+        if not len(steps.after):
+            return whole, (slope + first).ravel()
+        moved, by_before = Rows.of(posterior, False, steps.after)(steps.before)
+        off = (steps.after - posterior.means(steps.before)) / posterior.variances(steps.before)[:, None]
+        return whole + float(moved.sum()), (slope + steps.gather(first, by_before, off)).ravel()
+
+    return function
+
+
+def lowest(function: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
+    """Return the best point of a minimization from `start`, an (m, p) array; the start if its objective is not finite.
+    """
+    best, least = start, function(start.ravel())[0]
+    if not np.isfinite(least):
+        return start
+    first = least
+
+    def after(values: Array, objective: float) -> None:
+        nonlocal best, least
+        if not objective < least - SMALL * abs(least):
+            raise StopIteration
+        best, least = values.reshape(start.shape), objective
+
+    def finite_function(values: Array) -> tuple[float, Array]:
+        value, slope = function(values)
+        if np.isfinite(value) and np.isfinite(slope).all():
+            return value, slope
+        return 2 * first - least + 1.0, np.zeros(len(values))
+
+    run_lbfgs(finite_function, start.ravel(), after, LIMIT)
+    return best

@@ -1,0 +1,1 @@
+"""Scaling of dissimilarities: classical, metric, and by ranks."""

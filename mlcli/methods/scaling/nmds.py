@@ -1,0 +1,105 @@
+"""Non-metric multidimensional scaling."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import Spatial
+from mlcli.base.values.options import option
+from mlcli.core.eigen.options import Axes
+from mlcli.core.layouts.goodness import Goodness, rank_goodness
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, Order, Ranks, Ties, function_at_rest
+from mlcli.core.layouts.several_starts import Run, workers
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.minimize import Minimize
+from mlcli.errors import DataError
+from mlcli.methods.layout_checks import rank_checks
+from mlcli.methods.layouts import StressMethod
+from mlcli.methods.model import Model
+from mlcli.methods.trials import variant
+
+ARRAYS = 5, 5  # numbers of a pair at once: for all starts, and for each that runs
+
+EXACT = {"tolerance": 1e-9}  # as invariances ask for
+
+
+class NMDS(StressMethod):
+    """Points whose distances have the order of given dissimilarities (NMDS).
+
+    Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of the
+    coordinates and d̂ their nearest monotone function of the dissimilarities. Only the order of dissimilarities counts.
+    Equal ones leave distances free (`ties: primary`), or ask for equal distances (`secondary`). L-BFGS lowers the
+    stress from classical scaling and then from random coordinates; the layout of least stress is kept, and
+    `fit.reached` counts the runs within 0.001 of it: few of many starts tell that there may be a better one. Axes are
+    principal, and distances have the mean square of the dissimilarities. There is no spectrum; `trace.csv` holds the
+    stress after each iteration.
+
+    A stress below 0.05 is excellent, below 0.1 good; above 0.2 the picture misleads (Clarke, 1993). A new point is
+    placed where its distances are nearest to the fitted monotone function of its dissimilarities. It fails with few
+    points, whose order many layouts share, and where one group is far from all others: its points fall together.
+    Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
+    """
+
+    keeps_order: ClassVar = True
+    repeat_tolerance: ClassVar = 1e-4
+    variants: ClassVar = (variant("", starts=1, minimize=EXACT),
+                          variant("secondary", starts=1, ties="secondary", minimize=EXACT),
+                          variant("starts", "permutation", "rotation", "mirror", "columns", starts=3, minimize=EXACT))
+    axis: ClassVar = "NMDS"
+    name: Literal["nmds"] = "nmds"
+    metric: AnyMetric = EUCLIDEAN
+    ties: Ties = option("primary", "Equal dissimilarities: their distances may differ (primary), or not (secondary).")
+    starts: int = option(20, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    minimize: Minimize = Minimize(tolerance=1e-5)
+    axes: Axes = Axes()
+
+    def require_order(self, pairs: Pairs) -> None:
+        """Raise DataError where all dissimilarities of three or more different points are equal."""
+        apart = pairs.lengths[~np.eye(len(pairs), dtype=bool)]
+        if len(pairs) > 2 and apart.min() == apart.max():
+            raise DataError("ALL-EQUAL", "all dissimilarities of different points are equal, so they have no order",
+                            hint="use smacof, which keeps sizes")
+
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of squared stress-1 by L-BFGS, after which distances get the data's size."""
+        import_module("scipy.optimize")  # whose linear algebra the limit of threads around the runs then reaches too
+        order = Order.of(pairs, self.ties)
+
+        def run(start: Array) -> Run:
+            ranks = Ranks(order, pairs.counts)
+            ended = self.minimize(ranks, start.ravel())
+            points = ended.state.values.reshape(start.shape)
+            stress = float(np.sqrt(max(ended.state.objective, 0.0)))
+            return Run(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
+                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
+
+        return run
+
+    def disparities(self, pairs: Pairs, best: Run) -> Monotone:
+        """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
+        return function_at_rest(pairs, self.ties, best.points, best.stress)
+
+    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+        """Return the stress of each point, and pairs for a Shepard diagram."""
+        return rank_goodness(pairs, Order.of(pairs, self.ties), best.points)
+
+    def iteration_step(self, count: int, threads: int) -> Step:
+        """Return the step of L-BFGS from all starts."""
+        pairs = count * (count - 1) / 2
+        beside = workers(self.starts, count, threads)
+        each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
+        return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
+                        8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2 + self.starts), usual=USUAL,
+                        most=self.minimize.limit, square=True, needs=OPTIMIZE)
+
+    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+        """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
+        return rank_checks(data, model, ties=self.ties, tolerance=self.minimize.tolerance)

@@ -1,0 +1,50 @@
+"""Sammon's mapping."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import Spatial
+from mlcli.base.values.options import option
+from mlcli.core.eigen.options import Axes
+from mlcli.core.iterate import Iterate
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.methods.layout_checks import stress_checks
+from mlcli.methods.layouts import MajorizedMethod
+from mlcli.methods.model import Model
+from mlcli.methods.trials import variant
+
+
+class Sammon(MajorizedMethod):
+    """Points whose distances are nearest to given dissimilarities, relative to their size (Sammon's mapping).
+
+    Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the dissimilarities and d the
+    distances of the coordinates: errors of small dissimilarities count more than under `smacof`, whose `weights` of -1
+    are these. Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from
+    classical scaling and, with more `starts`, from random coordinates; the layout of least stress is kept. Equal points
+    are one point of that multiplicity. Axes are principal. There is no spectrum; `trace.csv` holds the stress after
+    each step.
+
+    A new point is placed where its own stress is least, with the others fixed. It fails where two points that differ
+    have dissimilarity zero: their pair has no finite weight. Source: Sammon, "A nonlinear mapping for data structure
+    analysis", 1969; de Leeuw and Heiser, 1980.
+    """
+
+    squared: ClassVar = True
+    variants: ClassVar = (variant(), variant("cosine", "shift", metric="cosine"))
+    repeat_tolerance: ClassVar = 1e-6
+    axis: ClassVar = "Sammon"
+    name: Literal["sammon"] = "sammon"
+    metric: AnyMetric = EUCLIDEAN
+    starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    iterate: Iterate = Iterate(tolerance=1e-6)
+    axes: Axes = Axes()
+
+    @property
+    def exponent(self) -> float:
+        """The power of a dissimilarity that is the weight of its pair."""
+        return -1.0
+
+    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+        """Check principal axes, the stress by distances of another library, and that a step moves no point."""
+        return stress_checks(data, model, power=-1.0, squared=True,
+                             tolerance=self.iterate.tolerance)

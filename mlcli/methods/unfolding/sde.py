@@ -1,0 +1,160 @@
+"""Semidefinite embedding, or maximum variance unfolding: the largest trace that keeps the distances of neighbors."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
+from mlcli.base.values.options import option, option_of
+from mlcli.base.values.quantity import Quantity
+from mlcli.core.centering import uncentered
+from mlcli.core.chain.graphs import joined_graph, neighborhood
+from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.options import AnyDecoder, NeighborGraph
+from mlcli.core.chain.scaling import solve_spectrum
+from mlcli.core.chain.stages import Stages
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.pieces import planned_graph
+from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.kernels.square import kernel_product
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.metrics.points import metric_of
+from mlcli.core.similarities.path_lengths import GivenGraph
+from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.weights import Barycenters
+from mlcli.methods.method import Method
+from mlcli.methods.trials import variant
+from mlcli.methods.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
+
+Constraints = Literal["equal", "at_most"]
+
+
+@frozen
+class UnfoldingChain:
+    """Semidefinite embedding: max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances."""
+
+    chain: ChainInput
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Return the steps; the graph is computed for this, because its pairs determine the other costs."""
+        joining = self.chain.joining
+        graph, made = planned_graph(self.chain.data, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
+                                    self.chain.compute)
+        return [*made, *self._solver_steps(graph, self.chain.data)]
+
+    def _solver_steps(self, graph: Graph, data: Joined) -> list[Step]:
+        chain = self.chain
+        return chain.kernel.program().steps(graph, data, chain.eigensolve, chain.compute)
+
+    def fit(self) -> Fitted:
+        """Return the fit by the eigenvectors of the learned kernel."""
+        chain = self.chain
+        graph, data, kept = joined_graph(chain, UNBOUNDED)
+        chain.require(self._solver_steps(graph, data), data)
+        found = chain.kernel.program()(graph, data, chain.compute)
+        spectrum = replace(solve_spectrum(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
+        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
+        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
+            neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
+        factor = found.unfolded.factor
+        products = {"graph": graph.product(),
+                    **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
+        return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=products,
+                      projector=Projector(similarity, uncentered(graph.size), embedding),
+                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
+
+
+class UnfoldingKernel(KernelOptions):
+    """The kernel of the largest trace that keeps the distances of neighbors."""
+
+    name: Literal["unfolding"] = "unfolding"
+    of_graph: ClassVar[bool] = True
+    centered: ClassVar[bool] = True
+    way: ClassVar = UnfoldingChain
+    proof: ClassVar[Proof] = "spectrum"
+    unit_power: ClassVar[int] = 1
+    of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
+    constraints: Constraints = option(
+        "equal", "Distances between neighbors stay equal (equal), or do not grow (at_most).")
+    common_neighbors: bool = option(False, "Whether pairs of points with a common neighbor are constrained as "
+                                    "neighbors are.")
+    basis: int | None = option(
+        None, "Number of Laplacian eigenvectors in the basis of the kernel; 0: no basis, the full problem (default: "
+        "by the number of neighbor pairs).", ge=0)
+    softness: float = option(SOFTNESS, "With a basis: approximate relative error allowed in squared distances.", gt=0)
+    tolerance: float = option(1e-4, "Largest duality gap and largest violation of a constraint, both relative.",
+                              gt=0, lt=1)
+    iterations: int = option(100, "Largest number of steps of the interior-point method.", ge=1)
+    accept_uncertified: bool = option(False, "Whether a result that is not proven optimal to the tolerance gives a "
+                                      "warning instead of an error.")
+    ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
+
+    def program(self) -> Unfolding:
+        """Return the semidefinite program of the options."""
+        return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
+                         softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
+                         accepted=self.accept_uncertified)
+
+
+class SDE(Method):
+    """Points pulled as far apart as the distances between neighbors allow (maximum variance unfolding).
+
+    The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
+    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
+    bounds the trace of all others: the run states trace, bound, gap and violation. It fails if no points have the given
+    distances, or if the graph is in pieces, which could move apart without limit.
+
+    Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
+    stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
+    For many points the kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
+    bound includes the penalty.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates; with `decoder` coordinates lead back to
+    features in the same way. Source: Weinberger and Saul, 2006;
+    Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
+    proof: ClassVar = "spectrum"
+    decodes: ClassVar = "method.decoder"
+    variants: ClassVar = (
+        variant("", "quick", neighbors={"count": 6}),
+        variant("at most", "quick", neighbors={"count": 6}, constraints="at_most", decoder={"name": "barycentric"}),
+        variant("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
+        variant("basis", "quick", neighbors={"count": 6}, basis=12))
+    later: ClassVar = ("decoder",)
+    axis: ClassVar = "SDE"
+    name: Literal["sde"] = "sde"
+    metric: AnyMetric = EUCLIDEAN
+    neighbors: Neighbors = Neighbors()
+    graph: Literal["union", "mutual"] = option_of(NeighborGraph, "rule")
+    constraints: Constraints = option_of(UnfoldingKernel, "constraints")
+    common_neighbors: bool = option_of(UnfoldingKernel, "common_neighbors")
+    basis: int | None = option_of(UnfoldingKernel, "basis")
+    softness: float = option_of(UnfoldingKernel, "softness")
+    tolerance: float = option_of(UnfoldingKernel, "tolerance")
+    iterations: int = option_of(UnfoldingKernel, "iterations")
+    accept_uncertified: bool = option_of(UnfoldingKernel, "accept_uncertified")
+    ridge: float = option_of(UnfoldingKernel, "ridge")
+    eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
+
+    @property
+    def squares(self) -> int:
+        """The factor of the kernel."""
+        return 1
+
+    def chain(self, kind: str = "features") -> Stages:
+        """Return the chain of the K of largest trace that keeps neighbors' distances, K1 = 0; coordinates V √λ."""
+        program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve, decoder=self.decoder)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return neighbors; raises ConfigError for options of new points or further pairs if the input is a graph."""
+        if isinstance(data, LengthGraph):
+            self.refuse_unused("the graph is given", *UnfoldingKernel.of_points)
+        return super().resolved_stages(data)

@@ -1,1 +1,0 @@
-"""The neighbor graph: nearest neighbors, connected components, and reconstruction weights."""

@@ -1,1 +1,0 @@
-"""Random walks on points: their affinities, clusters of points by them, entropy and potential distances."""

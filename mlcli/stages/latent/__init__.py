@@ -1,1 +1,0 @@
-"""Linear-Gaussian latent variables: factors, probabilistic PCA, state-space models."""

@@ -1,1 +1,0 @@
-"""Similarities that a model of the columns computes: posterior means, states, weights of parts, encoders."""
