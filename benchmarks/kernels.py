@@ -24,7 +24,7 @@ from mlcli.base.rows.blocks import each, in_stages
 from mlcli.base.types import AnyArray, Array
 from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.search import nearest
-from mlcli.native.elimination import Precision
+from mlcli.native.paths import Precision
 
 
 def swiss_roll(rows: int) -> Array:

@@ -149,7 +149,7 @@ class Run:
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
         for rows that do not fit, and ConfigError where the method places no new points.
         """
-        from mlcli.runs.placing import placed
+        from mlcli.runs.project import placed
 
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
@@ -162,7 +162,7 @@ class Run:
         Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
         """
         from mlcli.core.similarities.projector import require_projector
-        from mlcli.runs.reuse import features_of, require_decoders
+        from mlcli.runs.project import features_of, require_decoders
 
         model = self._model
         require_decoders(HERE if isinstance(self.source, FinishedModel) else str(self.source), model.steps)

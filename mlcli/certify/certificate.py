@@ -68,7 +68,7 @@ def claim_of(subject: Subject) -> Claim:
 
         return Claim(kernel_checks, projection.kernel_tolerance)
     if proof == "weights":
-        from mlcli.certify.neighborhoods.weights import weight_checks
+        from mlcli.certify.weights import weight_checks
 
         return Claim(weight_checks, projection.weight_tolerance, unit=True)
     if proof == "latent":
@@ -76,7 +76,7 @@ def claim_of(subject: Subject) -> Claim:
 
         return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
     if proof == "linearization":
-        from mlcli.certify.neighborhoods.linearization import linearization_checks
+        from mlcli.certify.linearization import linearization_checks
 
         return Claim(linearization_checks, projection.row_tolerance, eigenvectors=False)
     return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")
@@ -117,7 +117,7 @@ def _checks_of_parts(subject: Subject, asked: Subject) -> Iterator[Check]:
     `asked` has the axes' own scale.
     """
     if getattr(getattr(subject.chain, "kernel", None), "requested_route", None) == "power":
-        from mlcli.certify.power import power_checks
+        from mlcli.certify.eigen import power_checks
 
         yield from power_checks(subject)
     graph = subject.similarity.parts.graph

@@ -1,26 +1,235 @@
-"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): equations at the maximum of its likelihood.
+"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): equations at the maximum of its likelihood, also of rows
+with missing cells.
 
 In units in which all noise is equal (columns over roots ψ of Ψ, or as they are where Ψ = σ² I), with A the covariance
 and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwell, 1971; Tipping and Bishop, 1999.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.certify.eigen import count_check
-from mlcli.certify.gaps import moment_checks, observations
-from mlcli.certify.likelihood import ROUNDED, factors_of, stated_checks
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.latent.probabilistic import Latent
 from mlcli.methods.factors.check import principal
 
-LOOSE = 10.0  # allowed distance from the maximum, in multiples of the iteration's tolerance
+ROUNDED = 100.0  # noise of fewer roundings counts as none
+
+
+def factors_of(subject: Subject) -> Array:
+    """Return the covariance Φ (q x q) of the coordinates of probabilistic PCA: I unless they are rotated."""
+    axes = subject.embedding.shape[1]
+    stated = np.asarray(dict(subject.model.fit).get("factor_correlations") or np.eye(axes), dtype=np.float64)
+    return stated if stated.shape == (axes, axes) else np.full((axes, axes), np.nan)
+
+
+def stated_checks(subject: Subject, likelihood: float, scale: float) -> Iterator[Check]:
+    """Check that the log-likelihood is as stated, and that no step of the iteration lowered it."""
+    stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
+    if stated is not None:
+        yield ratio("log-likelihood", abs(likelihood - stated), scale, "the sum of the rows' log-densities, as stated")
+    if trace is not None and len(trace):
+        trace = trace if stated is None else np.append(trace, stated)
+        yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
+                    scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
+
+
+LOOSE = 10.0  # allowed distance from the maximum, in multiples of EM's tolerance
+PATTERN = 1e-4  # seconds of overhead for each pattern of missing cells
+CUBE, CELL = 2e-9, 2e-8  # seconds for each of d³ products of a pattern, and for each cell
+PAIR = 2e-4  # seconds for a pair of columns
+
+
+def observations(subject: Subject) -> int:
+    """Return the number of rows with a cell, or of those behind a covariance; one where their number is not known."""
+    if isinstance(subject.data, Covariance):
+        return subject.data.observations or 1
+    values = subject.data.values
+    return subject.size if all_finite(values) else int((~np.isnan(values)).any(axis=1).sum())
+
+
+def implied_covariance(subject: Subject) -> Array | None:
+    """Return Λ Φ Λᵀ + Ψ, a (d, d) array; None where the run stores no loadings, uniquenesses or correlations."""
+    fit, moments, decoder = subject.model.fit, subject.similarity.column_moments, subject.projector.affine
+    shares = [0.0 if value is None else value for value in dict(fit.get("uniquenesses", {})).values()]
+    factors = np.array(fit.get("factor_correlations", ()), dtype=np.float64)
+    if decoder is None or len(shares) != len(moments) or factors.shape != (decoder.directions.shape[1],) * 2:
+        return None
+    return np.asarray(decoder.directions @ factors @ decoder.directions.T
+                      + np.diag(np.nan_to_num(np.array(shares)) * np.diag(moments)))
+
+
+def moment_checks(subject: Subject) -> Iterator[Check]:
+    """Checks that scores are conditional expectations, and that the moments are those of the method's `gaps` option."""
+    points, mean, implied = subject.data.values, subject.projector.centering.means, implied_covariance(subject)
+    if implied is None or not all_finite(implied):
+        yield skipped("scores", "the run does not hold its uniquenesses or the correlations of its factors as numbers")
+        return
+    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
+    if not subject.plan.allows(0.5, (PATTERN + CUBE * points.shape[1] ** 3) * len(patterns) + CELL * points.size):
+        yield later("scores")
+        return
+    scale = deviations_of(implied)
+    filled, _ = complete_rows(points, kind.ravel(), patterns, mean, implied)
+    found = (filled - mean) @ subject.projector.axes
+    weight = float((scale + EPS * np.abs(mean)) @ np.abs(subject.projector.axes).sum(axis=1))
+    far = float(np.abs(np.linalg.eigvalsh(implied / np.outer(scale, scale))[[0, -1]]).max())
+    rounding = EPS * max(*points.shape, 10) * max(max_abs(subject.embedding), weight) * max(far, 1.0)
+    yield ratio("scores", max_abs(found - subject.embedding),
+                10 * rounding + mean_rounding(points, mean, scale) * weight,
+                "Y = (E[y | the row's cells] - mean) B, row by row")
+    yield from (_pairwise(subject) if subject.method.gaps == "pairwise" else
+                _likelihood_with_gaps(subject, kind.ravel(), patterns))
+
+
+def deviations_of(covariance: Array) -> Array:
+    """Return the square roots of the diagonal of a (d, d) array, a (d,) array; one where it is not positive."""
+    return np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
+
+
+def mean_rounding(points: Array, mean: Array, scale: Array) -> float:
+    """Return the rounding by means far from zero, relative to the deviations.
+
+    `points` is an (n, d) array, `mean` and `scale` are (d,) arrays.
+    """
+    return EPS * float((np.maximum(np.abs(mean), np.nanmax(np.abs(points), axis=0)) / scale).max(initial=0.0))
+
+
+def complete_rows(points: Array, kind: Indices, patterns: AnyArray, mean: Array,
+                  covariance: Array) -> tuple[Array, Array]:
+    """Return the rows with missing cells filled by their expectations, and the sum of conditional covariances.
+
+    The expectation is μ_m + C_mo C_oo⁻¹ (y_o - μ_o). `points` is an (n, d) array with NaN, `kind` an (n,) array with
+    the pattern of each row, `patterns` a (k, d) array of cells that are present, `covariance` a (d, d) array. Returns
+    an (n, d) array and a (d, d) array.
+    """
+    filled, spread = points.copy(), np.zeros_like(covariance)
+    varies = np.diag(covariance) > 0
+    for number, there in enumerate(patterns):
+        rows, known, gone = np.flatnonzero(kind == number), there & varies, np.flatnonzero(~there)
+        solved = np.linalg.lstsq(covariance[np.ix_(known, known)], covariance[np.ix_(known, gone)], rcond=None)[0]
+        filled[np.ix_(rows, gone)] = mean[gone] + (points[rows][:, known] - mean[known]) @ solved
+        spread[np.ix_(gone, gone)] += len(rows) * (
+            covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, known)] @ solved)
+    return filled, spread
+
+
+def _likelihood_with_gaps(subject: Subject, kind: Indices, patterns: AnyArray) -> Iterator[Check]:
+    """Check that a step of EM changes neither mean nor covariance: the likelihood is stationary in both."""
+    if not subject.model.fit.get("em_converged", True):
+        yield skipped("moments", "the iteration stopped before it converged")
+        return
+    points, mean, covariance = subject.data.values, subject.projector.centering.means, subject.similarity.column_moments
+    filled, spread = complete_rows(points, kind, patterns, mean, covariance)
+    some = patterns[kind].any(axis=1)
+    spread = spread - (~some).sum() * covariance  # rows without a cell carry no information
+    apart = (filled - mean)[some]
+    scale = deviations_of(covariance)
+    again = (apart.T @ apart + spread) / max(len(apart), 1)
+    worst = max(max_abs((again - covariance) / np.outer(scale, scale)), max_abs(apart.mean(axis=0) / scale))
+    allowed = LOOSE * float(subject.method.iterate.tolerance) + EPS * max(*points.shape, 10)
+    yield ratio("moments", worst, allowed + mean_rounding(points, mean, scale),
+                "expectations of the cells that are missing leave mean and covariance as they are")
+
+
+def _pairwise(subject: Subject) -> Iterator[Check]:
+    """Check the correlations: each over the rows that have both columns, with negative eigenvalues set to zero."""
+    points, covariance = subject.data.values, subject.similarity.column_moments
+    varying = np.flatnonzero(np.diag(covariance) > 0)
+    if not subject.plan.allows(0.5, PAIR * len(varying) ** 2 / 2):
+        yield later("moments")
+        return
+    expected = np.eye(len(varying))
+    for one in range(len(varying)):
+        for other in range(one):
+            both = points[:, varying[[one, other]]]
+            both = both[~np.isnan(both).any(axis=1)]
+            if (np.ptp(both, axis=0) > 0).all():
+                expected[one, other] = expected[other, one] = np.corrcoef(both.T)[0, 1]
+    values, vectors = np.linalg.eigh(expected)
+    if values[0] < -len(values) * EPS * values[-1]:
+        expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        expected /= np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    deviations = np.nanstd(points[:, varying], axis=0)
+    wrong = max_abs(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
+    rough = EPS * max(*points.shape, 10) + mean_rounding(points[:, varying], np.nanmean(points[:, varying], axis=0),
+                                                         deviations)
+    yield ratio("moments", wrong, 8 * rough, "the correlations are those of the rows that have both columns")
+
+
+@dataclass
+class Sums:
+    """Sums over rows."""
+
+    log_likelihood: float = 0.0
+    mean: Array = field(default_factory=lambda: np.zeros(0))  # ∂ / ∂ μ
+    loadings: Array = field(default_factory=lambda: np.zeros((0, 0)))  # ∂ / ∂ W
+    noise: float = 0.0  # ∂ / ∂ σ²
+    worst: float = 0.0  # difference of a posterior mean or covariance
+    cells: int = 0
+
+
+def gap_checks(subject: Subject, loose: float) -> Iterator[Check]:
+    """Yield checks of posteriors and likelihood of rows with missing cells, and of its stationarity."""
+    points, latent, decoder = subject.data.values, subject.similarity.latent, subject.projector.affine
+    if decoder is not None and subject.method.rotation.name != "none":
+        latent = replace(latent, loadings=decoder.directions)
+    factors = factors_of(subject)
+    size = float(np.sum((latent.loadings @ factors) * latent.loadings)) + len(latent.mean) * latent.noise
+    if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
+        yield skipped("posterior", "the noise is only rounding, so the likelihood has no maximum")
+        return
+    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
+    cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
+    if not subject.plan.allows(0.5, cost * len(patterns)):
+        yield later("posterior")
+        return
+    sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
+    for number, there in enumerate(patterns):
+        _add(sums, subject, (latent, factors), np.flatnonzero(kind.ravel() == number), there)
+    largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
+    rounding = EPS * max(*points.shape, 10) * size / latent.noise * float(np.linalg.cond(factors))
+    rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # rounding by means far from zero
+    yield ratio("posterior", sums.worst, rounding * max(max_abs(subject.embedding), 1.0),
+                "x | y has mean Φ Wᵀ C⁻¹ (y - μ) and covariance Φ - Φ Wᵀ C⁻¹ W Φ over the cells that are there")
+    found = sums.log_likelihood - subject.data.unit.logarithm(sums.cells)
+    yield from stated_checks(subject, found, rounding * (sums.cells + abs(found)))
+    if not subject.model.fit.get("converged", True):
+        yield skipped("stationarity", "the iteration stopped before it converged")
+        return
+    slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
+              float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
+    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
+                "the likelihood has no slope in μ, W and σ²")
+
+
+def _add(sums: Sums, subject: Subject, model: tuple[Latent, Array], rows: Indices, there: AnyArray) -> None:
+    """Add the terms of rows that have the same cells, by a model and the covariance of its coordinates."""
+    latent, factors = model
+    residuals, loadings = (subject.data.values[rows] - latent.mean)[:, there], latent.loadings[there] @ factors
+    inverse = np.linalg.inv(loadings @ latent.loadings[there].T + latent.noise * np.eye(len(loadings)))
+    gain, solved = inverse @ loadings, residuals @ inverse
+    spread = factors - loadings.T @ gain
+    sums.worst = max(sums.worst, max_abs(residuals @ gain - subject.embedding[rows]))
+    if subject.model.spreads is not None:
+        sums.worst = max(sums.worst, max_abs(subject.model.spreads[rows] - spread))
+    sums.log_likelihood -= 0.5 * (float(np.sum(residuals * solved)) + len(rows) * (
+        len(loadings) * np.log(2 * np.pi) - float(np.linalg.slogdet(inverse)[1])))
+    curve = solved.T @ solved - len(rows) * inverse
+    sums.mean[there] += solved.sum(axis=0)
+    sums.loadings[there] += curve @ loadings
+    sums.noise += 0.5 * float(np.trace(curve))
+    sums.cells += residuals.size
+
+
 AT_BOUND = 1e-9  # relative distance from a bound that counts as zero
 
 
@@ -64,7 +273,6 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
     elif not all_finite(subject.data.values):
         moments, decoder = subject.similarity.column_moments, subject.projector.affine
         if moments is None:
-            from mlcli.certify.probabilistic_gaps import gap_checks
 
             yield from gap_checks(subject, _loose(subject))
         else:

@@ -13,8 +13,7 @@ from mlcli.base.values.check import EPS, Check, around_median, count, ratio, ski
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
-from mlcli.certify.plan import WORK
-from mlcli.certify.subject import Subject, max_abs
+from mlcli.certify.subject import WORK, Subject, max_abs
 from mlcli.core.check.kernels import NUMBER, PATH
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.neighbors import FARTHEST

@@ -5,28 +5,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Context
 
+import numpy as np
+
 from mlcli.base.context import context
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.types import Array
 from mlcli.base.values.percent import percent
-from mlcli.checkup.hints import look_like_dissimilarities, look_squared
-from mlcli.checkup.report import (
-    EdgeFacts,
-    Euclidean,
-    Features,
-    Finding,
-    Metric,
-    Offender,
-    Report,
-    Unknown,
-)
+from mlcli.checkup.report import EdgeFacts, Euclidean, Features, Finding, Metric, Offender, Report, Triangle, Unknown
 from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighborhoods import MANY
 from mlcli.core.metrics import AMOUNTS
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
+from mlcli.data.pairs.triangles import SHARE
 from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
+
+
+def look_squared(triangle: Triangle, euclidean: Euclidean | None) -> bool:
+    """Whether many triples break the triangle inequality, and the square roots, if examined, are Euclidean."""
+    return triangle.share > SHARE and (euclidean is None or euclidean.roots_are_euclidean)
+
+
+def look_like_dissimilarities(values: Array) -> bool:
+    """Whether an (n, d) array is square and symmetric, with a zero diagonal and no number below zero."""
+    rows, columns = values.shape
+    if rows != columns or rows < 3 or np.diag(values).any() or not values.any():
+        return False
+    return all(bool((values[block] >= 0).all() and (values[block] == values[:, block].T).all())
+               for block in row_blocks(rows, 512))
+
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # median ratio of nearest to farthest distance above which distances are concentrated

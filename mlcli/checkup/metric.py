@@ -1,17 +1,65 @@
-"""The four conditions of a metric: how often each is violated, and by which points."""
+"""Whether dissimilarities are a metric, Euclidean, or a kernel: how often conditions are violated."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
-from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
+from mlcli.checkup.report import (
+    Condition,
+    Corrections,
+    Euclidean,
+    Identity,
+    Kernel,
+    Metric,
+    Offender,
+    Symmetry,
+    Triangle,
+    Unknown,
+)
 from mlcli.checkup.triangle import LISTED, violations
+from mlcli.core.distances import gower
+from mlcli.core.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
+from mlcli.core.kernels.forms import Dense
+from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.pairs.square import ROUNDING as DIAGONAL
 from mlcli.data.pairs.symmetry import ROUNDING as GAP
+from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.table.cells import ROWS
+
+CAILLIEZ = 3000  # most points for Cailliez' constant: about seven eigenproblems, about a minute
+
+
+@stage("euclidean")
+def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
+    """Test an (n, n) array of dissimilarities (symmetric, zero diagonal, none negative) by the eigenvalues of -HD²H/2.
+
+    Returns the result of the test, and the constants of Lingoes and Cailliez in the units of their
+    correction.
+    """
+    unit = Unit.of(distances)
+    normalized = unit.measured(distances)
+    squared = normalized**2
+    kernel = Dense.of(gower(squared)).matrix
+    values = symmetric_eigenvalues(kernel)
+    right = is_euclidean(values)
+    in_units = (unit**2).plain(values)
+    zero = 10 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    negative = values < -zero
+    sizes = float(np.abs(values).sum())
+    # roots of Euclidean distances are Euclidean (Schoenberg, 1938)
+    roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(gower(normalized)).matrix))
+    found = Euclidean(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
+                      float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
+    if right:
+        return found, Corrections(0.0, 0.0)
+    cailliez = cailliez_constant(squared, kernel) if len(values) <= CAILLIEZ else None
+    return found, Corrections((unit**2).number(lingoes_constant(values)),
+                              None if cailliez is None else unit.number(cailliez))
+
 
 FEW = 256  # rows in a block of pairs
 Ids = Sequence[str]
@@ -112,3 +160,14 @@ def _offenders(pairs: list[tuple[int, int]], ids: Ids,
     return tuple(Offender((ids[i], ids[j]), tuple(float(value) for value in numbers(i, j))) for i, j in pairs)
 
 
+@stage("definiteness")
+def kernel_of(values: Array, ids: Ids) -> Kernel:
+    """Check an (n, n) array for missing cells and symmetry, and return the ends of its spectrum if none are missing."""
+    missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))
+    if missing.cells:
+        return Kernel(missing, symmetry, None, None, None)
+    matrix = values.copy()
+    symmetrize(matrix, "mean")
+    unit = Unit.of(matrix)
+    spectrum = symmetric_eigenvalues(unit.measured(matrix))
+    return Kernel(missing, symmetry, is_euclidean(spectrum), unit.number(spectrum[-1]), unit.number(spectrum[0]))

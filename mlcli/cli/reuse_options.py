@@ -92,6 +92,6 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
 
 def figure_of(run: str, table: Any) -> Any:
     """New points among those of a run."""
-    from mlcli.runs.reuse import picture
+    from mlcli.runs.project import picture
 
     return picture(Path(run), table)

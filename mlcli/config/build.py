@@ -19,7 +19,7 @@ from mlcli.config.layers import Layer, assignment, from_assignments, from_enviro
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
-from mlcli.config.yaml_write import dump
+from mlcli.config.yaml_file import dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
@@ -78,7 +78,7 @@ def validate(layer: Layer) -> RunConfig:
     try:
         return RunConfig.model_validate(layer.values)
     except ValidationError as error:
-        from mlcli.config.synonyms import convert_synonyms
+        from mlcli.config.other_names import convert_synonyms
 
         converted, said = convert_synonyms(RunConfig, layer)
         if converted.values == layer.values:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.config import scalars, yaml_file
+from mlcli.config import yaml_file
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
@@ -105,9 +105,9 @@ def value_of(text: str, origin: str) -> Any:
     if plain[:1] in ("[", "{", '"', "'"):
         return yaml_file.parse(plain, lambda mark: origin).value
     try:
-        return scalars.value_of(plain, scalars.tag_of(plain))
+        return yaml_file.value_of(plain, yaml_file.tag_of(plain))
     except ValueError as error:
-        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {scalars.reason(error)}", where=origin) from error
+        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {yaml_file.reason(error)}", where=origin) from error
 
 
 def paths(keys: Keys, value: Any) -> Iterator[Keys]:

@@ -1,6 +1,9 @@
-"""Strict reading of a YAML file or standard input: plain data, each key once, and the origin of every value."""
+"""YAML files, read strictly (plain data, each key once, with the origin of each value) and written."""
 
+import math
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from pathlib import Path
@@ -10,16 +13,71 @@ import yaml
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.small_files import LARGEST, content_of
-from mlcli.config import scalars
 from mlcli.data.files.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
+CORE = "tag:yaml.org,2002:"
+NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
+BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+FLOAT = re.compile(r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+                   r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+LONGEST = 1000  # characters of a whole number: Python refuses to show one of more than 4,300 digits
+RESOLVERS = {f"{CORE}null": NULL, f"{CORE}bool": BOOL, f"{CORE}int": INT, f"{CORE}float": FLOAT}
+
+
+def integer(text: str) -> int:
+    """Return the whole number in `text`, in base 10 (also with leading zeros), 8 or 16; raises ValueError."""
+    if len(text) > LONGEST:
+        raise ValueError(f"a number of more than {LONGEST} characters")
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    return int(text[2:] if base != 10 else text, base)
+
+
+def number(text: str) -> float:
+    """Return the number in `text`; raises ValueError beyond the range of doubles."""
+    if text[-3:].lower() in ("inf", "nan"):
+        return float(text.replace(".", ""))
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("larger than any double")
+    return value
+
+
+READERS: dict[str, tuple[re.Pattern[str] | None, Callable[[str], Any]]] = {
+    f"{CORE}null": (NULL, lambda text: None),
+    f"{CORE}bool": (BOOL, lambda text: text.lower() == "true"),
+    f"{CORE}int": (INT, integer),
+    f"{CORE}float": (FLOAT, number),
+    f"{CORE}str": (None, str),
+}
+
+
+def reason(error: Exception) -> str:
+    """Return the first sentence of an error of Python or a library, cut at a word."""
+    return textwrap.shorten(str(error).partition(";")[0], 100, placeholder="...")
+
+
+def tag_of(text: str) -> str:
+    """Return the core tag of an unquoted text."""
+    return next((tag for tag, pattern in RESOLVERS.items() if pattern.match(text)), f"{CORE}str")
+
+
+def value_of(text: str, tag: str) -> Any:
+    """Return the value of `text` under a core tag; raises ValueError if the text does not fit it."""
+    if tag not in READERS:
+        raise ValueError(f"not a {tag.removeprefix(CORE)}")
+    pattern, read = READERS[tag]
+    if pattern is not None and not pattern.match(text):
+        raise ValueError(f"not a {tag.removeprefix(CORE)}")
+    return read(text)
+
+
 Keys = tuple[str | int, ...]
 Locate = Callable[[Any], str]  # from a mark of the parser to file:line:column
-
 DEEPEST = 32
 MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
-SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
+SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{CORE}map", yaml.SequenceNode: f"{CORE}seq"}
 
 
 @frozen
@@ -53,14 +111,14 @@ class StrictLoader(yaml.SafeLoader):
         tag = str(getattr(event, "tag", None) or "!")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             return "anchors and aliases are not allowed"
-        if tag not in ("!", *scalars.READERS, *SECTION_TAGS.values()):
+        if tag not in ("!", *READERS, *SECTION_TAGS.values()):
             return f"the tag {tag[:80]!r} is not allowed"
         if self.depth > DEEPEST:
             return f"nested deeper than {DEEPEST} levels"
         return f"more than {MOST_NODES} entries" if self.nodes > MOST_NODES else ""
 
 
-StrictLoader.yaml_implicit_resolvers = {None: list(scalars.RESOLVERS.items())}
+StrictLoader.yaml_implicit_resolvers = {None: list(RESOLVERS.items())}
 
 
 def read_document(path: Path) -> Document:
@@ -119,7 +177,7 @@ def parse(text: str, locate: Locate) -> Document:
         what = f"the character U+{ord(text[error.position]):04X} is not allowed"
         raise ConfigError("YAML", what, where=locate(mark)) from error
     except (ValueError, OverflowError) as error:  # the library calls int() and chr() unchecked
-        what = f"it cannot be read: {scalars.reason(error)}"
+        what = f"it cannot be read: {reason(error)}"
         raise ConfigError("YAML", what, where=locate(loader.get_mark())) from error
     document = Document(None)
     return document if node is None else Document(value_at(node, (), locate, document.places), document.places)
@@ -140,7 +198,7 @@ def value_at(node: yaml.Node, keys: Keys, locate: Locate, places: dict[Keys, str
     places.setdefault(keys, locate(node.start_mark))
     tag = SECTION_TAGS.get(type(node))
     if tag is not None and node.tag != tag:
-        raise bad(node, locate, f"the tag !!{node.tag.removeprefix(scalars.CORE)} is not for a list or mapping")
+        raise bad(node, locate, f"the tag !!{node.tag.removeprefix(CORE)} is not for a list or mapping")
     if isinstance(node, yaml.MappingNode):
         items = entries(node, keys, locate, places)
         return {key: value_at(value, (*keys, key), locate, places) for key, value in items}
@@ -170,11 +228,63 @@ def entries(node: yaml.MappingNode, keys: Keys, locate: Locate,
 def scalar(node: yaml.Node, locate: Locate) -> Any:
     """Return the value of a scalar node."""
     try:
-        return scalars.value_of(node.value, node.tag)
+        return value_of(node.value, node.tag)
     except ValueError as error:
-        raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {scalars.reason(error)}") from error
+        raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {reason(error)}") from error
 
 
 def bad(node: yaml.Node, locate: Locate, problem: str) -> ConfigError:
     """Return an error at the place of a node."""
     return ConfigError("YAML", problem, where=locate(node.start_mark))
+
+
+class NoAliases:
+    """A mixin that writes no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return True: equal objects are written in full each time."""
+        return True
+
+
+class Dumper(NoAliases, yaml.SafeDumper):
+    """A dumper that quotes every text that YAML 1.1 or 1.2 would read as another value."""
+
+
+class FastDumper(NoAliases, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """A dumper in C, if libyaml is installed: four times as fast, for ASCII texts."""
+
+
+class BeyondAscii(Exception):
+    """A text that libyaml would write differently, or not at all."""
+
+
+def quoted(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    """Return the node of a text, in double quotes if it has characters that other styles fold or lose."""
+    style = None if value.isprintable() else '"'
+    return dumper.represent_scalar(f"{CORE}str", value, style=style)
+
+
+def quoted_ascii(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    """Return the node of an ASCII text; raises BeyondAscii for others."""
+    if not value.isascii():
+        raise BeyondAscii
+    return quoted(dumper, value)
+
+
+for kind, text in ((Dumper, quoted), (FastDumper, quoted_ascii)):
+    kind.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: list(RESOLVERS.items())}
+    kind.add_representer(str, text)
+    kind.add_representer(tuple, yaml.SafeDumper.represent_list)
+
+
+def dump(value: Any) -> str:
+    """Return the YAML text of plain values (mappings, lists, texts, numbers, null)."""
+    try:
+        return dump_by(value, FastDumper)
+    except BeyondAscii:
+        return dump_by(value, Dumper)
+
+
+def dump_by(value: Any, dumper: type[Any]) -> str:
+    """Return the YAML text that a dumper writes."""
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=2**16)

@@ -7,16 +7,24 @@ without kernels, and anything else is refused. A build has the instruction set o
 `MLCLI_LEVELS=native|all`; `MLCLI_REQUIRE_NATIVE=1` makes a build without a compiler fail, and the tests insist on it.
 """
 
-from mlcli.native.anchors import keys_before, order_points, pair_sums, ranks_of_points
-from mlcli.native.differences import differences, squared_at
-from mlcli.native.elimination import Elimination, Precision, Weights
 from mlcli.native.library import absence, available, describe, lower_level, machine_levels
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
 from mlcli.native.normal import NormalCholesky, dissection
-from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, pieces, strong_pieces, undirected
+from mlcli.native.pairs import differences, keys_before, order_points, pair_sums, ranks_of_points, squared_at, undercuts
+from mlcli.native.paths import (
+           STRIP,
+           Elimination,
+           Precision,
+           Weights,
+           dijkstra_rows,
+           floyd_pivot,
+           floyd_rows,
+           pieces,
+           strong_pieces,
+           undirected,
+)
 from mlcli.native.products import ByteRows, gram, has_byte_products, lift_rows, lower_rows, products_of_rows, project
 from mlcli.native.text import numbered_lines
-from mlcli.native.triangles import undercuts
 
 __all__ = [
            "STRIP",

@@ -1,9 +1,14 @@
-"""Undirected graphs, their pieces, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
+"""Undirected graphs, their pieces, and shortest paths: by Dijkstra's algorithm, blocked, and by sparse elimination."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from mlcli.base.rows.blocks import in_stages
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.native.library import kernels
+from mlcli.native.library import kernels, private_copy
 
 STRIP = 64  # rows of a strip in Floyd-Warshall
 
@@ -53,3 +58,181 @@ def floyd_rows(matrix: AnyArray, pivot: int, strip: int) -> None:
 
 def _vector(values: AnyArray, kind: type) -> AnyArray:
     return np.ascontiguousarray(values, dtype=kind)
+
+
+Precision = Literal["float32", "float64"]
+
+
+@result("elimination")
+class Elimination:
+    """An analyzed graph in compressed rows for one order of elimination; a stored length of zero is an edge."""
+
+    def __init__(self, starts: Indices, indices: Indices, lengths: Array, order: Indices) -> None:
+        """Analyze; `order` lists the vertices, first eliminated first. Raises ValueError if an index is wrong."""
+        self._given = {"starts": private_copy(starts, np.int64), "indices": private_copy(indices, np.int64),
+                       "lengths": private_copy(lengths, np.float64), "order": private_copy(order, np.int64)}
+        self._native = kernels().Elimination(*self._given.values())
+        self.size = len(starts) - 1
+
+    def state(self) -> dict[str, AnyArray]:
+        """Return the arguments that construct it again: the graph and the order."""
+        return dict(self._given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.state().values())
+
+    @property
+    def fill(self) -> int:
+        """The sum of the sizes of all up-sets."""
+        return int(self._native.fill)
+
+    @property
+    def work(self) -> float:
+        """The number of relaxations of the numeric elimination."""
+        return float(self._native.work)
+
+    def relaxations(self, precision: Precision) -> int:
+        """Return the relaxations of a fold of all blocks, with those of merged supernodes and unused lanes."""
+        return int(self._native.relaxations(_lanes(precision)))
+
+    @property
+    def pieces(self) -> int:
+        """The number of connected pieces."""
+        return int(self._native.pieces)
+
+    @property
+    def depth(self) -> int:
+        """The number of vertices on the longest path of the elimination tree."""
+        return int(self._native.depth)
+
+    def blocks(self, precision: Precision) -> int:
+        """Return the number of blocks that the sources are divided into."""
+        return -(-self.size // _lanes(precision))
+
+    def bytes(self, precision: Precision) -> int:
+        """Return the bytes of memory that the analysis and its weights take."""
+        return int(self._native.bytes) + int(self._native.values) * np.dtype(precision).itemsize
+
+    def block_bytes(self, precision: Precision, stored: bool) -> int:
+        """Return the bytes that one thread needs to sweep a block: to write distances (`stored`) or to fold them."""
+        rows = 2 * self.depth + (self.size if stored else 0)
+        return rows * _lanes(precision) * np.dtype(precision).itemsize
+
+    def weights(self, precision: Precision) -> "Weights":
+        """Return weights that contain the graph's lengths; `Weights.factor` eliminates."""
+        return Weights(self, precision)
+
+
+@result("weights")
+class Weights:
+    """The weights of an elimination in one precision. Methods may run at the same time in several threads."""
+
+    def __init__(self, elimination: Elimination, precision: Precision, numbers: AnyArray | None = None) -> None:
+        """Start before any task; or after all of them, if `numbers` are those of `state()`.
+
+        Raises ValueError or TypeError if the numbers cannot be those of this graph in this precision.
+        """
+        library, held = kernels(), elimination._native
+        sweeper = {"float32": library.SweeperSingle, "float64": library.SweeperDouble}[precision]
+        self._native = sweeper(held) if numbers is None else sweeper(held, np.ascontiguousarray(numbers))
+        self.size, self._elimination, self.precision = elimination.size, elimination, precision
+        self.stages: list[int] = held.tasks() if numbers is None else []  # how many tasks each has
+        self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
+
+    @classmethod
+    def eliminated(cls, elimination: Elimination, precision: Precision) -> Self:
+        """Return the weights after all tasks, which run on all threads."""
+        weights = cls(elimination, precision)
+        for _ in in_stages(weights.stages, weights.factor):
+            pass
+        return weights
+
+    @property
+    def fill(self) -> int:
+        """The sum of the sizes of all up-sets."""
+        return self._elimination.fill
+
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return a function and its arguments that compute the weights again.
+
+        The graph is much smaller than they are.
+        """
+        return type(self).eliminated, (self._elimination, self.precision)
+
+    def state(self) -> dict[str, Any]:
+        """Return the analyzed graph and its weights, from which it is restored, after all tasks."""
+        return {"elimination": self._elimination, "precision": self.precision, "numbers": self._native.numbers}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.state().values())
+
+    def factor(self, stage: int, task: int) -> None:
+        """Run one task of a stage; tasks of a stage may run at the same time, after all stages before it."""
+        self._native.factor(stage, task)
+
+    def all_pairs(self, out: AnyArray) -> None:
+        """Write the distances between all vertices into `out`, an (n, n) array, on all threads.
+
+        Each pair is found once, in the order of elimination backwards: the distance from a vertex to an earlier one is
+        the least of its lengths to its ancestors plus their distances, which are finished. The matrix is then put in
+        the order of the vertices in place. It is symmetric to the last bit, and infinite between pieces. `out` is a
+        float64 array.
+        """
+        library = kernels()
+        pairs = {"float32": library.AllPairsSingle, "float64": library.AllPairsDouble}[self.precision](self._native)
+        for _ in in_stages(pairs.stages, lambda stage, task: pairs.run(stage, task, out)):
+            pass
+
+    def distances(self, block: int, out: AnyArray) -> None:
+        """Write the distances from a block's sources to all vertices, infinite between pieces.
+
+        `out` is a float64 array: either the whole (n, n) array, of which the sources' rows are
+        written, or one row for each source, in their order.
+        """
+        self._native.distances(block, out)
+
+    @property
+    def order(self) -> Indices:
+        """The vertices by position in the final order of elimination."""
+        result: Indices = self._native.order
+        return result
+
+    def rows(self, sources: Indices, out: AnyArray) -> None:
+        """Write the distances from any m vertices to all n into `out`, an (m, n) array of float64.
+
+        Sources are swept in groups of `lanes`; a group costs the same however few they are.
+        """
+        self._native.rows(np.ascontiguousarray(sources, dtype=np.int64), out)
+
+    def first(self, block: int) -> int:
+        """Return the position of a block's first source."""
+        return block * self.lanes
+
+    def room(self, block: int) -> AnyArray:
+        """Return an array, not initialized, for the distances of a block that `fold` can store."""
+        return np.empty((self.size - self.first(block), self.lanes), dtype=self.precision)
+
+    def fold(self, block: int, vectors: Array, product: Array, sums: Array | None, kept: AnyArray | None = None,
+             again: bool = False) -> float:
+        """Add a block's share of D ∘ D times an (n, b) array `vectors` to `product`, and of its row sums to `sums`.
+
+        All of them are by position (`order`). A pair of vertices counts for both of them, in the block of the one with
+        the earlier position: only rows from the block's first position on are changed. `product` (m x b) and `sums` (m)
+        are the last m positions. Returns the block's share of the sum of D⁴, or zero where `sums` is None. The graph
+        must be connected.
+
+        `kept` (see `room`) receives the distances as well; `again` multiplies the distances that a fold of
+        the same block has stored there, with the same bits, instead of computing them again.
+        """
+        return float(self._native.fold(block, vectors, product, sums, kept, again))
+
+    def fold_columns(self, sources: Indices, factors: Array, product: Array) -> None:
+        """Add D ∘ D from m vertices (columns) times an (m, b) array of factors to `product` (n x b), by position.
+
+        Sources are swept in groups of `lanes`, quickest where these are near one another. The graph must be connected.
+        """
+        self._native.fold_columns(np.ascontiguousarray(sources, dtype=np.int64), np.ascontiguousarray(factors), product)
+
+
+def _lanes(precision: Precision) -> int:
+    return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp

@@ -1,8 +1,10 @@
-"""Products of rows: of their columns with each other, with a matrix, with a few vectors, and with other rows."""
+"""Products of rows, dense and sparse, with each other, with matrices and with kernels, and sweeps."""
+
+from typing import Any
 
 import numpy as np
 
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import available, kernels
 
 WORD = 4  # bytes that are multiplied and added together
@@ -75,3 +77,82 @@ class ByteRows:
         out = np.empty((len(left), len(right)), dtype=np.float32)
         kernels().products_of_bytes(left, right, sums=sums, out=out)
         return out
+
+
+def gaussian_tile(left: AnyArray, right: AnyArray, *, of_columns: AnyArray, of_rows: AnyArray | None, to_rows: Array,
+                  to_columns: Array) -> float:
+    """Add products with K = exp(min(L Rᵀ, 0)) to arrays; return the sum of squares of K's entries.
+
+    K Q is added to `to_rows` (m x b) and Kᵀ P to `to_columns` (n x b), from the vectors Q `of_columns` (n x b) and
+    P `of_rows` (m x b); without P `to_columns` is not changed. Factors L (m x c), R (n x c) and vectors are in single
+    precision or all in double, as products are then. Raises ValueError for shapes that do not fit.
+    """
+    found: float = kernels().gaussian_tile(left, right, of_columns, of_columns[:0] if of_rows is None else of_rows,
+                                           to_rows, to_columns)
+    return found
+
+
+BAND = 8  # vectors that the kernels take together: those of src/sparse.hpp
+
+
+def multiplies(rows: Any) -> bool:
+    """Whether there are kernels for sparse rows of SciPy: compressed, with indices of 32 bits."""
+    return available() and rows.indices.dtype == np.int32 and rows.data.dtype == np.float64
+
+
+def multiply_sparse(rows: Any, right: Array, less: Array, *, images: bool) -> tuple[Array, Array]:
+    """Return X R - 1 c' (m x b) and X'(X R - 1 c') (d x b) of sparse rows X (m x d), for R (d x b) and c (b).
+
+    Without `images` the second has no rows. It is computed row by row, so that the entries are read once.
+    """
+    wide, count = _padded(right), right.shape[1]
+    shift = np.zeros(wide.shape[1])
+    shift[:count] = less
+    out, lowered = np.empty((rows.shape[0], wide.shape[1])), np.zeros(wide.shape if images else (0, wide.shape[1]))
+    kernels().multiply_sparse(_starts(rows), rows.indices, rows.data, wide, shift, out, lowered)
+    return out[:, :count], lowered[:, :count]
+
+
+def lower_sparse(rows: Any, vectors: Array) -> Array:
+    """Return X' V (d x b) of sparse rows X (m x d), for V (m x b)."""
+    wide = _padded(vectors)
+    out = np.zeros((rows.shape[1], wide.shape[1]))
+    kernels().lower_sparse(_starts(rows), rows.indices, rows.data, wide, out)
+    return out[:, : vectors.shape[1]]
+
+
+def _starts(rows: Any) -> Any:
+    return np.ascontiguousarray(rows.indptr, dtype=np.int64)
+
+
+def _padded(vectors: Array) -> Array:
+    """Return vectors (m x b) with columns of zeros up to whole bands."""
+    wide = np.zeros((len(vectors), -(-vectors.shape[1] // BAND) * BAND))
+    wide[:, : vectors.shape[1]] = vectors
+    return wide
+
+
+LANES = 8  # numbers of a row of parts are padded to these, as the kernel takes them
+
+
+def pad_parts(values: Array) -> Array:
+    """Return an (m, p) array with columns of zeros behind its own, up to a multiple of the kernel's lanes."""
+    padded = np.zeros((len(values), values.shape[1] + -values.shape[1] % LANES))
+    padded[:, : values.shape[1]] = values
+    return padded
+
+
+def sweep_rows(entries: tuple[Indices, AnyArray, Array], parts: Array, gram: Array, sweeps: int,
+               weights: Array) -> tuple[Array, Array]:
+    """Return weights (m x p) of sparse rows after sweeps over them, and the products of the rows with these (d x p).
+
+    `entries` are the rows' starts (m + 1), and columns (int32) and values of their entries; `parts` is Hᵀ (d x p) and
+    `gram` H Hᵀ (p x p). Each weight goes to the minimum of ‖x - w H‖² over itself alone, or to zero, as often as there
+    are `sweeps` (Cichocki and Phan, 2009). Raises ValueError for entries out of range.
+    """
+    count = parts.shape[1]
+    improved, padded = pad_parts(weights), pad_parts(parts)
+    square, products = np.zeros((padded.shape[1], padded.shape[1])), np.zeros_like(padded)
+    square[:count, :count] = gram
+    kernels().sweep_rows(*entries, padded, square, count, sweeps, improved, products)
+    return improved[:, :count], products[:, :count]

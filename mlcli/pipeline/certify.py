@@ -15,8 +15,7 @@ from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.certificate import Certificate, check_numbers, facts_of
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.missing import Dropped

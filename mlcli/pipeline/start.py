@@ -1,4 +1,4 @@
-"""The steps before a method: read a file or a finished run, prepare it, and reduce it by PCA if requested.
+"""The steps before a method: read a file or a finished run, prepare it, and reduce it by PCA.
 
 A run that is the input, and PCA before the method, are the same kind of step, a `Reduction` (`rundir/reduction.py`):
 a preparation and a projector. A model holds all steps in their order, and `project` and `reconstruct` take one after
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import note, running, stage
+from mlcli.base.stages.stage import mute_notes, note, running, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Count, Share
+from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import require_unchanged
@@ -44,6 +46,28 @@ from mlcli.rundir.reduction import Reduction
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
+
+LAYER = "prepare.variable_genes.layer"
+
+
+def read_gene_layer(config: RunConfig, name: str, table: Table, *, from_file: bool) -> Table:
+    """Return a layer by its name, of the rows and columns of `table`.
+
+    Raises ConfigError for an input that has no layers, and what reading raises.
+    """
+    if not from_file or table.source is None or table.source.format != HDF5:
+        raise ConfigError("LAYER", "layers are read from .h5ad files, and the input is none", where=LAYER,
+                          hint="leave it out, or give the path of such a file")
+    asked = config.input.replace(key=f"layers/{name}")
+    try:
+        with mute_notes(), set_context(sketch=False):
+            found = read(asked, config.compute, "", config.streams)
+    except ConfigError as error:
+        raise (error.changed(where=LAYER) if error.where == "input.key" else error) from None
+    if found.columns != table.columns or tuple(found.ids) != tuple(table.ids):
+        raise ConfigError("LAYER", f"the layer {name} has other rows or columns than the table", where=LAYER,
+                          hint="choose X or a layer as the table ({input.key})")
+    return found
 
 
 @frozen
@@ -158,7 +182,6 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
     layer, genes = None, config.prepare.variable_genes
     if genes is not None and genes.layer is not None and not is_sketch(source):
-        from mlcli.pipeline.gene_layer import read_gene_layer
 
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
     with _gaps_dropped(config):

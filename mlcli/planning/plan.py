@@ -37,7 +37,7 @@ COPIED = 10  # cost of a table's preparation in passes over memory, with the fir
 AS_READ = 2  # the same where the method takes the table as it was read
 # cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.025, "certify": 0.01}
-CHECKED = 0.004  # seconds that the certificate's checks usually take, of those that they may (`certify/plan.py`)
+CHECKED = 0.004  # seconds that the certificate's checks usually take, of those that they may (`certify/subject.py`)
 
 
 def plan(config: RunConfig, measure: float | None, rates: Path | None = None,

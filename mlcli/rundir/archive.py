@@ -1,4 +1,4 @@
-"""Models on disk: `model.json` holds the tree of an archive, `model.npz` its arrays; only declared tags exist."""
+"""Models on disk: `model.json` holds the tree of an archive, `model.npz` its arrays; only declared kinds of values."""
 
 import hashlib
 import json
@@ -11,13 +11,36 @@ from typing import Any
 from mlcli.base.rows.blocks import in_order
 from mlcli.core.similarities.projector import OF_COVARIANCE
 from mlcli.errors import UnsafeFile
-from mlcli.rundir.former import FORMER, upgrade_model
 from mlcli.rundir.kinds import Kinds
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
+
+FORMER = 1
+
+
+def upgrade_model(model: dict[str, Any]) -> dict[str, Any]:
+    """The tree of a whole model; raises KeyError, TypeError or AttributeError where it never was one."""
+    projector = model.get("projector")
+    if projector is None or "neighbors" not in projector["fields"]["similarity"]["fields"]:
+        return model
+    fields = {**projector["fields"], "similarity": _similarity(projector["fields"]["similarity"])}
+    return {**model, "projector": {**projector, "fields": fields}}
+
+
+def _similarity(former: dict[str, Any]) -> dict[str, Any]:
+    """A similarity that held options and a radius in the units of the computation; dissimilarities had a class."""
+    fields = dict(former["fields"])
+    count, radius = fields.pop("neighbors")["options"]["count"], fields.pop("radius")
+    within = {"type": "nearest", "fields": {"count": count}} if radius is None else (
+        {"type": "within", "fields": {"radius": radius}})
+    if former["type"] == "given-barycenters":
+        fields = {"points": fields.pop("distances"), "square": True, **fields}
+    kind = former["type"].removeprefix("given-")
+    return {"type": kind, "fields": {**fields, "neighbors": within}}
+
 
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes

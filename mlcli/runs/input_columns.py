@@ -1,6 +1,6 @@
-"""Columns of the input of a finished run, which is read again for them, at the run's rows."""
+"""Columns of the input of a finished run, which is read again for them, at the run's rows; colors are among them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,17 +16,19 @@ from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Frame, is_anndata, ro
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
+from mlcli.data.options.names import split_at_commas
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import listed, nearest, place, shown
 from mlcli.data.read.chosen_rows import column_of, is_column
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.row_numbers import places_of
 from mlcli.data.table.table import Table
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, UsageError
 from mlcli.findings.frame.contents import Contents
 from mlcli.pipeline.read_run import read_run
 from mlcli.pipeline.start import table_of
 from mlcli.report.figures.coloring import numbers_of
+from mlcli.report.page.figure_files import MOST_COLORS
 from mlcli.rundir.reading import damaged
 from mlcli.runs.unchanged_input import run_before, unchanged_table
 from mlcli.runs.verify import dropped_rows
@@ -164,3 +166,43 @@ def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:
 def texts_of(numbers: AnyArray) -> tuple[str, ...]:
     """Return numbers (n) as texts that lead back to them, empty where there is none."""
     return tuple("" if value != value else repr(value) for value in numbers.tolist())
+
+
+FLAG = "--color-by"
+
+
+def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
+    """Return names of columns, each once: those with commas between are several, unless a label has the whole name.
+
+    A name that holds commas stands in quotes, as in a line of CSV. Raises UsageError for what is no name.
+    """
+    names: list[str] = []
+    for text in given:
+        some = [text] if text in labels else split_at_commas(text)
+        if not all(some):
+            raise UsageError("REPORT-COLORS", f"{text[:80]!r} has an empty name", where=FLAG,
+                             hint="separate names by single commas, and put a name that holds commas in quotes")
+        names += some
+    return list(dict.fromkeys(names))
+
+
+def with_colors(run: Contents, folder: Path, given: Sequence[str], input: str | None = None) -> Contents:
+    """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
+
+    `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an
+    input without any, and what `split_names` and `columns_of_input` do.
+    """
+    table = run.embedding
+    names = split_names(given, table.labels)
+    if len(names) > MOST_COLORS:
+        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
+                          hint=f"name at most {MOST_COLORS}")
+    if not names and input is not None:
+        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
+                          hint=f"name a column with {FLAG}, or leave it out")
+    lacking = [name for name in names if name not in table.labels]
+    found = columns_of_input(run, folder, lacking, input, FLAG) if lacking else {}
+    labels = {**table.labels, **{name: column.texts for name, column in found.items()}}
+    measured = frozenset(name for name, column in found.items() if column.measured)
+    table = replace(table, labels=labels, measured=table.measured | measured)
+    return replace(run, embedding=table, colors=tuple(names))

@@ -14,7 +14,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.runs.relate_rows import InputRows
+from mlcli.runs.relate import InputRows
 
 SHARED: tuple[Name, ...] = ("graph", "weights")  # matrices of edges that fits make
 

@@ -17,7 +17,7 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.placement import read_model
 from mlcli.rundir.reading import damaged
-from mlcli.runs.reuse import axes_of
+from mlcli.runs.project import axes_of
 
 NEAR = 10_000  # ids among which the nearest one is looked for
 

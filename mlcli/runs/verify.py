@@ -1,4 +1,4 @@
-"""A finished run checked again from its files: hashes, and the certificate where the input is available."""
+"""A finished run checked again from its files: hashes, and the certificate where the input is what it was."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, skipped
+from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
@@ -30,8 +31,10 @@ from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
+from mlcli.findings.private import TABLE as PRIVATE
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
+from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
 from mlcli.pipeline.certify import Record, certify
@@ -42,7 +45,38 @@ from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
-from mlcli.runs.results import loadings_of, private_of, trace_of
+
+
+def loadings_of(folder: Path) -> Loadings | None:
+    """The loadings of the columns, where the run has any."""
+    rows = LOADINGS.read(folder)
+    if rows is None:
+        return None
+    names_of, *axes = rows.columns
+    if not axes:
+        raise damaged(folder / LOADINGS.name, "it has no axis", 1)
+    values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
+    return Loadings(values.T, rows.texts(names_of), power=0)
+
+
+def private_of(folder: Path) -> Loadings | None:
+    """The loadings of private factors, where the run has any."""
+    rows = PRIVATE.read(folder)
+    if rows is None:
+        return None
+    names_of, _, _, *factors = rows.columns
+    values = np.array([rows.array(factor) for factor in factors]).reshape(len(factors), -1)
+    return Loadings(np.nan_to_num(values.T), rows.texts(names_of), power=0)
+
+
+def trace_of(folder: Path) -> tuple[Quantity | None, dict[str, Quantity]]:
+    """The objective after each iteration, where the run has any, and its other curves by name."""
+    rows = TRACE.read(folder)
+    if rows is None:
+        return None, {}
+    curves = {name: Quantity(rows.array(name)) for name in rows.columns}
+    return curves.pop("objective"), {name: curve for name, curve in curves.items() if name != "iteration"}
+
 
 REMOTE = "on a network"  # the state of an input that is not opened there
 PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel

@@ -150,7 +150,7 @@ def test_no_constant_is_promised_where_sides_are_below_zero(tmp_path: Path) -> N
 
 
 def test_cailliez_is_said_to_be_left_out_and_where_to_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.checkup.euclidean.CAILLIEZ", 20)
+    monkeypatch.setattr("mlcli.checkup.metric.CAILLIEZ", 20)
     report = examined(TABLES / "pcoa" / "eurodist" / "D.csv")
     said = "\n".join(lines_of(report))
     assert report.document()["corrections"]["cailliez"] is None

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.checkup.concentration import outer_share
 from mlcli.checkup.features import nearly_constant
+from mlcli.checkup.graph import outer_share
 from mlcli.checkup.labels import components, epsilon_squared
 from mlcli.checkup.lines import lines_of
 from mlcli.checkup.outliers import from_center, outliers_of

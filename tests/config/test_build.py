@@ -11,8 +11,7 @@ from mlcli.config.build import build, write
 from mlcli.config.layers import Layer, from_assignments
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expand
-from mlcli.config.yaml_file import parse
-from mlcli.config.yaml_write import dump
+from mlcli.config.yaml_file import dump, parse
 from mlcli.errors import ConfigError, DependencyMissing
 from tests.config.support import configured, one
 

@@ -13,8 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.core.classifier import posteriors
 from mlcli.core.similarities.decoders import Affine
 from mlcli.errors import MlcliError

@@ -11,7 +11,7 @@ import pytest
 
 from mlcli.config.report_options import Report
 from mlcli.findings.frame.contents import Rows
-from mlcli.findings.loadings.section import MOST_AXES, OPEN
+from mlcli.findings.loadings.tables import MOST_AXES, OPEN
 from mlcli.findings.quality.measure import QualityResult
 from mlcli.report.page import provenance
 from mlcli.report.page.page import page

@@ -1,4 +1,4 @@
-"""Processes that carry out numbered work: forked once all is imported, with the memory of all under one limit.
+"""Processes that carry out numbered work: forked once all is imported, with the memory of all that was loaded.
 
 A worker is given one number after another, and keeps what it imported. What it says on standard error it says through
 its parent. Before a fit it waits until the memory that is predicted for it fits beside that of the others' fits. A
@@ -14,10 +14,11 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -26,11 +27,35 @@ from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import resources
 from mlcli.cli import supervisor
-from mlcli.cli.batch.queue import WorkQueue
 from mlcli.errors import STOPPING
 from mlcli.process import signals
 from mlcli.process.shared_status import SEATS, STATUS
 from mlcli.process.signals import AFTER_CHECKPOINT, NUDGE, Stopped
+
+
+@dataclass
+class WorkQueue:
+    """The queue of runs by number. Runs of one family share intermediate results and go to the same worker."""
+
+    numbers: list[int]
+    family: Callable[[int], Hashable]
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    def take(self, last: int | None, everywhere: Sequence[int | None]) -> int:
+        """The next for a process: of the family of its last work, else of one that none works on, else the first.
+
+        `everywhere` is what each process, this one too, has or had last.
+        """
+        mine = None if last is None else self.family(last)
+        busy = {self.family(number) for number in everywhere if number is not None}
+        own = (number for number in self.numbers if last is not None and self.family(number) == mine)
+        new = (number for number in self.numbers if self.family(number) not in busy)
+        number = next(chain(own, new, self.numbers))
+        self.numbers.remove(number)
+        return number
+
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
 LONGEST = 86400.0  # seconds of one wait: poll takes no more than 2^31 milliseconds

@@ -43,11 +43,11 @@ def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, ou
     If the run was made from dissimilarities or a kernel, NEW has a row for each new point and a column for each
     training point.
     """
-    from mlcli.runs import reuse
+    from mlcli.runs import project
 
     if view:
         flags = {**flags, "view": view}
-    use = reuse.project if classes is None else reuse.project_and_classify
+    use = project.project if classes is None else project.project_and_classify
     put_to_use(partial(use, views=as_view or ()), run=run, path=new, output=output, format=format, force=force,
                assignments=assignments, flags=flags, progress=progress, quiet=quiet,
                picture=picture, classes=classes, json=json)

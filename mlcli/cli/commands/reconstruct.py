@@ -26,13 +26,13 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
     \b
     mlcli reconstruct runs/faces-pca runs/faces-pca/embedding.csv -o smooth.csv
     """
-    from mlcli.runs import reuse
+    from mlcli.runs import project
 
     if variance is not None:
         if embedding == "-":
             raise UsageError("VARIANCE", "standard input can be read only once", where="--variance",
                              hint="give the coordinates as a file")
-        put_to_use(reuse.variance, run=run, path=embedding, output=variance, format=None, force=force,
+        put_to_use(project.variance, run=run, path=embedding, output=variance, format=None, force=force,
                    assignments=assignments, flags=flags, progress=progress, quiet=quiet or json)
-    put_to_use(reuse.reconstruct, run=run, path=embedding, output=output, format=format, force=force,
+    put_to_use(project.reconstruct, run=run, path=embedding, output=output, format=format, force=force,
                assignments=assignments, flags=flags, progress=progress, quiet=quiet, json=json)

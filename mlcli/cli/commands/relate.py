@@ -72,8 +72,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     permutation test. Columns of the run's input have species scores. The page, the tables and the figure go into one
     directory (docs/relate.md). Rows are matched by id; a row without a value is left out of the test of that variable.
     """
-    from mlcli.runs.relate import Asked, relate
-    from mlcli.runs.relate_files import PAGE, require_output, write_relation
+    from mlcli.runs.relate import PAGE, Asked, relate, require_output, write_relation
 
     if permutations.startswith("-") or (permutations.isdecimal() and len(permutations) > DIGITS):
         raise UsageError("PERMUTATIONS", f"{permutations[:40]!r} is no number of permutations", where="--permutations",

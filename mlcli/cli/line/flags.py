@@ -1,6 +1,7 @@
 """The flags that stand for config paths; all that their help says comes from the options themselves."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,24 @@ from mlcli.data.options.input import NO_IDS
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
+
+
+def names_in(item: str, flag: str) -> list[str]:
+    """Return the names that a text lists, separated by commas, or those in the file that it names, one a line.
+
+    Raises UsageError for a file that is not text, or empty.
+    """
+    if not os.path.isfile(item):  # noqa: PTH113 - a list may be longer than any name, of which a path raises
+        return split_at_commas(item)
+    try:
+        lines = Path(item).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UsageError("NAMES-FILE", f"{item} is not a text in UTF-8", where=flag,
+                         hint="give a file with one name on each line") from None
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise UsageError("NAMES-FILE", f"{item} is empty", where=flag, hint="give a file with one name on each line")
+    return found
 
 
 @frozen
@@ -106,7 +125,6 @@ EVERY = {**FLAGS, **DRAWING}
 # lists whose items may be separated by commas
 COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "input.answers", "input.reverse",
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
-
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
 
@@ -249,7 +267,6 @@ def value_for(flag: Flag, given: Any) -> Any:
     if flag.constant:
         return flag.constant
     if flag.lists:
-        from mlcli.cli.line.name_lists import names_in
 
         return [name for item in given for name in names_in(item, flag.names[0])]
     if isinstance(given, list):

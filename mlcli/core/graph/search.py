@@ -1,7 +1,8 @@
 """The nearest neighbors of points, exactly: candidates by a k-d tree or by quick products, refined by exact distances;
 ties broken by (distance, index), self excluded by index.
 
-Both give ‖y‖² - 2 x·y, the squared distance of points less ‖x‖², which is constant for the neighbors of x.
+A tree and products both give ‖y‖² - 2 x·y, the squared distance of points less ‖x‖², which is constant for the
+neighbors of x.
 """
 
 from collections.abc import Callable

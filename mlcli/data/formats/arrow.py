@@ -14,8 +14,17 @@ from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.block_file import BlockFile
-from mlcli.data.formats.columns import Columnar, as_texts, chosen_columns, numbered_batches, read_columns, types_of
-from mlcli.data.formats.lists import Columns, Lengths, columns_of
+from mlcli.data.formats.columns import (
+    Columnar,
+    Columns,
+    Lengths,
+    as_texts,
+    chosen_columns,
+    columns_of,
+    numbered_batches,
+    read_columns,
+    types_of,
+)
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.input import AllTexts, Input

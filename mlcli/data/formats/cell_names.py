@@ -16,8 +16,7 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 if TYPE_CHECKING:
-    from mlcli.data.formats.entries import Entries
-    from mlcli.data.formats.sparse_table import Sparse
+    from mlcli.data.formats.sparse import Entries, Sparse
 
 MATRIX = "matrix"  # part of the matrix's file name; files of names have another word there
 MATRICES = (".mtx", ".mtx.gz")
@@ -66,7 +65,7 @@ def _first(files: Iterator[Path]) -> Path | None:
 
 def with_names(entries: "Entries", file: Opened, input: Input, compute: Compute) -> "Sparse | None":
     """Return a matrix of genes x cells, or of cells x genes, with the names beside it; None if none fit."""
-    from mlcli.data.formats.sparse_table import named_sparse
+    from mlcli.data.formats.sparse import named_sparse
 
     if input.kind != "features" or not (files := name_files(file.path)):
         return None

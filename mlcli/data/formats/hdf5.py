@@ -10,12 +10,10 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
-from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, require_length, row_frame
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, open_hdf5
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse_arrays import entries_of
-from mlcli.data.formats.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
+from mlcli.data.formats.sparse import Entries, Sparse, entries_of, named_sparse, of_columns, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.selection import choose

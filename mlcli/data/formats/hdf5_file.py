@@ -1,12 +1,19 @@
-"""The only module that imports h5py: files are read as data alone, and any damage becomes a DataError."""
+"""The only module that imports h5py: files are read as data alone, and any damage becomes a DataError.
 
+The library goes from object to object by their sizes. Where a damaged size leads to the same object again, it does so
+without end, and no signal that Python handles ends it.
+"""
+
+import io
 import math
 import platform
+import re
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -18,10 +25,69 @@ from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
-from mlcli.data.formats.hdf5_heaps import HeapCheckedFile
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError, UnsafeFile
+
+SIGNATURE = re.compile(rb"GCOL\x01\0\0\0")  # with the version
+LENGTH = 8  # bytes of the signature
+HEADER = struct.Struct("<H6xQ")  # of an object: its number and its size; 0 is the number of what is free
+SIZE = struct.Struct("<8xQ")  # of a heap, after the signature
+WRAP = 2**64  # the library's sizes are numbers up to here
+LARGEST = 1 << 28  # bytes of a heap that is looked at
+
+
+class HeapCheckedFile(io.RawIOBase):
+    """A file for reading, in whose parts every global heap has been found to end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._ended = stream, set[int]()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._stream.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer; raises ValueError where a global heap begins in this part that has no end."""
+        start = self._stream.tell()
+        count = int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
+        self._require_ends(memoryview(buffer)[:count], start)
+        across = bytes(memoryview(buffer)[max(count - LENGTH + 1, 0) : count])
+        self._require_ends(across + self._stream.read(LENGTH - 1), start + count - len(across))
+        self._stream.seek(start + count)
+        return count
+
+    def _require_ends(self, content: Any, start: int) -> None:
+        """Raise ValueError if a heap that begins in a content has no end; `start` is the place of the content."""
+        for byte in (start + match.start() for match in SIGNATURE.finditer(content)):
+            if byte not in self._ended and not ends(self._heap(byte)):
+                raise ValueError(f"the texts from byte {byte} on have no end")
+            self._ended.add(byte)
+
+    def _heap(self, byte: int) -> bytes:
+        """Return the content of a heap, as far as it is there."""
+        self._stream.seek(byte)
+        head = self._stream.read(SIZE.size)
+        size = SIZE.unpack(head)[0] if len(head) == SIZE.size else 0
+        return head + self._stream.read(max(min(size, LARGEST) - SIZE.size, 0))
+
+
+def ends(heap: bytes) -> bool:
+    """Whether the objects of a heap lead to its end, or beyond, which the library refuses by itself."""
+    byte, last = SIZE.size, len(heap) - HEADER.size
+    while byte <= last:
+        number, size = HEADER.unpack_from(heap, byte)
+        step = (size if number == 0 else HEADER.size + -(-size // 8) * 8) % WRAP
+        if step == 0 or step >= WRAP - byte:  # the same object again, or one before it
+            return False
+        byte += step
+    return True
+
 
 DEEPEST, MOST = 16, 10_000  # depth of nested groups, and number of members examined
 TEXTS = "SO"  # of fixed and of variable length

@@ -21,11 +21,9 @@ from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS, StoredArray
-from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, open_hdf5
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse_arrays import entries_of
-from mlcli.data.formats.sparse_table import Sparse, plain_sparse
+from mlcli.data.formats.sparse import Entries, Sparse, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.sheet import FEWER

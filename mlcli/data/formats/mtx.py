@@ -10,9 +10,8 @@ from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.cell_names import with_names
-from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse_table import Sparse, plain_sparse
+from mlcli.data.formats.sparse import Entries, Sparse, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError

@@ -20,11 +20,9 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
-from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.npy_file import read_header, read_values, require_size, stored_in
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse_arrays import entries_of
-from mlcli.data.formats.sparse_table import Sparse, plain_sparse
+from mlcli.data.formats.sparse import Entries, Sparse, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError, UnsafeFile, option

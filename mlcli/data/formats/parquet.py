@@ -22,14 +22,17 @@ from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     Columnar,
+    Columns,
+    Lengths,
     as_texts,
     chosen_columns,
+    columns_of,
+    element_type,
     is_text,
     numbered_batches,
     read_columns,
     types_of,
 )
-from mlcli.data.formats.lists import Columns, Lengths, columns_of, element_type
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.row_files import GroupedRows

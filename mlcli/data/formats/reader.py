@@ -27,8 +27,7 @@ from mlcli.data.text.layout import Layout, features_layout
 from mlcli.data.text.records import Text
 
 if TYPE_CHECKING:
-    from mlcli.data.formats.entries import Entries
-    from mlcli.data.formats.sparse_table import Sparse
+    from mlcli.data.formats.sparse import Entries, Sparse
 
 LayoutOf = Callable[[Text, Head], Layout]
 

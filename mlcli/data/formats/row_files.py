@@ -7,8 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.data.formats.arrow_numbers import as_doubles
-from mlcli.data.formats.lists import Lengths, Origin, list_numbers, sources_of
+from mlcli.data.formats.columns import Lengths, Origin, as_doubles, list_numbers, sources_of
 
 PART = 1 << 19  # numbers read in one step: 4 MiB
 FEWEST = 256  # least rows read in one step from a columnar file: each column costs a call

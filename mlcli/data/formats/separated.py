@@ -10,8 +10,7 @@ from mlcli.data.files.streams import in_encoding, seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
-from mlcli.data.text.csv_options import text_bytes
-from mlcli.data.text.delimited import read_delimited
+from mlcli.data.text.delimited import read_delimited, text_bytes
 from mlcli.errors import ConfigError
 
 SHORTEST = 2  # bytes of a cell with its separator

@@ -16,7 +16,7 @@ from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
-from mlcli.data.pairs.edge_list import read_edge_list
+from mlcli.data.pairs.lists import read_edge_list
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError

@@ -20,10 +20,18 @@ from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.items import check_items, has_coding, refuse_coding
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import check_square
-from mlcli.data.read.annotated import is_annotated, read_annotated
 from mlcli.data.read.answers import coded_frame, with_codes
 from mlcli.data.read.blocks import after_first_pass
-from mlcli.data.read.frames import HERE, KINDS, FrameData, is_frame, is_sparse_array, read_frame
+from mlcli.data.read.frames import (
+    HERE,
+    KINDS,
+    FrameData,
+    is_annotated,
+    is_frame,
+    is_sparse_array,
+    read_annotated,
+    read_frame,
+)
 from mlcli.data.read.match import match_columns
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table
@@ -137,7 +145,7 @@ def _of_graph(array: Any, input: Input, compute: Compute, *, ids: Names, labels:
     """
     from scipy.sparse import coo_array
 
-    from mlcli.data.formats.entries import Entries
+    from mlcli.data.formats.sparse import Entries
     from mlcli.data.pairs.graphs import points_of_graph
 
     matrix = array.tocoo() if is_sparse_array(array) else coo_array(doubles(array))

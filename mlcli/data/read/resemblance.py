@@ -9,8 +9,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place, shown
-from mlcli.data.pairs.edge_list import EITHER, NUMBERS, SOURCE, TARGET
-from mlcli.data.pairs.pair_list import numbered_pairs, pairs_of
+from mlcli.data.pairs.lists import EITHER, NUMBERS, SOURCE, TARGET, numbered_pairs, pairs_of
 from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table

@@ -26,7 +26,7 @@ from mlcli.data.options.input import Input, check
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
-from mlcli.data.pairs.pair_list import lists_pairs, numbered_pairs, square_sheet
+from mlcli.data.pairs.lists import lists_pairs, numbered_pairs, square_sheet
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance

@@ -1,34 +1,147 @@
-"""CSV and TSV: short ones read by record, others by pyarrow with explicit types; scanned again if doubtful."""
+"""CSV and TSV: short ones read by record, others by pyarrow with explicit types; scanned again where a cell is wrong.
 
+Such a thread may outlive the reading, and if it meets a Python object while the interpreter ends, it aborts
+the process. Its input is therefore a file or memory of Arrow's own, never a Python file.
+"""
+
+import codecs
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from csv import field_size_limit
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.footprint import ARROW, COLUMN, resident
-from mlcli.base.stages.stage import advance
+from mlcli.base.machine.footprint import ARROW, COLUMN, MIB, resident
+from mlcli.base.stages.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
+from mlcli.data.files.streams import compression
 from mlcli.data.options.input import AllTexts, Input
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.numbers import BLANKS, EXACT
+from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.csv_options import csv_options, doubtful, text_bytes
 from mlcli.data.text.diagnose import require_width, rescan
 from mlcli.data.text.dialect import detect_dialect
 from mlcli.data.text.header import Head, read_head
 from mlcli.data.text.layout import Layout, require_numbers
 from mlcli.data.text.records import Text, survey_text
-from mlcli.data.text.rounding import warn_of_rounding
 from mlcli.errors import DataError
+
+LOOKED_AT = 50  # records
+
+
+def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
+    """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
+
+    Raises DataError for a column that rounding would make constant.
+    """
+    most, least = np.fmax.reduce(values, axis=0, initial=0.0), np.fmin.reduce(values, axis=0, initial=0.0)
+    large = np.flatnonzero(np.maximum(most, -least) >= EXACT)
+    if not len(large):
+        return
+    records = islice(text.records(text.lines(layout.skip), layout.lines, layout.width), LOOKED_AT)
+    below = [cells for _, cells in records]
+    names, lost = [], []
+    for column in large.tolist():
+        cells = {cells[layout.choice.values[column]].strip(BLANKS) for cells in below}
+        rounded = {cell for cell in cells if _is_whole(cell) and int(cell) != int(float(cell))}
+        if rounded:
+            names.append(layout.choice.columns[column])
+        if rounded and len(set(map(int, filter(_is_whole, cells)))) > 1 and np.ptp(values[:, column]) == 0:
+            lost.append(layout.choice.columns[column])
+    if lost:
+        raise DataError("INT-PRECISION", f"{counted(len(lost), 'column')} of whole numbers above 2**53 that differ "
+                        f"only in digits that double precision does not hold: {listed(lost)}", where=place(text.path),
+                        hint="name it with {input.id_column} or {input.label_columns} if it holds ids, or subtract "
+                             "what all have in "
+                        "common")
+    if names:
+        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
+             columns=names[:100])
+
+
+def _is_whole(cell: str) -> bool:
+    """Whether a cell is a whole number in plain digits."""
+    return len(cell) < 40 and cell.removeprefix("-").isascii() and cell.removeprefix("-").isdecimal()
+
+
+def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
+    """Return the text as UTF-8 from byte `skip` on, as a native file of Arrow."""
+    utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # checked by the survey
+    name = f"/dev/fd/{text.opened.descriptor}"  # the open file, even if its path now leads to another
+    if utf8 and not compression(text.path) and Path(name).exists():
+        return _file(text, skip, name)
+    return _memory(text, skip, compute)
+
+
+def _file(text: Text, skip: int, name: str) -> Any:
+    """Return the open file itself, past a byte order mark."""
+    with text.opened.stream() as stream:
+        marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    file = pyarrow().OSFile(name)
+    file.seek(skip + (len(codecs.BOM_UTF8) if marked else 0))
+    return file
+
+
+def _memory(text: Text, skip: int, compute: Compute) -> Any:
+    """Return a copy of the decompressed, decoded or piped text."""
+    size = text.survey.size - skip
+    compute.require(float(size), f"a text of {text.survey.size:,} bytes in memory")
+    buffer = pyarrow().allocate_buffer(size)
+    with text.stream(skip) as stream, memoryview(buffer) as room:
+        done = 0
+        while done < size:
+            count = stream.readinto(room[done:])  # type: ignore[attr-defined]
+            if not count:
+                raise changed_error(text.path)
+            done += count
+    return pyarrow().BufferReader(buffer)
+
+
+PARSER, BLOCKS = 24 * MIB, 16  # memory of Arrow's reader of texts, and number of its blocks of text
+SMALLEST, LARGEST = MIB, 32 * MIB  # bytes of such a block
+TIMES = 2  # memory for a short text, in units of its size
+
+
+def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
+                block: int, threads: bool = False) -> tuple[Any, Any, Any]:
+    """Return Arrow's options: columns of numbers first, then those of texts, named by position; `block` is in bytes.
+
+    Types are never guessed.
+    """
+    from pyarrow import csv
+
+    arrow = pyarrow()
+    types = dict.fromkeys(map(str, numbers), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
+    return (csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
+                            use_threads=threads),
+            csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),
+            csv.ConvertOptions(column_types=types, include_columns=list(types),
+                               null_values=[*MISSING, *input.missing_markers],
+                               strings_can_be_null=False, quoted_strings_can_be_null=True, decimal_point=input.point))
+
+
+def doubtful(values: Array, missing: int, tiny: bool = False) -> bool:
+    """Whether an (m, d) array may have numbers of invalid cells or out of range, given its number of missing cells."""
+    finite = np.isfinite(values)
+    if int(finite.size - np.count_nonzero(finite)) != missing:
+        return True
+    return tiny and bool(np.any(values == 0))
+
+
+def text_bytes(longest: int, size: int) -> float:
+    """Return the bytes that reading a text needs besides its numbers, by its longest line and its size."""
+    return float(min(PARSER + BLOCKS * max(SMALLEST, min(64 * longest, LARGEST), 2 * longest), TIMES * size))
+
 
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
@@ -84,8 +197,7 @@ def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
 
     If no kind was chosen, such a layout may also be another table.
     """
-    from mlcli.data.text.lower_triangle import read_ragged
-    from mlcli.data.text.r_printed import is_printed, read_printed
+    from mlcli.data.text.distances import is_printed, read_printed, read_ragged
 
     input = text.input
     if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):
@@ -178,8 +290,6 @@ def _plain(cells: str, point: str) -> bool:
 def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     """Yield record batches with the numeric columns first, then the ids and labels, named by position."""
     from pyarrow import csv
-
-    from mlcli.data.text.arrow_text import arrow_text
 
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)

@@ -20,7 +20,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
 from mlcli.data.options.wording import place, shown
-from mlcli.data.text.csv_options import csv_options, doubtful
+from mlcli.data.text.delimited import csv_options, doubtful
 from mlcli.data.text.diagnose import rescan
 from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Survey, Text

@@ -1,12 +1,72 @@
-"""Intrinsic dimension of the input as a number of axes: TwoNN and maximum likelihood."""
+"""Intrinsic dimension of the input as a number of axes: TwoNN and maximum likelihood of the growth of neighborhoods.
+
+Near a point of a d-dimensional sheet the number of neighbors within r grows as rᵈ, so that log(s / r), for two
+distances r < s to neighbors, is exponential with rate d. Only ratios count: no unit and no rotation matters.
+
+`nearest`, an (n, k) array, holds each point's distances to its nearest other points, ascending. A distance of zero
+belongs to a duplicate and is ignored; where a point's duplicates fill most of its row, remove them before the search.
+"""
 
 import math
 
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
+
+
+def two_nn(nearest: Array) -> float:
+    """Return the dimension from the ratios of second to first distances of `nearest`, an (n, k) array.
+
+    The unbiased form (N - 1) / Σ log(r₂ / r₁) of the maximum likelihood over all ratios, none discarded; infinite where
+    all ratios are one, NaN for fewer than two points with both. Source: Facco, d'Errico, Rodriguez and Laio, 2017.
+    """
+    logs = _log_ratios(nearest)
+    return _ratio(len(logs) - 1, float(logs.sum())) if len(logs) > 1 else float("nan")
+
+
+def two_nn_error(nearest: Array) -> float:
+    """Return the standard error of `two_nn`, d / √(N - 2), for `nearest`, an (n, k) array; NaN for fewer than three.
+
+    It is the error of independent ratios.
+    """
+    count = len(_log_ratios(nearest))
+    return two_nn(nearest) / float(np.sqrt(count - 2)) if count > 2 else float("nan")
+
+
+def maximum_likelihood(nearest: Array) -> float:
+    """Return the dimension from all k distances of each point of `nearest`, an (n, k) array; NaN if none has two.
+
+    1 / d is the mean of log(r_k / r_j) over all points and j < k. Source: Levina and Bickel, 2005, with the inverses of
+    the points' estimates averaged as MacKay and Ghahramani, 2005, corrected it.
+    """
+    if nearest.shape[1] < 2:
+        return float("nan")
+    near = nearest > 0
+    terms = int(np.maximum(near.sum(axis=1) - 1, 0).sum())
+    rows = near[:, -1]
+    positive = np.where(near[rows], nearest[rows], nearest[rows, -1:])
+    logs = _log_quotients(nearest[rows, -1:], positive)
+    return _ratio(terms, float(logs.sum())) if terms else float("nan")
+
+
+def _log_ratios(nearest: Array) -> Array:
+    """Return log(r₂ / r₁) of the first two positive distances, for every point that has them."""
+    first = (nearest == 0).sum(axis=1)
+    rows = np.flatnonzero(first + 2 <= nearest.shape[1])
+    return _log_quotients(nearest[rows, first[rows] + 1], nearest[rows, first[rows]])
+
+
+def _log_quotients(far: Array, near: Array) -> Array:
+    """Return log(s / r), also where s / r is larger than any double."""
+    with np.errstate(over="ignore"):
+        quotients = far / near
+    return np.where(np.isfinite(quotients), np.log(quotients), np.log(far) - np.log(near))
+
+
+def _ratio(count: int, total: float) -> float:
+    return count / total if total > 0 else float("inf")
+
 
 EXACT = 2000  # largest number of points; of more, a random sample
 WORK = 4e8  # largest number of multiplications for their distances

@@ -16,8 +16,7 @@ from mlcli.findings.dimension.likelihood import likelihood_verdicts
 from mlcli.findings.dimension.parallel import parallel_analysis, parallel_factors
 from mlcli.findings.dimension.recommend import FACTORS, recommendation
 from mlcli.findings.dimension.residual import residual_variance
-from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
-from mlcli.findings.dimension.velicer import velicer
+from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept, velicer
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 from mlcli.methods.method import Method
 from mlcli.methods.model import Model
@@ -41,7 +40,7 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
         evidence = evidence_of(method, model, data, compute)
         reached = apply_rules(evidence)
     if "stress" in method.rules:
-        from mlcli.findings.dimension.stress import stress_verdict
+        from mlcli.findings.dimension.residual import stress_verdict
 
         reached["stress"] = stress_verdict(method, model, data, compute, long=long)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}

@@ -69,7 +69,7 @@ class LoadingsFinding(Finding["Rows"]):
     def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return the table of loadings, and axes as images where rows are images."""
         from mlcli.findings.images.sections import axes
-        from mlcli.findings.loadings.section import loadings
+        from mlcli.findings.loadings.tables import loadings
 
         cutoff = run.config.report.cutoff if run.cutoff is None else run.cutoff
         return [(Place.COLUMNS, loadings(run, cutoff)), (Place.DETAIL, axes(run, run.config.report.picture))]

@@ -1,4 +1,4 @@
-"""Loadings as tables: variables sorted by their factors, the factors' shares of variance, and their correlations."""
+"""Loadings as tables: variables by their factors, shares of variance, correlations; and their section of the page."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +10,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
-from mlcli.report.tables.table import Row, Table
+from mlcli.report.drawing.html import Part, fold, section, sentence
+from mlcli.report.tables.table import Row, Table, as_html
 
 DECIMALS = 3  # decimals of loadings about as large as correlations
 ORDINARY = 0.1, 10.0  # range of the largest of these
@@ -202,3 +203,26 @@ def correlations_table(run: Contents, cutoff: float = 0.0) -> Table | None:
         return None
     rows = [(name, *row) for name, row in zip(found.axes, found.correlations.tolist(), strict=True)]
     return Table("Correlations of the factors.", ("factor", *found.axes), rows, decimals=DECIMALS)
+
+
+MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table
+OPEN = 40  # number of rows up to which the table is not folded
+
+
+def loadings(run: Contents, cutoff: float) -> Part:
+    """Return every column with its loadings, sorted by factor, and the correlations of the factors."""
+    table = loadings_table(run, cutoff, MOST_ROWS, MOST_AXES)
+    if table is None:
+        return None
+    found = LoadingsFinding.of(run)
+    whole = len(next(iter(found.columns.values()))) if found else 0
+    more = (f" The {len(table.rows)} of {whole:,} columns with the largest loadings."
+            if whole > len(table.rows) else "")
+    axes = len(found.columns) - 1 if found else 0
+    more += (f" The first {MOST_AXES} of {axes:,} axes; loadings.csv has all of them." if axes > MOST_AXES else "")
+    factors = correlations_table(run)
+    beside = [] if factors is None or axes > MOST_AXES else [sentence(factors.caption, "soft"), as_html(factors)]
+    said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
+    rows = as_html(table)
+    return section("Loadings", sentence(said, "soft"), rows if len(table.rows) <= OPEN else
+                   fold(f"{len(table.rows)} columns", rows), *beside)

@@ -3,7 +3,7 @@
 The expected move follows the gradient of Σ w log(1 + a d²ᵇ) over the edges, both ways, plus γ s / n times the sum over
 all points j of -log(1 - q(d)) for each edge's first end, with s samples of an edge, n points and q = 1 / (1 + a d²ᵇ):
 fuzzy cross entropy with repulsion by the weights of the edges instead of one minus these (Damrich and Hamprecht, 2021).
-With a density term, the last epochs also climb λ Σ w times the correlation of local radii (`density.py`).
+With a density term, the last epochs also climb λ Σ w times the correlation of local radii.
 """
 
 import warnings
@@ -23,7 +23,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.errors import ConfigError
-from mlcli.native.sampling import Draw, Edges, density_rows, radii_rows, sample_rows
+from mlcli.native.layouts import Draw, Edges, density_rows, radii_rows, sample_rows
 
 SAMPLES, REACH = 300, 3.0  # distances that the curve is fitted at, up to so many times the spread
 

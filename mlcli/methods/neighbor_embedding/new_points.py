@@ -20,8 +20,7 @@ from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_
 from mlcli.methods.neighbor_embedding.negative_sampling import HALF, MembershipCurve, Sampling, move_points
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of, reach
 from mlcli.methods.neighbor_embedding.walk import Decay, memberships
-from mlcli.native.sampling import Edges
-from mlcli.native.student import repel_rows, turn_sources
+from mlcli.native.layouts import Edges, repel_rows, turn_sources
 
 BLOCK = 2**19  # numbers of a block of new points and fixed ones
 STEPS = 50

@@ -7,7 +7,7 @@ from mlcli.findings.finding import Place
 from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Part, document, join, side_by_side
 from mlcli.report.page import embedding, provenance
-from mlcli.report.page.fit import fit
+from mlcli.report.page.provenance import fit
 
 
 def page(run: Contents, *, cutoff: float | None = None) -> str:

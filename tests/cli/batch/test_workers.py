@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.batch.queue import WorkQueue
-from mlcli.cli.batch.workers import GRACE, Ended, Lost, in_processes
+from mlcli.cli.batch.workers import GRACE, Ended, Lost, WorkQueue, in_processes
 from mlcli.process.memory_gate import admit
 
 Work = Callable[[int], object]

@@ -55,7 +55,7 @@ def found_by(name: str, *, blocks: bool) -> GeneTable:
 def test_statistics_and_choice_are_those_of_scanpy(name: str, blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlcli.base.rows.sparse.BLOCK", 7 * COUNTS.shape[1])
     monkeypatch.setattr("mlcli.base.rows.sparse.PART", COUNTS.shape[1])
-    monkeypatch.setattr("mlcli.data.prepare.gene_sums.BLOCK", 7 * COUNTS.shape[1])
+    monkeypatch.setattr("mlcli.data.prepare.variable_genes.BLOCK", 7 * COUNTS.shape[1])
     expected, found = scanpys(name), found_by(name, blocks=blocks)
     assert np.array_equal(found.chosen, expected.pop("highly_variable") == 1)
     assert found.columns.keys() == expected.keys()

@@ -10,8 +10,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
 
 ITEMS = np.digitize(np.random.default_rng(4).standard_normal((300, 1)) * [0.9, 0.8, -0.8, 0.7, 0.0]

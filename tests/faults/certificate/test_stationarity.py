@@ -13,8 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.core.check.stationarity import Course
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import require_projector

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.data.formats.test_lists import FORMS, NAMES, VALUES, fixed, saved
+from tests.data.formats.columns.test_lists import FORMS, NAMES, VALUES, fixed, saved
 from tests.journeys.support import Caller
 
 

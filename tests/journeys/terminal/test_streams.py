@@ -36,8 +36,8 @@ from mlcli.cli.program import COMMANDS
 
 for name in COMMANDS:  # once for all of them, since it takes longer than what they do
     importlib.import_module(f"mlcli.cli.commands.{name}")
-import mlcli.runs.export, mlcli.pipeline.run, mlcli.runs.reuse, mlcli.runs.compare, mlcli.runs.verify
-import mlcli.pipeline.read_run, mlcli.runs.relate, mlcli.runs.relate_files
+import mlcli.runs.export, mlcli.pipeline.run, mlcli.runs.project, mlcli.runs.compare, mlcli.runs.verify
+import mlcli.pipeline.read_run, mlcli.runs.relate, mlcli.runs.relate
 ends = []
 for call in json.loads(sys.argv[1]):
     child = os.fork()

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.findings.dimension.spectral import broken_stick_shares
-from mlcli.findings.dimension.velicer import average_partials
+from mlcli.findings.dimension.spectral import average_partials, broken_stick_shares
 from tests.findings.dimension.support import counts, found, standardized, with_correlation
 from tests.laws.agreement.tables import facts, read
 

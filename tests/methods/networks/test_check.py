@@ -9,8 +9,7 @@ import pytest
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks import check
 from mlcli.methods.networks.autoencoder import Autoencoder

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mlcli.runs import relate_rows
+from mlcli.runs import relate
 from tests.cli.commands.export.cell_file import ARRAY, CELLS, MAP, NUMBER, ROWS, TEXT, marked, values
 from tests.journeys.memory.test_beyond_memory import embedded
 from tests.journeys.support import Caller
@@ -182,7 +182,7 @@ def test_the_same_run_gives_the_same_bytes_and_a_kept_graph_is_not_computed(
         mlcli: Caller, cells: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlcli.bare("cells.h5ad", *UMAP, "--keep", "graph,weights", "-o", "run", "-q")
     assert mlcli("export", "run", "--into", "one.h5ad", "-q").code == 0
-    monkeypatch.setattr(relate_rows, "begin", lambda config: pytest.fail("the input is read again"))
+    monkeypatch.setattr(relate, "begin", lambda config: pytest.fail("the input is read again"))
     assert mlcli("export", "run", "--into", "two.h5ad", "-q").code == 0
     assert Path("one.h5ad").read_bytes() == Path("two.h5ad").read_bytes()
 

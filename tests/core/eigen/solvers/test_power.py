@@ -10,8 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.solvers import power_iteration
 from mlcli.methods import METHODS, Model

@@ -8,8 +8,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
 from tests.support import features, fit
 

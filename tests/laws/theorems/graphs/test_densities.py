@@ -21,7 +21,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
     density_term,
     move_by_density,
 )
-from mlcli.native.sampling import Edges
+from mlcli.native.layouts import Edges
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(4)

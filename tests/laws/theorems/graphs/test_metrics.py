@@ -18,7 +18,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
 from mlcli.pipeline import run as pipeline
-from mlcli.runs import reuse
+from mlcli.runs import project
 from tests.faults.certificate.support import configured, judged, write_csv
 from tests.laws.agreement.tables import read
 from tests.support import dissimilarities, features, fit, gram, similarities
@@ -224,7 +224,7 @@ def test_new_rows_outside_of_the_domain_are_refused_by_name(metric: str, value: 
     new[2, 5] = value
     write_csv(tmp_path / "new.csv", new)
     with pytest.raises(DataError) as caught:
-        reuse.project(tmp_path / "out", Input(path=str(tmp_path / "new.csv"), id_column="id"), Compute())
+        project.project(tmp_path / "out", Input(path=str(tmp_path / "new.csv"), id_column="id"), Compute())
     assert caught.value.code == "E-METRIC" and "row 3 ('2'), column 'x5'" in str(caught.value)
 
 

@@ -9,8 +9,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Plan, Subject
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS

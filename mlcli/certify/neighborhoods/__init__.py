@@ -1,1 +1,0 @@
-"""Certificates of costs over neighborhoods: weights, tangent spaces and linear functions, computed again."""

@@ -1,0 +1,124 @@
+"""Forces of layouts: of Student's kernel, by splines on a grid, and sampled along the edges of a fuzzy graph."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.native.library import kernels
+
+LANES = 8  # coordinates of sources have as many numbers behind them, less one
+ORDER = 8  # nodes of a grid along an axis that a point reaches
+
+
+def turn_sources(points: Array) -> Array:
+    """Return coordinates (n x p) axis by axis, with the room behind them that `repel_rows` takes."""
+    sources = np.zeros((points.shape[1], len(points) + LANES - 1))
+    sources[:, : len(points)] = points.T
+    return sources
+
+
+def repel_rows(points: Array, sources: Array, dof: float, rows: slice, *, alone: bool = False) -> tuple[Array, Array]:
+    """Return forces Σ_j k_ij / (1 + d²/α) (y_i - z_j) (m x p) and sums Σ_j k_ij (m) on some rows y of points (n x p).
+
+    `sources` are the points z by `turn_sources`, all of them, y itself too where it is one. Rows next to each other
+    share their rounding, unless each is computed `alone`, in twice the time. Raises ValueError for rows out of range.
+    """
+    forces, totals = np.empty((rows.stop - rows.start, points.shape[1])), np.empty(rows.stop - rows.start)
+    kernels().repel_rows(points, sources, dof, rows.start, rows.stop, alone, forces, totals)
+    return forces, totals
+
+
+class Octree:
+    """A tree of cells over points (n x p) with one to three axes, whose far cells repel as one point at their mean.
+
+    Barnes and Hut (1986), with one list of cells for up to 32 points next to each other. A cell is on the list if it is
+    no wider than `theta` times its distance from all of these. Raises ValueError for coordinates that are not finite.
+    """
+
+    def __init__(self, points: Array) -> None:
+        self._native = kernels().Octree(points)
+        self.groups: int = self._native.groups
+
+    def repel(self, groups: slice, theta: float, dof: float, out: tuple[Array, Array]) -> None:
+        """Write forces (n x p) and sums of the kernel (n) of the points in some groups, as those of `repel_rows`."""
+        self._native.repel(groups.start, groups.stop, theta, dof, *out)
+
+
+def attract_rows(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float, rows: slice) -> tuple[Array, Array]:
+    """Return forces Σ_j p_ij / (1 + d²/α) (y_i - y_j) (m x p) and energies -Σ_j p_ij log k_ij (m) of some rows.
+
+    `graph` has starts of rows, and columns (int32) and affinities p of entries. Raises ValueError for rows or columns
+    out of range.
+    """
+    forces, energies = np.empty((rows.stop - rows.start, points.shape[1])), np.empty(rows.stop - rows.start)
+    kernels().attract_rows(*graph, points, dof, rows.start, rows.stop, forces, energies)
+    return forces, energies
+
+
+def spread_points(points: Array, chosen: Indices, low: Array, scale: float, grid: Array) -> None:
+    """Add the splines of degree 7 of some points (n x 1 or n x 2) to the nodes of a grid (1 x m or r x m).
+
+    A coordinate y lies at the place (y - low) · scale, and reaches the node before it and the next seven. Raises
+    ValueError for a point beyond the grid.
+    """
+    kernels().spread_points(points, chosen, low, scale, grid)
+
+
+def collect_points(points: Array, chosen: Indices, low: Array, scale: float, grid: Array, *, factor: float,
+                   out: tuple[Array, Array]) -> None:
+    """Write slopes (n x p), times a factor, and values (n) at some points of the spline that a grid's nodes span.
+
+    Raises ValueError for a point beyond the grid.
+    """
+    kernels().collect_points(points, chosen, low, scale, grid, factor, *out)
+
+
+class Edges(NamedTuple):
+    """Edges of rows: starts (m + 1), other ends (int32), rates (uint32) and numbers (int32) of each."""
+
+    starts: Indices
+    columns: AnyArray
+    rates: AnyArray
+    numbers: AnyArray
+
+
+class Draw(NamedTuple):
+    """What is drawn in a step: how many samples an edge has, the epoch, and the key of its counter."""
+
+    samples: int
+    epoch: int
+    key: int
+
+
+def sample_rows(edges: Edges, own: Array, first: int, points: Array, curve: Array, draw: Draw,
+                rate: float) -> tuple[Array, float, int]:
+    """Return positions (m x p) of rows after a step from `own` among points (n x p), its cost, and the edges due.
+
+    `first` is the number of the first row among the points, or -1 where the rows are none of them; `curve` holds a, b,
+    the weight of samples, the least denominator and the largest force. Raises ValueError for edges out of range.
+    """
+    moved = np.empty_like(own)
+    cost, due = kernels().sample_rows(*edges, own, first, points, curve, draw.samples, draw.epoch, draw.key, rate,
+                                      moved)
+    return moved, cost, due
+
+
+def radii_rows(starts: Indices, columns: AnyArray, first: int, points: Array, curve: Array, least: float) -> Array:
+    """Return log ρ, Σ φ and ρ = Σ φ d² / Σ φ + `least` of rows of points (m x 3), over the edges of each.
+
+    The rows are points (n x p) from `first` on, with starts (m + 1) of their columns (int32), and φ is the membership
+    in the layout. A row without edges is zero. Raises ValueError for edges out of range.
+    """
+    out = np.empty((len(starts) - 1, 3))
+    kernels().radii_rows(starts, columns, first, points, curve, least, out)
+    return out
+
+
+def density_rows(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
+                 moved: Array) -> None:
+    """Add to positions (m x p) of rows, points (n x p) from `first` on, a step that keeps local radii.
+
+    `pulls` (n x 2) are what a point's change of φ d² and of φ weighs. Raises ValueError for edges out of range.
+    """
+    kernels().density_rows(*edges[:3], first, points, pulls, curve, epoch, rate, moved)

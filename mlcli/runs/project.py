@@ -1,0 +1,284 @@
+"""A finished run used again: new points into its space, of one view or several, and coordinates back to features."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.stages.stage import no_listeners, note
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.core.similarities.projector import require_projector
+from mlcli.data.options.input import Input
+from mlcli.data.options.second_files import View
+from mlcli.data.options.wording import counted, listed
+from mlcli.data.read.chosen_rows import require_all
+from mlcli.data.read.for_run import read_coordinates, read_new
+from mlcli.data.read.new_rows import MappedTable, blockwise
+from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table, axis_names
+from mlcli.data.table.views import match_views
+from mlcli.errors import ConfigError, DataError
+from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.spectrum import TABLE as SPECTRUM
+from mlcli.methods import methods_accepting, methods_with_decoder
+from mlcli.pipeline.read_run import config_of
+from mlcli.report.drawing.figure import Figure
+from mlcli.report.figures.new_points import new_points_over
+from mlcli.rundir import names
+from mlcli.rundir.embedding import intact_embedding, intact_ids
+from mlcli.rundir.embedding import listed as embedding_files
+from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.placement import FinishedModel, read_model
+from mlcli.rundir.reduction import Reduction
+
+NEW = "new"  # before the numbers of new rows without ids
+
+
+def with_own_ids(folder: Path, manifest: Mapping[str, Any], rows: Table) -> Table:
+    """Return new rows with ids of their own: new1, new2, ... where the file has none; notes ids that the run has."""
+    given = not isinstance(rows.ids, RowNumbers)
+    if isinstance(rows.ids, RowNumbers):
+        rows = replace(rows, ids=rows.ids.prefixed(NEW))
+    known = [name for name in fitted_ids(folder, manifest) if given or name.startswith(NEW)]
+    own = set(rows.ids) if known else set()
+    if again := [name for name in known if name in own]:
+        note("N-KNOWN-IDS", f"{len(again):,} of {counted(len(rows.ids), 'new row')} have ids of rows that the run was "
+             f"fitted to: {listed(again)}; where both are in one table, name the new ones apart", rows=len(again))
+    return rows
+
+
+def fitted_ids(folder: Path, manifest: Mapping[str, Any]) -> Sequence[str]:
+    """Return the ids of a run's own rows as it wrote them; none where its file holds none, or is gone."""
+    file = next(iter(embedding_files(manifest)), None)
+    if file is None or file.endswith(".npy") or not (folder / file).exists():
+        return ()
+    return intact_ids(folder, manifest, file)
+
+
+REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
+
+
+def as_read(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input) -> Input:
+    """How new rows are read: as the run's own were, where nothing else is said."""
+    require_intact(folder, manifest, (names.CONFIG,))
+    own = config_of(folder).input
+    said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
+    if own.columns and not new.chosen("columns"):  # as the run, which read no other column
+        said["columns"] = run.steps[0].preparation.columns
+    if new.path == "-":  # which cannot be read again where it has no such column
+        said.pop("id_column", None)
+        said.pop("columns", None)
+    return new.replace(kind=run.kind, transpose=run.transpose, **said)
+
+
+def read_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) -> Table:
+    """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
+    alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
+    closed = require_projector(run.steps[0].projector).similarity.comparison.closed
+    read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
+                   categories=run.categories, coding=run.coding, closed=closed,
+                   streams=alone and run.kind == "features" and not run.categories and run.coding is None)
+    try:
+        table = None
+        while table is None:  # what the run's own input had, and this file lacks, is left out
+            try:
+                table = read(asked)
+            except ConfigError as error:
+                option = error.where.removeprefix("input.")
+                if option not in ("id_column", "columns") or new.chosen(option) or not asked.chosen(option):
+                    raise
+                asked = asked.replace(**{option: type(asked).model_fields[option].default})
+        if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
+            refuse_resemblance(table, new)
+        return table
+    except (DataError, ConfigError) as error:
+        if not error.kind:
+            raise
+        method = methods_accepting(new.replace(kind=error.kind).gives)[0]
+        raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
+                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
+
+
+def placed(run: FinishedModel, table: Table) -> Table:
+    """The coordinates of new rows, by every step of the run."""
+    for step in run.steps:
+        step.projector.require_places()
+        table = step.place(table)
+    return table
+
+
+def place_views(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input, compute: Compute, *,
+                views: Sequence[int]) -> Table:
+    """Coordinates of new rows of one view or of several, matched by id; `views` are their numbers, from 1.
+
+    Raises ConfigError for views that the run does not have, or whose rows together give no coordinates, and DataError
+    for rows that not all files have.
+    """
+    inputs = [new.replace(view=View()), *(new.of_view(view) for view in new.views)]
+    numbers = list(views) or list(range(1, len(inputs) + 1))
+    require_views(run, numbers, len(inputs))
+    tables = [rows_of_view(folder, manifest, run, given, number, compute)
+              for given, number in zip(inputs, numbers, strict=True)]
+    if len(tables) == 1:
+        return tables[0]
+    matched = match_views(tables, "error").table.views
+    if run.joint is None:
+        raise ConfigError("AS-VIEW", "the coordinates of this run are those of rows of one view", where="--view",
+                          hint="leave it out, and project each file by itself (--as-view)")
+    values = run.joint.combine([table.values for table in matched], [number - 1 for number in numbers],
+                               len(run.views) + 1)
+    return replace(matched[0], values=values)
+
+
+def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, given: Input, number: int,
+                 compute: Compute) -> Table:
+    """Coordinates of rows of one view alone, read as those of the fit were."""
+    own = run.of_view(number)
+    asked = as_read(folder, manifest, own, given)
+    view = None if number == 1 else config_of(folder).input.views[number - 2]
+    if view is not None and view.id_column is not None and not given.chosen("id_column") and given.path != "-":
+        asked = asked.replace(id_column=view.id_column)
+    for step in own.steps:
+        step.projector.require_places()
+    return placed(own, read_rows(own, given, asked, compute))
+
+
+def require_views(run: FinishedModel, numbers: Sequence[int], files: int) -> None:
+    """Raise ConfigError for numbers of views that the run does not have, that repeat, or are not one for each file."""
+    count = len(run.views) + 1
+    if count == 1:
+        raise ConfigError("NO-VIEW", "the run places rows of one view only", where="--as-view", hint="leave it out")
+    if wrong := [number for number in numbers if not 1 <= number <= count]:
+        raise ConfigError("AS-VIEW", f"there is no view {wrong[0]}: the run has {count}", where="--as-view",
+                          hint=f"give a number from 1 to {count}")
+    if len(set(numbers)) < len(numbers) or len(numbers) != files:
+        raise ConfigError("AS-VIEW", f"{files} {'file' if files == 1 else 'files'} and views "
+                          f"{', '.join(map(str, numbers))}", where="--as-view",
+                          hint="give each file a view of its own: that of NEW first, then that of each --view")
+
+
+def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = ()) -> Table | MappedTable:
+    """Coordinates of new points in the space of a finished run, by every step that its own points took.
+
+    Those of a table that is read in blocks are computed when they are asked for. `views` are the numbers of the views
+    that the table and its further views have rows of, from 1.
+    """
+    run, manifest = _model_for(folder, new)
+    if new.views or tuple(views) not in ((), (1,)):
+
+        return with_own_ids(folder, manifest, place_views(folder, manifest, run, new, compute, views=views))
+    return blockwise(_rows_to_place(folder, manifest, run, new, compute), partial(placed, run))
+
+
+def project_and_classify(folder: Path, new: Input, compute: Compute,
+                         views: Sequence[int] = ()) -> tuple[Table | MappedTable, Table | MappedTable]:
+    """Coordinates of new points, and their classes with posterior probabilities; ConfigError where there are none."""
+    run, manifest = _model_for(folder, new)
+    if new.views or tuple(views) not in ((), (1,)):
+        raise ConfigError("NO-CLASSES", "rows of several views have no classes", hint="leave out --classes, or --view "
+                          "and --as-view")
+    rows = _rows_to_place(folder, manifest, run, new, compute)
+    return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
+
+
+def _model_for(folder: Path, new: Input) -> tuple[FinishedModel, dict[str, Any]]:
+    """The model of a finished run, for all rows of an input, and its run.json, which is read once."""
+    require_all(new)
+    manifest = read_manifest(folder)
+    return read_model(folder, manifest), manifest
+
+
+def _rows_to_place(folder: Path, manifest: dict[str, Any], run: FinishedModel, new: Input, compute: Compute) -> Table:
+    """The table of new points; raises ConfigError where the run places none."""
+    for step in run.steps:
+        step.projector.require_places()
+    return with_own_ids(folder, manifest, read_rows(run, new, as_read(folder, manifest, run, new), compute))
+
+
+def classified(run: FinishedModel, table: Table) -> Table:
+    """The classes of new rows, by every step of the run; notes were made with their coordinates."""
+    with no_listeners():
+        for step in run.steps[:-1]:
+            table = step.place(table)
+        return run.steps[-1].classify(table)
+
+
+def picture(folder: Path, new: Table | MappedTable) -> Figure:
+    """New points, as `project` gives them, among those of a finished run."""
+    new = new.whole() if isinstance(new, MappedTable) else new
+    manifest = read_manifest(folder)
+    _, embedding = intact_embedding(folder, manifest)
+    return new_points_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
+                           seed=int(manifest.get("seed") or 0))
+
+
+def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """Return the labels of the first two axes of a finished run, for figures."""
+    require_intact(folder, manifest, (names.CONFIG, *({SPECTRUM.name} & set(manifest["files"]))))
+    rows = SPECTRUM.read(folder)
+    marks = None if rows is None or CONSTRAINED not in rows.columns else rows.numbers(CONSTRAINED)[:2]
+    return config_of(folder).method.axis_names((), 2, None if marks is None else int(sum(marks)))
+
+
+def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """Features of coordinates in the space of a finished run, in the input's units where transforms have inverses.
+
+    Raises ConfigError where the run cannot reconstruct features.
+    """
+    run = read_model(folder)
+    require_decoders(str(folder), run.steps)
+    table = _read_coordinates(run, require_projector(run.projector).axes.shape[1], embedding, compute)
+    return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
+
+
+def features_of(run: FinishedModel, coordinates: Array) -> Array:
+    """The features (m x d) of coordinates (m x p), back through every step of the run."""
+    for step in reversed(run.steps):
+        coordinates = step.features(coordinates)
+    return coordinates
+
+
+def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
+    """Raises ConfigError where a step does not lead back to what it was given."""
+    if any(step.projector.decoder is None for step in steps):
+        raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
+                          where=place, hint=f"only these methods can: {methods_with_decoder()}")
+    if not all(step.preparation.invertible for step in steps[1:]):
+        raise ConfigError("NO-RECONSTRUCTION", "the input of this run was another run, whose coordinates were "
+                          "transformed or partly left out; this has no inverse", where=place,
+                          hint="make the run again with transforms that have inverses, and without top_variance")
+
+
+def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """The variance of each prepared feature at coordinates in the space of a finished run, in one column.
+
+    Raises ConfigError where the run knows none.
+    """
+    run = read_model(folder)
+    projector = require_projector(run.projector)
+    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
+    found = projector.variance(table.values)
+    if found is None:
+        raise ConfigError("NO-VARIANCE", "this run gives no variance of reconstructed features",
+                          where="--variance", hint="leave it out: only methods with Gaussian processes give it")
+    return replace(table, values=found[:, None], columns=("variance",))
+
+
+def _read_coordinates(run: FinishedModel, count: int, embedding: Input, compute: Compute) -> Table:
+    """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
+    require_all(embedding)
+    axes = axis_names(count)
+    table = read_coordinates(embedding, axes, run.id_name, compute)
+    if len(table.columns) != len(axes):
+        raise DataError("AXES", f"{len(table.columns)} columns, but the run has {len(axes)} axes",
+                        where=embedding.path, hint="give the embedding that the run wrote, or rows of it")
+    if not np.isfinite(table.values).all():
+        row = int(np.flatnonzero(~np.isfinite(table.values).all(axis=1))[0])
+        raise DataError("MISSING", "a coordinate is missing or not finite", where=f"{embedding.path}, row {row + 1}",
+                        hint="coordinates must be numbers")
+    return table

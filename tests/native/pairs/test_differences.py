@@ -1,0 +1,75 @@
+"""Sums of differences of rows against SciPy, at every instruction set."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from mlcli import native
+from mlcli.native.library import kernels
+from mlcli.native.pairs import KINDS
+from tests.native.support import choose, levels, needs_native
+
+pytestmark = needs_native
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 2, 5), (4, 8, 255), (5, 9, 256), (129, 17, 7), (130, 3, 600),
+                                   (2, 2, 0)])
+def test_sums_are_those_of_scipy(kind: str, shape: tuple[int, int, int], level: str) -> None:
+    rows, others, columns = shape
+    generator = np.random.default_rng(columns)
+    left, right = (generator.random((size, columns)) * (generator.random((size, columns)) < 0.7)
+                   for size in (rows, others))
+    usual = native.describe()
+    try:
+        choose(level)
+        found = native.differences(kind, left, right)
+        again = native.differences(kind, right, left)
+        alone = native.differences(kind, left[-1:], right)
+        same = native.differences(kind, left, left)
+    finally:
+        choose(usual)
+    assert found.tobytes() == again.T.copy().tobytes()
+    assert found[-1:].tobytes() == alone.tobytes()
+    assert not np.diag(same).any()
+    if columns > 1:
+        bray = cdist(left, right, "braycurtis")
+        expected = 2 * bray / (1 + bray) if kind == "ruzicka" else cdist(left, right, kind)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("columns", [1, 5, 300])
+def test_some_pairs_have_the_bits_of_all(columns: int, level: str) -> None:
+    generator = np.random.default_rng(columns)
+    rows, points = generator.random((9, columns)), generator.random((21, columns))
+    chosen = generator.integers(0, 21, (9, 13))
+    usual = native.describe()
+    try:
+        choose(level)
+        found, every = native.squared_at(rows, points, chosen), native.differences("sqeuclidean", rows, points)
+    finally:
+        choose(usual)
+    assert found.tobytes() == np.take_along_axis(every, chosen, axis=1).tobytes()
+
+
+def test_points_that_are_not_there_are_refused() -> None:
+    rows, points = np.zeros((2, 3)), np.zeros((4, 3))
+    for chosen in (np.array([[0], [4]]), np.array([[-1], [0]]), np.array([[0]])):
+        with pytest.raises(ValueError, match=r"not there|every row"):
+            native.squared_at(rows, points, chosen)
+    with pytest.raises(ValueError, match="wide"):
+        native.squared_at(rows[:, :2], points, np.zeros((2, 1), dtype=np.int64))
+
+
+def test_shapes_that_do_not_belong_together_are_refused() -> None:
+    left, right, out = np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((2, 4))
+    kernels().differences(0, left, right, out)
+    for kind, first, second, third in ((-1, left, right, out), (len(KINDS), left, right, out),
+                                       (0, left[:, :2].copy(), right, out), (0, left, right, out.T.copy()),
+                                       (0, left, right, np.zeros((2, 5)))):
+        with pytest.raises(ValueError, match=r"kind|wide|pair"):
+            kernels().differences(kind, first, second, third)
+    with pytest.raises(TypeError):
+        kernels().differences(0, left.astype(np.float32), right, out)
