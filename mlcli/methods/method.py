@@ -25,8 +25,8 @@ from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import InputSummary, Trials, Variant, variant
 
 
-class Declarations(Options):
-    """The declarations of a method, with those of most methods as defaults."""
+class Method(Options):
+    """A method: a frozen declaration of its stages, and `solve`, which computes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
     unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
@@ -62,6 +62,11 @@ class Declarations(Options):
     beside_baseline: ClassVar[bool] = False  # whether its quality is shown beside that of PCA or classical scaling
     later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        name: str
+        neighbors: Neighbors = Neighbors()  # of a method on neighbors
+        eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
+        axes: Axes = Axes()
 
     @classmethod
     def holds(cls) -> str:
@@ -71,16 +76,6 @@ class Declarations(Options):
     def loss(self) -> str:
         """Return the sentence on what its pictures do not show, with these options."""
         return self.loses
-
-
-class Method(Declarations):
-    """A method: a frozen declaration of its stages, and `solve`, which computes them."""
-
-    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
-        name: str
-        neighbors: Neighbors = Neighbors()  # of a method on neighbors
-        eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
-        axes: Axes = Axes()
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

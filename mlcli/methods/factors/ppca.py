@@ -1,7 +1,7 @@
 """Probabilistic principal component analysis, also on rotated axes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -109,24 +109,6 @@ def _rotated(plain: RotatedFit, latent: Latent, rotation: Rotation, active: int)
                       factors=back.T @ back, spreads=spreads, converged=found.converged)
 
 
-class RotatedAxes(Method):
-    """The base of a method whose axes may be rotated."""
-
-    if TYPE_CHECKING:  # the method declares it itself, so that its options keep their order
-        rotation: Rotation = Unrotated()
-
-    def turning_steps(self, numbers: int) -> list[Step]:
-        """Return the step that rotates so many coordinates, if any."""
-        return [] if self.rotation.name == "none" else [
-            Step("coordinates", f"rotation: {self.rotation.name}", pass_cost(numbers), 8.0 * numbers)]
-
-    def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
-        """Return labels for `count` axes; rotated ones have no eigenvalues, and so no shares."""
-        if self.rotation.name == "none":
-            return super().axis_names(proportions, count, constrained)
-        return [f"RC {place}" for place in range(1, count + 1)]
-
-
 def rotated_model(found: Fitted, rotation: Rotation, columns: Sequence[str]) -> Model:
     """Return the model of a fit on rotated axes."""
     latent, cells, value = found.latent, (found.cells,), found.log_likelihood
@@ -141,7 +123,7 @@ def rotated_model(found: Fitted, rotation: Rotation, columns: Sequence[str]) -> 
                  loadings=Loadings(turned.loadings, columns), spreads=turned.spreads)
 
 
-class PPCA(RotatedAxes):
+class PPCA(Method):
     """PCA as a model of the data, with a likelihood: a few hidden coordinates, and equal noise in every column.
 
     y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I). The noise σ² is the mean of the discarded eigenvalues of the
@@ -176,6 +158,17 @@ class PPCA(RotatedAxes):
     rotation: Rotation = option(Unrotated(), "Rotation of the axes.")
     iterate: Iterate = Iterate()
     eigensolve: Eigensolve = Eigensolve()
+
+    def turning_steps(self, numbers: int) -> list[Step]:
+        """Return the step that rotates so many coordinates, if any."""
+        return [] if self.rotation.name == "none" else [
+            Step("coordinates", f"rotation: {self.rotation.name}", pass_cost(numbers), 8.0 * numbers)]
+
+    def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
+        """Return labels for `count` axes; rotated ones have no eigenvalues, and so no shares."""
+        if self.rotation.name == "none":
+            return super().axis_names(proportions, count, constrained)
+        return [f"RC {place}" for place in range(1, count + 1)]
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and d - 1: at least one direction is noise."""

@@ -7,7 +7,7 @@ Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; degrees
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, Strict
@@ -189,17 +189,58 @@ FEW = 1.2  # least perplexity of a graph by default
 ENTRY = 12.0  # bytes of an affinity and its column
 
 
-class CalibratedMethod(NeighborEmbedding):
-    """The base of methods that minimize the divergence of affinities from those of the layout."""
+NAMED = {"exact": "all pairs", "grid": "a grid", "tree": "a tree"}
+
+
+def largest(count: int) -> float:
+    """Return the largest perplexity that so many points allow: one below a third of the others."""
+    return (count - 1.5) / 3
+
+
+Perplexity = Annotated[float, Field(gt=1)]
+SHORT = {"early_steps": 15, "steps": 10}
+
+
+class TSNE(NeighborEmbedding):
+    """Coordinates in which neighbors stay neighbors, by attraction of near points and repulsion of all (t-SNE).
+
+    Affinities p of a point to others are Gaussians of their distances whose width gives them a perplexity: about how
+    many neighbors count. They are taken over the nearest 3 x perplexity points, and averaged over both directions and
+    over several perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs
+    in Σ (1 + d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
+
+    Descent goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of standard
+    deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
+    Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
+    are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
+    the gradient at the end over that of attraction alone: it is small, but not zero. Any number of threads gives the
+    same bytes, on processors of one level; steps amplify the rounding of another level to another layout.
+
+    It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
+    and groups may appear where there are none. A new point starts at the mean of its neighbors, weighted by its
+    affinities to them, and takes 50 steps of its own divergence among fixed points; one that equals a training point
+    is placed on it. It fails where the start does not show the groups: they then break apart and never meet.
+    Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; schedule and start: Kobak and Berens, "The
+    art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.
+    """
 
     loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
                        "groups mean little here, and there may be groups that the data does not have.")
-    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
-        perplexity: float | tuple[float, ...]
-        start: Start
-        dof: float
-        descent: Descent
-        axes: Axes
+    repeat_tolerance: ClassVar = 1e-6
+    variants: ClassVar = (
+        variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
+                                            dof=0.7, descent=SHORT),
+        variant("random", "permutation", start="random", descent=SHORT))
+    axis: ClassVar = "t-SNE"
+    name: Literal["tsne"] = "tsne"
+    metric: AnyMetric = EUCLIDEAN
+    perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
+        30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
+    start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
+                          "(laplacian), or random ones.", adapts=True)
+    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
+    descent: Descent = Descent()
+    axes: Axes = Axes()
 
     @property
     def perplexities(self) -> tuple[float, ...]:
@@ -320,58 +361,6 @@ class CalibratedMethod(NeighborEmbedding):
         found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else principal_start(
             data, axes, compute)  # type: ignore[arg-type]
         return small_start(found, axes, compute)
-
-
-NAMED = {"exact": "all pairs", "grid": "a grid", "tree": "a tree"}
-
-
-def largest(count: int) -> float:
-    """Return the largest perplexity that so many points allow: one below a third of the others."""
-    return (count - 1.5) / 3
-
-
-Perplexity = Annotated[float, Field(gt=1)]
-SHORT = {"early_steps": 15, "steps": 10}
-
-
-class TSNE(CalibratedMethod):
-    """Coordinates in which neighbors stay neighbors, by attraction of near points and repulsion of all (t-SNE).
-
-    Affinities p of a point to others are Gaussians of their distances whose width gives them a perplexity: about how
-    many neighbors count. They are taken over the nearest 3 x perplexity points, and averaged over both directions and
-    over several perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs
-    in Σ (1 + d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
-
-    Descent goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of standard
-    deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
-    Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
-    are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
-    the gradient at the end over that of attraction alone: it is small, but not zero. Any number of threads gives the
-    same bytes, on processors of one level; steps amplify the rounding of another level to another layout.
-
-    It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
-    and groups may appear where there are none. A new point starts at the mean of its neighbors, weighted by its
-    affinities to them, and takes 50 steps of its own divergence among fixed points; one that equals a training point
-    is placed on it. It fails where the start does not show the groups: they then break apart and never meet.
-    Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; schedule and start: Kobak and Berens, "The
-    art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.
-    """
-
-    repeat_tolerance: ClassVar = 1e-6
-    variants: ClassVar = (
-        variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
-                                            dof=0.7, descent=SHORT),
-        variant("random", "permutation", start="random", descent=SHORT))
-    axis: ClassVar = "t-SNE"
-    name: Literal["tsne"] = "tsne"
-    metric: AnyMetric = EUCLIDEAN
-    perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
-        30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
-    start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
-                          "(laplacian), or random ones.", adapts=True)
-    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
-    descent: Descent = Descent()
-    axes: Axes = Axes()
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

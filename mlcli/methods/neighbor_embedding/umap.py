@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -78,27 +78,100 @@ class Layout:
     term: DensityTerm | None
 
 
-class SampledMethod(NeighborEmbedding):
-    """The base of methods that move points along the edges of a fuzzy graph, and away from samples."""
+def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
+                  axes: int, dense: float) -> list[Step]:
+    """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
+    edges = edges_of(data, neighbors.count)
+    threads = compute.thread_count()
+    forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
+    searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
+    size = 8.0 * len(data.values)
+    starting = [] if start == "random" else [
+        Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
+             HELD * edges + BASIS * size * (axes + SPARE))]
+    return [*searching,
+            Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor, ONCE * edges),
+            *starting,
+            Step("iterate", f"{epochs} epochs of sampled forces",
+                 epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
+                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes, needs=OPTIMIZE)]
+
+
+def edges_of(data: Joined, neighbors: int) -> float:
+    """Return about how many edges the graph has, both ways."""
+    return float(len(data.indices)) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors
+
+
+CHAOS = ("picture", "twins")  # rounding of distances grows from epoch to epoch
+
+
+class UMAP(NeighborEmbedding):
+    """Points that lie near those of which they are neighbors, and away from points drawn at random (UMAP).
+
+    The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
+    nearest point, by `local_connectivity`, and σ is such that memberships of k neighbors sum to log₂(k + 1).
+    Memberships v and w of both directions join to v + w - v w. In the layout a membership is 1 / (1 + a d^2b), with a
+    and b fitted to `min_dist` and `spread`. From a start, points move along edges that are due, an edge of weight w in
+    a share w / max w of the epochs, and away from samples that edges draw. `umap-learn` counts a point itself among its
+    neighbors: its `n_neighbors` is `neighbors.count` plus one.
+
+    With a `target_weight` t, UMAP is supervised: the classes of the first label column change memberships, as in
+    `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and those of a row
+    without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of zero is thus
+    not without labels. Classes then part in the picture whether or not they do in the data.
+
+    The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
+    q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
+    `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
+    centered on principal axes, and have no unit. Any number of threads gives the same bytes, on processors of one
+    level. On another level distances round differently (4e-16), the start carries that on, and after some twenty epochs
+    the layout is another one; its graph and quality agree. A graph in pieces has a start that keeps them apart.
+
+    With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
+    A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
+    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
+    with large radii move away from their neighbors, even from equal ones.
+
+    Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
+    `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
+    epochs with all training points fixed, without the term of `density`; one that equals a training point is placed on
+    it. It needs no label. It fails with few neighbors, which break data into groups that are none. Source: McInnes,
+    Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction", 2018; Damrich and
+    Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell transcriptomic
+    variability through density-preserving data visualization", 2021.
+    """
 
     loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
                        "groups mean little here, and another seed gives another picture.")
     loses_less: ClassVar = ("Neighbors are kept, and local densities in part: where points are dense in the data, "
                             "they are denser here. Distances between groups mean little, and another seed gives "
                             "another picture.")
-    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
-        neighbors: NeighborCount  # type: ignore[assignment]
-        local_connectivity: float
-        mix_ratio: float
-        target_weight: float | None
-        density: Density | None
-        min_dist: float
-        spread: float
-        start: str
-        epochs: int | None
-        learning_rate: float
-        negative_samples: int
-        repulsion: float
+    variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
+                          variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
+                          variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
+                                  metric="cityblock", start="random"))
+    later: ClassVar = ("density",)
+    axis: ClassVar = "UMAP"
+    name: Literal["umap"] = "umap"
+    metric: AnyMetric = EUCLIDEAN
+    neighbors: NeighborCount = NeighborCount()  # type: ignore[assignment]
+    local_connectivity: float = option(1.0, "Rank of the neighbor up to which memberships are one.", ge=0)
+    mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
+    target_weight: float | None = option(
+        None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
+        "(default: labels are not used).", ge=0, le=1)
+    density: Density | None = option(
+        None, "A term that keeps local densities in part, as densMAP does (default: none).")
+    min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
+    spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
+    start: Literal["spectral", "pca", "random"] = option(
+        "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
+    epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
+                                "with densities).", ge=1, le=1_000_000)
+    learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)
+    negative_samples: int = option(5, "Number of samples that an edge draws when it is due.", ge=0, le=1000)
+    repulsion: float = option(1.0, "Weight of the samples.", ge=0, le=1000)
+    axes: Axes = Axes()
 
     def loss(self) -> str:
         """Return the sentence on what its pictures do not show: with a density term, densities in part."""
@@ -194,97 +267,6 @@ class SampledMethod(NeighborEmbedding):
                                    found.curve, self.sampling(epochs, PLACING[1] * self.learning_rate,
                                                               found.sampling.seed), metric)
         return Projector(similarity, uncentered(axes), np.eye(axes))
-
-
-def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
-                  axes: int, dense: float) -> list[Step]:
-    """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
-    edges = edges_of(data, neighbors.count)
-    threads = compute.thread_count()
-    forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
-    searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
-    size = 8.0 * len(data.values)
-    starting = [] if start == "random" else [
-        Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
-             HELD * edges + BASIS * size * (axes + SPARE))]
-    return [*searching,
-            Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor, ONCE * edges),
-            *starting,
-            Step("iterate", f"{epochs} epochs of sampled forces",
-                 epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
-                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes, needs=OPTIMIZE)]
-
-
-def edges_of(data: Joined, neighbors: int) -> float:
-    """Return about how many edges the graph has, both ways."""
-    return float(len(data.indices)) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors
-
-
-CHAOS = ("picture", "twins")  # rounding of distances grows from epoch to epoch
-
-
-class UMAP(SampledMethod):
-    """Points that lie near those of which they are neighbors, and away from points drawn at random (UMAP).
-
-    The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
-    nearest point, by `local_connectivity`, and σ is such that memberships of k neighbors sum to log₂(k + 1).
-    Memberships v and w of both directions join to v + w - v w. In the layout a membership is 1 / (1 + a d^2b), with a
-    and b fitted to `min_dist` and `spread`. From a start, points move along edges that are due, an edge of weight w in
-    a share w / max w of the epochs, and away from samples that edges draw. `umap-learn` counts a point itself among its
-    neighbors: its `n_neighbors` is `neighbors.count` plus one.
-
-    With a `target_weight` t, UMAP is supervised: the classes of the first label column change memberships, as in
-    `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and those of a row
-    without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of zero is thus
-    not without labels. Classes then part in the picture whether or not they do in the data.
-
-    The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
-    q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
-    `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
-    centered on principal axes, and have no unit. Any number of threads gives the same bytes, on processors of one
-    level. On another level distances round differently (4e-16), the start carries that on, and after some twenty epochs
-    the layout is another one; its graph and quality agree. A graph in pieces has a start that keeps them apart.
-
-    With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
-    A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
-    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
-    with large radii move away from their neighbors, even from equal ones.
-
-    Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
-    `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
-    epochs with all training points fixed, without the term of `density`; one that equals a training point is placed on
-    it. It needs no label. It fails with few neighbors, which break data into groups that are none. Source: McInnes,
-    Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction", 2018; Damrich and
-    Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell transcriptomic
-    variability through density-preserving data visualization", 2021.
-    """
-
-    variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
-                          variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
-                          variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
-                                  metric="cityblock", start="random"))
-    later: ClassVar = ("density",)
-    axis: ClassVar = "UMAP"
-    name: Literal["umap"] = "umap"
-    metric: AnyMetric = EUCLIDEAN
-    neighbors: NeighborCount = NeighborCount()
-    local_connectivity: float = option(1.0, "Rank of the neighbor up to which memberships are one.", ge=0)
-    mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
-    target_weight: float | None = option(
-        None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
-        "(default: labels are not used).", ge=0, le=1)
-    density: Density | None = option(
-        None, "A term that keeps local densities in part, as densMAP does (default: none).")
-    min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
-    spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
-    start: Literal["spectral", "pca", "random"] = option(
-        "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
-    epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
-                                "with densities).", ge=1, le=1_000_000)
-    learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)
-    negative_samples: int = option(5, "Number of samples that an edge draws when it is due.", ge=0, le=1000)
-    repulsion: float = option(1.0, "Weight of the samples.", ge=0, le=1000)
-    axes: Axes = Axes()
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
