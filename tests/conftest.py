@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,7 @@ from tests.budgets import (  # noqa: F401  which hold each suite to what it may 
     pytest_sessionfinish,
     pytest_terminal_summary,
 )
+from tests.package import PACKAGE, differing
 from tests.processes import neutral
 
 # Shells start what runs in the background of a script with SIGINT and SIGQUIT ignored, and processes inherit that; of a
@@ -36,6 +38,14 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A worker for each core; one more beside tests that wait for processes, limits and signals, which are medium."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + ("not medium" not in config.option.markexpr)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuse an installed copy that is not of this tree: its tests would be those of other sources."""
+    stale = [] if hasattr(session.config, "workerinput") else differing(Path(__file__).parents[1] / "mlcli", PACKAGE)
+    if stale:
+        raise pytest.UsageError(f"the installed mlcli is not this tree's, as {stale[0]} differs ({len(stale)} files); "
+                                "install it anew: .venv/bin/pip install '.[test]'")
 
 
 @pytest.fixture(autouse=True, scope="session")

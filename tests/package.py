@@ -10,6 +10,15 @@ PACKAGE = Path(mlcli.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+def differing(tree: Path, installed: Path) -> list[str]:
+    """The Python files of a source tree and of an installed copy that only one of them has, or that differ."""
+    if tree.resolve() == installed.resolve():
+        return []
+    names = {path.relative_to(root) for root in (tree, installed) for path in root.rglob("*.py")}
+    return sorted(str(name) for name in names if not (tree / name).is_file() or not (installed / name).is_file()
+                  or (tree / name).read_bytes() != (installed / name).read_bytes())
+
+
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
