@@ -128,7 +128,8 @@ def test_declarations_of_findings_import_what_lies_below_the_options() -> None:
 
 def test_the_picture_in_contributing_has_these_rooms() -> None:
     text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    picture = [line.split("  ")[0].strip() for line in text.partition("## The house")[2].split("```", 2)[1].splitlines() if line.strip()]
+    drawn = text.partition("## The house")[2].split("```", 2)[1]
+    picture = [line.split("  ")[0].strip() for line in drawn.splitlines() if line.strip()]
     assert picture == [", ".join(part.strip() for part in line.split(",")) for line in ROOMS.strip().splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Independent component analysis, by FastICA's fixed point."""
+"""Independent component analysis."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Probabilistic principal component analysis, also on rotated axes."""
+"""Probabilistic principal component analysis."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal

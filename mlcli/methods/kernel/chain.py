@@ -1,4 +1,7 @@
-"""A chain of stages of the user's choice, and refusals of chains that make no sense."""
+"""A chain of stages of the user's choice.
+
+Chains that make no sense are refused here, each with the reason.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,7 @@
-"""Diffusion maps, whose kernel D^(-1/2) W D^(-1/2) is similar to a random walk (Coifman and Lafon, 2006)."""
+"""Diffusion maps.
+
+Their kernel D^(-1/2) W D^(-1/2) is similar to a random walk (Coifman and Lafon, 2006).
+"""
 
 from collections.abc import Callable
 from functools import cached_property

@@ -1,4 +1,7 @@
-"""Laplacian eigenmaps, whose kernel is the inverse of the neighbor graph's Laplacian (Belkin and Niyogi, 2003)."""
+"""Laplacian eigenmaps.
+
+Their kernel is the inverse of the neighbor graph's Laplacian (Belkin and Niyogi, 2003).
+"""
 
 from typing import Any, ClassVar, Literal, Self
 

@@ -1,4 +1,7 @@
-"""Hessian locally linear embedding, by the cost of second derivatives (Donoho and Grimes, 2003)."""
+"""Hessian locally linear embedding.
+
+Its kernel is the inverse of the cost of second derivatives (Donoho and Grimes, 2003).
+"""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,7 @@
-"""Locally linear embedding, whose kernel is ((I - W)ᵀ(I - W))⁺ (Roweis and Saul, 2000)."""
+"""Locally linear embedding.
+
+Its kernel is ((I - W)ᵀ(I - W))⁺ (Roweis and Saul, 2000).
+"""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,7 @@
-"""Local tangent space alignment, whose kernel is the inverse of the cost of alignment (Zhang and Zha, 2004)."""
+"""Local tangent space alignment.
+
+Its kernel is the inverse of the cost of alignment (Zhang and Zha, 2004).
+"""
 
 from typing import ClassVar, Literal
 

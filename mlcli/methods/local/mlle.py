@@ -1,4 +1,7 @@
-"""Modified locally linear embedding, with several weights of each point (Zhang and Wang, 2007)."""
+"""Modified locally linear embedding.
+
+Each point has several weights (Zhang and Wang, 2007).
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

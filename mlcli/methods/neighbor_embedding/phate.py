@@ -1,4 +1,4 @@
-"""PHATE, metric scaling of potential distances of a random walk (Moon and others, 2019)."""
+"""PHATE, metric scaling of potential distances of a random walk."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal

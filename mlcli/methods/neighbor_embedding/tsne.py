@@ -1,4 +1,6 @@
-"""t-distributed stochastic neighbor embedding: affinities of a perplexity, their divergence, and its descent.
+"""t-distributed stochastic neighbor embedding.
+
+Affinities of a perplexity, their divergence from those of the layout, and its descent.
 
 With d the distances of coordinates and α the degrees of freedom, k = (1 + d²/α)^(-α) of each pair and Z their sum, the
 divergence is Σ p log (p Z / k), and its gradient 4 (A - R / Z), with A and R the forces of attraction and repulsion.

@@ -1,4 +1,7 @@
-"""Uniform manifold approximation and projection: a fuzzy graph, its start, and epochs of sampled forces."""
+"""Uniform manifold approximation and projection.
+
+A fuzzy graph, its start, and epochs of sampled forces.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Semidefinite embedding, or maximum variance unfolding: the largest trace that keeps the distances of neighbors."""
+"""Semidefinite embedding, or maximum variance unfolding.
+
+Its kernel has the largest trace that keeps the distances of neighbors (Weinberger and Saul, 2004).
+"""
 
 from dataclasses import replace
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,6 @@
-"""The Gaussian information bottleneck of canonical correlations (Chechik, Globerson, Tishby and Weiss, 2005).
+"""The Gaussian information bottleneck.
+
+It follows from canonical correlations (Chechik, Globerson, Tishby and Weiss, 2005).
 
 The best noisy linear summary T = A x + N(0, I) of one view about another minimizes I(T; X) - β I(T; Y). Its axes are
 the canonical directions of x. That of correlation ρ opens at the critical β = 1 / ρ², and then has a length that grows
