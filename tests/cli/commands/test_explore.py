@@ -143,6 +143,7 @@ def test_settings_agreement_stability_and_what_was_left_out_are_told(rolled: Pat
         1, 2, 3}
 
 
+@pytest.mark.slow
 def test_what_is_there_is_kept_for_another_number_of_axes(rolled: Path, mlcli: Caller) -> None:
     shutil.copytree(rolled, ".", dirs_exist_ok=True)
     before = {path: path.stat().st_mtime_ns for path in Path("out").glob("*/embedding.csv")}

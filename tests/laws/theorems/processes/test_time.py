@@ -160,7 +160,7 @@ def test_the_gradient_is_that_of_the_likelihood(points: Array, form: Form) -> No
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("seed", "rows", "columns", "size", "form"), [
-    (2, 100, 5, 3, Form()), (1, 60, 3, 2, Form(Diagonal()))], ids=str)
+    (2, 100, 5, 3, Form()), pytest.param(1, 60, 3, 2, Form(Diagonal()), marks=pytest.mark.slow)], ids=str)
 def test_a_fit_that_has_converged_leaves_no_gain(seed: int, rows: int, columns: int, size: int, form: Form) -> None:
     """What Newton's step would gain is within ten times the tolerance: sequences on which EM creeps."""
     points = flat_sequence(seed, rows, columns)
