@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.check.metrics import bounded_distances, squared
@@ -107,14 +107,8 @@ def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spec
               ratio("densities", density, rounding, "sums of exp(-d² / (σ σ)) over all points", exact=whole),
               ratio("residual", float((residual[there] / allowed).max(initial=0.0)), 1.0,
                     "P ψ = λ ψ with probabilities computed again", exact=whole)]
-    if whole:
-        shares, functions = sums / sums.sum(), embedding / powers
-        products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
-        checks += [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), rounding + spectrum.tolerance,
-                         "Σ π ψ ψ' = I with the stationary shares π"),
-                   ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), rounding + spectrum.tolerance,
-                         "Σ π ψ = 0: the constant function is no axis")]
-    return checks
+    return checks if not whole else [*checks, *_stationary_checks(sums, embedding / powers, there,
+                                                                  rounding + spectrum.tolerance)]
 
 
 def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, kernel: Any, *,
@@ -168,14 +162,8 @@ def edge_walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum:
               ratio("densities", density, rounding, "sums of exp(-d² / (σ σ)) along the edges", exact=whole),
               ratio("residual", float((residual[there] / allowed).max(initial=0.0)), 1.0,
                     "P ψ = λ ψ with probabilities computed again", exact=whole)]
-    if whole:
-        shares, functions = sums / sums.sum(), embedding / powers
-        products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
-        checks += [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), rounding + spectrum.tolerance,
-                         "Σ π ψ ψ' = I with the stationary shares π"),
-                   ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), rounding + spectrum.tolerance,
-                         "Σ π ψ = 0: the constant function is no axis")]
-    return checks
+    return checks if not whole else [*checks, *_stationary_checks(sums, embedding / powers, there,
+                                                                  rounding + spectrum.tolerance)]
 
 
 def _reaches(data: Spatial, rows: Indices, count: int) -> Array:
@@ -234,3 +222,16 @@ def _widths(similarity: Any, squares: Array, rows: Indices) -> Array:
     widths = order[:, min(similarity.nearest, order.shape[1]) - 1]
     least = np.where(order > 0, order, np.inf).min(axis=1)
     return np.sqrt(np.where(widths > 0, widths, np.where(np.isfinite(least), least, 1.0)))
+
+
+def _stationary_checks(sums: Array, functions: Array, there: AnyArray, limit: float) -> list[Check]:
+    """Check eigenfunctions ψ (n x p) against the walk's stationary shares π, its sums of weights (n) over their total.
+
+    `there` (p) tells which axes have an eigenvalue.
+    """
+    shares = sums / sums.sum()
+    products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
+    return [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), limit,
+                  "Σ π ψ ψ' = I with the stationary shares π"),
+            ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), limit,
+                  "Σ π ψ = 0: the constant function is no axis")]
