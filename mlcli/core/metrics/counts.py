@@ -51,8 +51,26 @@ class Ruzicka(Metric):
         return differences("ruzicka", left, right)
 
 
+class Presence(Metric):
+    """The base of metrics of presence: columns that are not zero, whatever their amounts."""
+
+    scalable: ClassVar[bool] = False
+    contrasts: ClassVar[bool] = True
+    presence: ClassVar[bool] = True
+
+    def require_contrast(self, gap: float, count: int) -> None:
+        """Refuse a table all of whose rows have the same columns that are not zero; raises DataError."""
+        if count > 1 and gap == 0:
+            raise DataError("METRIC", f"all rows have the same non-zero columns, and {self.name} compares only these",
+                            where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
+
+    def represent(self, points: Array) -> Array:
+        """Return an (n, d) array with one where a number is not zero."""
+        return np.asarray(points != 0, dtype=np.float64)
+
+
 @stored("jaccard-metric")
-class Jaccard(Metric):
+class Jaccard(Presence):
     """Of the columns that are not zero in at least one of two rows, the share that is zero in the other.
 
     Only presence counts, not amounts; SciPy's `jaccard` of x > 0, and vegan's with `binary = TRUE`. Two rows of zeros
@@ -60,21 +78,10 @@ class Jaccard(Metric):
     """
 
     name: Literal["jaccard"] = "jaccard"
-    scalable: ClassVar[bool] = False
-    contrasts: ClassVar[bool] = True
-    presence: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuse numbers below zero (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_nonnegative()
-
-    def require_contrast(self, gap: float, count: int) -> None:
-        """Refuse a table whose rows are all alike in presence; raises DataError."""
-        require_presence(self.name, gap, count)
-
-    def represent(self, points: Array) -> Array:
-        """Return an (n, d) array with one where a number is not zero."""
-        return _present(points)
 
     def compare(self, left: Array, right: Array) -> Array:
         """Return distances (m x n) of rows of zeros and ones (m x d, n x d), quotients of whole numbers."""
@@ -85,7 +92,7 @@ class Jaccard(Metric):
 
 
 @stored("dice-metric")
-class Dice(Metric):
+class Dice(Presence):
     """Columns that are zero in one of two rows only, as a share of the numbers that are not zero in both together.
 
     Only presence counts, not amounts; SciPy's `dice` of x > 0, the Bray-Curtis distance of presence, also called
@@ -93,39 +100,17 @@ class Dice(Metric):
     """
 
     name: Literal["dice"] = "dice"
-    scalable: ClassVar[bool] = False
-    contrasts: ClassVar[bool] = True
     triangle: ClassVar[bool] = False
-    presence: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_amounts()
-
-    def require_contrast(self, gap: float, count: int) -> None:
-        """Refuse a table whose rows are all alike in presence; raises DataError."""
-        require_presence(self.name, gap, count)
-
-    def represent(self, points: Array) -> Array:
-        """Return an (n, d) array with one where a number is not zero."""
-        return _present(points)
 
     def compare(self, left: Array, right: Array) -> Array:
         """Return distances (m x n) of rows of zeros and ones (m x d, n x d), quotients of whole numbers."""
         shared, sums = _counts(left, right)
         found: Array = (sums - 2 * shared) / sums
         return found
-
-
-def require_presence(name: str, gap: float, count: int) -> None:
-    """Refuse a table all of whose rows have the same columns that are not zero; raises DataError."""
-    if count > 1 and gap == 0:
-        raise DataError("METRIC", f"all rows have the same non-zero columns, and {name} compares only these",
-                        where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
-
-
-def _present(points: Array) -> Array:
-    return np.asarray(points != 0, dtype=np.float64)
 
 
 def _counts(left: Array, right: Array) -> tuple[Array, Array]:
