@@ -25,7 +25,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.core.metrics import METRICS
 from mlcli.findings import STAGES
-from mlcli.methods import METHODS, NAMES, Method
+from mlcli.methods import METHODS, Method
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -67,7 +67,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = kind().makes()
     takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
-    called = [other_names(NAMES[name]).strip()] if NAMES[name] else []
+    called = [other_names(METHODS.other_names(name)).strip()] if METHODS.other_names(name) else []
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
                         "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
