@@ -106,7 +106,8 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], l
     if row is None:
         return f"{path}: {first['msg'].lower()}", ""
     expected = row.words.removeprefix(LIST) if isinstance(keys[-1], int) else row.words
-    return f"{path} must be {expected}, not {show(value)}", remedy(path, value, expected, known)
+    return f"{path} must be {expected}, not {show(value)}", remedy(
+        path, value, expected, [row for row in known if applies(row, layer.values)])
 
 
 def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:

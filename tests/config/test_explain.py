@@ -44,6 +44,8 @@ FILES = {
         "it is method.kernel.rate = 1 / sigma here",
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":
         "unknown key 'method.weights.t'; run.yaml:2:49; it is method.weights.rate = 1 / t here (Rate r of exp(-r d²))",
+    "method: {name: tsne, start: nonsense}\n":
+        "method.start must be 'pca', 'laplacian' or 'random', not 'nonsense'; run.yaml:2:22",
     "method: {name: som}\n":
         "method.name: unknown method 'som'; run.yaml:2:10; it is not available; the closest method is gplvm: "
         "it too leads from a few coordinates to the features by a smooth map, without a grid",

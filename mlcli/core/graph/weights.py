@@ -82,7 +82,8 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     """Return weights (m x k) from the local Gram matrices (m x k x k), which are overwritten."""
     traces = np.einsum("mii->m", gram)
     indices = np.arange(gram.shape[1])
-    gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
+    with np.errstate(over="ignore"):
+        gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
     require_finite(gram, "a local Gram matrix")
     weights = solve_positive(gram, np.ones(gram.shape[:2]), where="method.ridge", hint="use a larger ridge")
     return weights / weights.sum(axis=1, keepdims=True)

@@ -73,6 +73,7 @@ def _solve(beyond: Array, target: Array, floor: Array) -> Array:
 def _nearest(table: Array, counts: Indices, connectivity: float) -> Array:
     """Return ρ of ascending lengths (m x k, infinite beyond each list)."""
     zeros = (table == 0).sum(axis=1)
+    connectivity = min(connectivity, float(table.shape[1]))
     there, index = counts - zeros, int(np.floor(connectivity))
     part = connectivity - index
     rows = np.arange(len(table))

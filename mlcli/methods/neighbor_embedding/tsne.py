@@ -34,7 +34,7 @@ from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.layouts import NeighborEmbedding, principal
 from mlcli.methods.model import Model
 from mlcli.methods.neighbor_embedding.check import divergence_checks
@@ -172,8 +172,12 @@ class Descent(Options):
             gradient = divergence.together(factor * before.attraction - before.repulsion)
             turns = np.sign(before.velocity) == np.sign(gradient)
             gains = np.where(turns, FALL * before.gains + LEAST, before.gains + RISE)
-            velocity = momentum * before.velocity - (self.rate or len(start) / factor) * gains * gradient
-            lengths = np.linalg.norm(velocity, axis=1, keepdims=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                velocity = momentum * before.velocity - (self.rate or len(start) / factor) * gains * gradient
+                lengths = np.linalg.norm(velocity, axis=1, keepdims=True)
+            if not np.isfinite(lengths).all():
+                raise NumericalError("DIVERGED", f"the step of iteration {number + 1} is not finite",
+                                     hint="use a smaller learning rate (method.descent.rate)")
             velocity = np.where(lengths > LONGEST, velocity / np.maximum(lengths, LONGEST) * LONGEST, velocity)
             points = before.points + velocity
             points -= points.mean(axis=0)

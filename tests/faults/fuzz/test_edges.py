@@ -15,7 +15,10 @@ FOUND = [  # each was once a bug
     Edge("method.constraint.hidden", {"method": "gplvm", "method.constraint": "mlp"}, 2**31),
     Edge("method.beta", {"method": "vae"}, 1e150), Edge("method.layers", {"method": "autoencoder"}, 2**31 - 1),
     Edge("compute.seed", {}, 2**53),
-    Edge("method.decoder.rate", {"method": "diffusion", "method.decoder": "ridge"}, 1.79e308)]
+    Edge("method.decoder.rate", {"method": "diffusion", "method.decoder": "ridge"}, 1.79e308),
+    Edge("method.decoder.ridge", {"method": "isomap", "method.decoder": "barycentric"}, 1.79e308),
+    Edge("method.descent.exaggeration", {"method": "tsne"}, 5e-324),
+    Edge("method.local_connectivity", {"method": "umap"}, 1e150)]
 
 
 @pytest.fixture(autouse=True)
