@@ -152,7 +152,7 @@ def _ridge(found: Decoding) -> Iterator[Check]:
     yield ratio("decoder", max_abs(gap), scale, "(K + α I) A = X - mean on some rows", exact=len(rows) == size)
     if found.option.rate is None:
         yield _median_rate(found)
-    yield found.share("decoder_error", alpha**2 * float(np.sum(decoder.weights**2)), EPS * max(size, 10))
+    yield found.share("decoder_error", float(np.sum((alpha * decoder.weights)**2)), EPS * max(size, 10))
     if not found.subject.plan.full and len(rows) < size:
         yield later("decoder error")
         return

@@ -104,7 +104,7 @@ def _ridge(option: Any, rows: TrainingRows, fit: Fitted, unit: Unit, *_: Any) ->
     total = float(np.sum((rows.points - mean) ** 2))
     left_out = weights / np.diag(found[0])[:, None]
     decoder = KernelRidge(rows.coordinates, weights, mean + rows.origin, rate)
-    return decoder, {"decoder_error": share(option.alpha**2 * float(np.sum(weights**2)), total),
+    return decoder, {"decoder_error": share(float(np.sum((option.alpha * weights)**2)), total),
                      "decoder_error_left_out": share(float(np.sum(left_out**2)), total),
                      "decoder_rate": (unit**-2).number(rate)}
 

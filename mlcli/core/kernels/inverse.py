@@ -192,5 +192,6 @@ def _smallest_costs(kernel: Inverse) -> Array:
     with threads_for(size):
         basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
     tall = root @ basis
+    tall = np.concatenate([tall, np.zeros((max(size - 1 - len(tall), 0), size - 1))])  # fewer edges than a tree has
     _, _, right = singular(tall if len(tall) <= 2 * size else triangle_of(tall))  # of a graph, a row for each edge
     return basis @ right.T[:, ::-1]

@@ -16,6 +16,8 @@ FOUND = [  # each was once a bug
     Edge("method.beta", {"method": "vae"}, 1e150), Edge("method.layers", {"method": "autoencoder"}, 2**31 - 1),
     Edge("compute.seed", {}, 2**53),
     Edge("method.decoder.rate", {"method": "diffusion", "method.decoder": "ridge"}, 1.79e308),
+    Edge("method.nearest", {"method": "diffusion"}, 1),
+    Edge("method.decoder.alpha", {"method": "kpca", "method.decoder": "ridge"}, 1.79e308),
     Edge("method.decoder.ridge", {"method": "isomap", "method.decoder": "barycentric"}, 1.79e308),
     Edge("method.descent.exaggeration", {"method": "tsne"}, 5e-324),
     Edge("method.local_connectivity", {"method": "umap"}, 1e150)]
