@@ -166,7 +166,8 @@ def without_times(document: Any) -> Any:
     return [without_times(value) for value in document] if isinstance(document, list) else document
 
 
-@pytest.mark.parametrize("kept", [1, *(pytest.param(kept, marks=pytest.mark.slow) for kept in (0, 6))])
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0, 1, 6])
 def test_it_goes_on_from_the_runs_of_an_exploration_that_was_killed(rolled: Path, mlcli: Caller, kept: int) -> None:
     """Some of the runs, no page and no explore.json: a kill leaves that. The figures become those without a kill."""
     shutil.copytree(rolled, ".", dirs_exist_ok=True)
@@ -291,7 +292,7 @@ def cloud(name: str) -> Array:
 
 
 @pytest.mark.parametrize(("verdict", "method", "axes", "said"), [
-    ("none", None, None, "No structure found"),
+    pytest.param("none", None, None, "No structure found", marks=pytest.mark.slow),
     pytest.param("surface", "pca", 3, "no method here lays flat", marks=pytest.mark.slow),
     pytest.param("groups", "tsne", 2, "4 groups that lie apart", marks=pytest.mark.slow),
     pytest.param("factors", "fa", 3, "noise of each column's own", marks=pytest.mark.slow)])
