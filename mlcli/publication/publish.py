@@ -125,10 +125,15 @@ def vacant(output: Path, kind: Kind) -> bool:
 
 @contextmanager
 def writing(what: Path | str, hint: str = "check the disk's free space and quota") -> Iterator[None]:
-    """Turns failures of the file system under a block into StorageError; a full disk has many errnos."""
+    """Turns failures of the file system under a block into StorageError; a full disk has many errnos.
+
+    A name too long is none of what is written, which was created before: it is that of a file to read.
+    """
     try:
         yield
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise
         raise StorageError("WRITE", f"could not write: {error.strerror or error}", where=str(what),
                            hint=hint) from error
 

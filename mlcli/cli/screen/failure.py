@@ -17,6 +17,7 @@ from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.errors import (
     STOPPING,
+    InputMissing,
     MlcliError,
     OutOfMemory,
     RefusedByPlan,
@@ -111,6 +112,9 @@ def understood(error: Exception) -> MlcliError:
     if isinstance(error, OSError) and is_storage(error):
         return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
                             where=str(error.filename or ""), hint="check the disk's free space and quota")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return InputMissing("NAME-LENGTH", "no file can have so long a name", where=str(error.filename or "")[:60],
+                            hint="check the path")
     return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
                       hint="this is a bug; please report it with that file")
 

@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.options import Options, option
 from mlcli.core.iterate import Iterate
-from mlcli.core.linalg import inverse, singular
+from mlcli.core.linalg import inverse, require_finite, singular
 
 HALVINGS = 40
 
@@ -70,7 +70,9 @@ class Promax(Options):
         if loadings.shape[1] < 2:
             return first
         turned = loadings @ first.matrix
-        target = turned * np.abs(turned) ** (self.power - 1)
+        with np.errstate(over="ignore"):
+            target = turned * np.abs(turned) ** (self.power - 1)
+        require_finite(target, "the target of the rotation")
         left, sizes, right = singular(turned)
         fitted = right.T @ ((left.T @ target) / sizes[:, None])
         sizes = (inverse(fitted, where="method.axes.components", hint="ask for fewer factors") ** 2).sum(axis=1)
