@@ -196,7 +196,8 @@ class Form:
     def least(self, sequence: Sequence, like: Array) -> Array:
         """Return the lower bounds of the numbers of `pack`, an (m,) array like `like`."""
         count = {"each": len(sequence.least), "equal": 1, "vanishing": 0}[self.noise]
-        return np.concatenate([np.full(len(like) - count, -np.inf), np.log(self.bounds(sequence)[:count])])
+        with np.errstate(divide="ignore"):  # a bound of zero is none
+            return np.concatenate([np.full(len(like) - count, -np.inf), np.log(self.bounds(sequence)[:count])])
 
     def unpack(self, numbers: Array, like: StateSpace) -> StateSpace:
         """Return the model of unbounded numbers (m), in the shapes of `like` and with its known parameters."""
