@@ -244,7 +244,7 @@ class TSNE(NeighborEmbedding):
         30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
     start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
                           "(laplacian), or random ones.", adapts=True)
-    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
+    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", ge=1e-6)
     descent: Descent = Descent()
     axes: Axes = Axes()
 

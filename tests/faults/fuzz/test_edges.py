@@ -18,7 +18,7 @@ FOUND = [  # each was once a bug
     Edge("method.decoder.rate", {"method": "diffusion", "method.decoder": "ridge"}, 1.79e308),
     Edge("method.nearest", {"method": "diffusion"}, 1),
     Edge("method.decoder.alpha", {"method": "kpca", "method.decoder": "ridge"}, 1.79e308),
-    Edge("method.floor", {"method": "lgssm"}, 5e-324),
+    Edge("method.dof", {"method": "tsne"}, 5e-324), Edge("method.floor", {"method": "lgssm"}, 5e-324),
     Edge("method.rotation.power", {"method": "ppca", "method.rotation": "promax"}, 1e150),
     Edge("method.decoder.ridge", {"method": "isomap", "method.decoder": "barycentric"}, 1.79e308),
     Edge("method.descent.exaggeration", {"method": "tsne"}, 5e-324),
