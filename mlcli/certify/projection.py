@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import WORK, Subject, max_abs
-from mlcli.core.check.kernels import NUMBER, PATH
+from mlcli.core.check.kernels import NUMBER, PATH, of_similarity
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.neighbors import FARTHEST
 from mlcli.core.metrics import FittedMetric
@@ -248,7 +248,7 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
 def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
     """Return the distances of some points that a kernel is a function of, and their relative errors beyond 1e-9."""
     if subject.base is not subject.similarity:
-        source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
+        source = of_similarity(subject.base, subject.data, subject.fit, subject.plan.full)
         found = -2 * source.rows(chosen)[:, chosen]
         noise = source.noise * found.max(initial=0.0)  # rounding of a squared distance
         return np.sqrt(found), np.divide(noise, 2 * found, out=np.zeros_like(found), where=found > 0)

@@ -42,10 +42,10 @@ data/files
 data/options
 methods/*
 methods
+core/check
 core/latent, core/layouts
 core/chain
 core/similarities
-core/check
 core/paths
 core/kernels
 core/eigen, core/graph, core/relation
