@@ -1,34 +1,42 @@
 """Neighbors in a model's graph or lists, against distances computed again from the input."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
+from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
 from mlcli.core.check.kernels import NUMBER, shortest
 from mlcli.core.check.metrics import NARROW, bounded_distances, bounded_pair_distances, squared
 from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.metrics.points import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # distances in memory at a time
+Rule = Literal["lists", "union", "mutual"]  # how neighbors are joined
 Joined = Callable[[Indices], AnyArray]  # embedded rows (m) to marks of the input's rows that are their neighbors (m, n)
 Squares = Callable[[Subject, Indices], tuple[Array, Array | float]]  # see squares_of
 
 
-def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
-    """Yield the checks of a neighbor graph."""
+def graph_checks(subject: Subject, graph: Graph, asked: Asked) -> Iterator[Check]:
+    """Yield the checks of the neighbor graph that the model holds, against the input and the options asked for."""
     yield _shape(graph, subject.size)
     if graph.size == subject.size and isinstance(subject.data, WeightedGraph):
         yield edge_check(subject.data, graph.starts, graph.indices, graph.lengths)
     elif graph.size == subject.size:
         yield _lengths(subject, graph)
-        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), subject.chain.graph.rule)
+        if asked.neighbors is None:
+            yield skipped("neighbors", "the method has no option of the neighbors")
+            return
+        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), asked.rule, asked.neighbors)
 
 
 def _shape(graph: Graph, size: int) -> Check:
@@ -112,18 +120,18 @@ def adjacency(subject: Subject, starts: Indices, indices: Indices) -> Joined:
     return marks_of
 
 
-def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
+def neighbor_check(subject: Subject, joined: Joined, rule: Rule, neighbors: Neighbors) -> Check:
     """Check that every near point is joined, and every joined point is near, among all pairs of a sample of rows.
 
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the two
     (`union`), or of both (`mutual`).
     """
-    (size, columns), asked = subject.given.values.shape, subject.neighborhood
+    (size, columns), asked = subject.given.values.shape, neighborhood_of(subject, neighbors)
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
     of_sample = _shared_squares if len(blocks) == 1 else squares_of
-    bounds, missing, extra = _bounds(subject, joined, rule, blocks, of_sample), 0, 0
+    bounds, missing, extra = _bounds(subject, joined, (rule, asked), blocks, of_sample), 0, 0
     for block in blocks:
         places = _input_rows(subject, block)
         (squares, rough), there = of_sample(subject, places), joined(block)
@@ -136,15 +144,22 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if subject.pieces == "connect":
+    if neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
+def neighborhood_of(subject: Subject, neighbors: Neighbors) -> Neighborhood:
+    """Return the neighbor search: the model's, or that of the options where new points need none."""
+    held = subject.similarity.parts.neighbors if subject.places else None
+    return held or neighbors.neighborhood(subject.given)
+
+
+def _bounds(subject: Subject, joined: Joined, search: tuple[Rule, Neighborhood], blocks: Sequence[Indices],
+            of_sample: Squares) -> Array:
     """Return the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
-    size, asked = len(subject.given.values), subject.neighborhood
+    size, (rule, asked) = len(subject.given.values), search
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():

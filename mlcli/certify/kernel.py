@@ -44,8 +44,8 @@ class Rows:
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
     """Yield the checks of a kernel's eigenproblem."""
-    there = subject.data is not None and not subject.fit_rows_unknown
-    source = of_similarity(subject.similarity, subject.data, subject.fit, subject.plan.full) if there else None
+    source = None if subject.fit_rows_unknown else of_similarity(
+        subject.similarity, subject.data, subject.fit, subject.plan.full)
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
         return
