@@ -32,8 +32,8 @@ class Asked:
     @classmethod
     def of_options(cls, options: Mapping[str, Any]) -> "Asked":
         """Return those of a method's options, by their names in all methods."""
-        neighbors, weights, kernel = map(options.get, ("neighbors", "weights", "kernel"))
+        neighbors, weights, kernel, correction = map(options.get, ("neighbors", "weights", "kernel", "correction"))
         return cls(neighbors if isinstance(neighbors, Neighbors) else None,
                    "mutual" if options.get("graph") == "mutual" else "union",
                    weights if isinstance(weights, Options) else None, options.get("ridge"),
-                   kernel if isinstance(kernel, KernelOptions) else None)
+                   kernel if isinstance(kernel, KernelOptions) else None, correction or "none")
