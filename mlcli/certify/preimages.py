@@ -68,20 +68,20 @@ def preimage_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
         gap = max_abs(decoder.coordinates - coordinates) if decoder.coordinates.shape == coordinates.shape else np.inf
         yield ratio("decoder rows", gap, 0.0 if whole else PLACED * max_abs(coordinates),
                     "the decoder's coordinates are those of the training rows")
-    wrong = [name for name, kept, asked in CLAIMS[option.name](found) if not np.array_equal(kept, asked)]
+    wrong = [name for name, kept, asked in PARTS[option.name](found) if not np.array_equal(kept, asked)]
     yield count("decoder parts", len(wrong), f"parts of the decoder that are not the model's: {', '.join(wrong) or 0}")
     if not wrong:
         yield from CHECKS[option.name](found)
 
 
-def _claims(found: Decoding) -> list[tuple[str, Any, Any]]:
+def _barycentric_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
     decoder, option = found.decoder, found.option
     return [("points", decoder.points, found.points), ("origin", decoder.origin, found.origin),
             ("neighbors", decoder.neighbors, min(option.neighbors, len(found.points))),
             ("ridge", decoder.ridge, option.ridge)]
 
 
-def _fixed_claims(found: Decoding) -> list[tuple[str, Any, Any]]:
+def _fixed_point_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
     decoder, option, subject = found.decoder, found.option, found.subject
     return [("points", decoder.points, found.points), ("origin", decoder.origin, found.origin),
             ("axes", decoder.axes, subject.projector.axes), ("limit", decoder.limit, option.limit),
@@ -90,7 +90,7 @@ def _fixed_claims(found: Decoding) -> list[tuple[str, Any, Any]]:
             ("share", decoder.share, (found.chain.centering == "double") / len(found.points))]
 
 
-def _ridge_claims(found: Decoding) -> list[tuple[str, Any, Any]]:
+def _ridge_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
     asked, chain = found.option.rate, found.chain
     unit = found.subject.data.unit ** (chain.power if chain.coordinates.scale == "roots" else 0)
     return [] if asked is None else [("rate", found.decoder.rate, (unit**-2).parameter(asked, "method.decoder.rate"))]
@@ -214,7 +214,7 @@ def _gaussian(left: Array, right: Array, rate: float) -> Array:
         return np.asarray(np.exp(-rate * found))
 
 
-CLAIMS: dict[str, Callable[[Decoding], list[tuple[str, Any, Any]]]] = {
-    "barycentric": _claims, "fixed_point": _fixed_claims, "ridge": _ridge_claims}
+PARTS: dict[str, Callable[[Decoding], list[tuple[str, Any, Any]]]] = {
+    "barycentric": _barycentric_parts, "fixed_point": _fixed_point_parts, "ridge": _ridge_parts}
 CHECKS: dict[str, Callable[[Decoding], Iterator[Check]]] = {
     "barycentric": _barycentric, "fixed_point": _fixed_point, "ridge": _ridge}

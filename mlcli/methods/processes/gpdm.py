@@ -27,7 +27,7 @@ from mlcli.methods.processes.check import (
     process_checks,
     relevance_check,
     sequence_checks,
-    sequence_claim,
+    sequence_end,
 )
 from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
@@ -159,7 +159,7 @@ class GPDM(GaussianProcessMethod):
         yield from checks
         if checks[0].verdict == "pass":
             problem = self.problem(observed, model.embedding.shape[1])
-            yield from sequence_claim(data, model, problem, (posterior, similarity.motion),
+            yield from sequence_end(data, model, problem, (posterior, similarity.motion),
                                       self.minimize.tolerance).checks(subject.plan.full)
         yield from sequence_checks(similarity, model.embedding, model.fit)
         yield from forecast_check(similarity, model)

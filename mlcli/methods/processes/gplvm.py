@@ -22,7 +22,7 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.errors import ConfigError
 from mlcli.methods.model import Model
-from mlcli.methods.processes.check import bound_checks, latent_claim, process_checks, relevance_check
+from mlcli.methods.processes.check import bound_checks, latent_end, process_checks, relevance_check
 from mlcli.methods.processes.covariances import Name
 from mlcli.methods.processes.evidence import Observations
 from mlcli.methods.processes.fitting import best
@@ -175,7 +175,7 @@ class GPLVM(GaussianProcessMethod):
                                          axes)
         if model.fit["iterations"] < self.minimize.limit:  # otherwise the limit may have come before all were free
             problem = problem.final
-        yield from latent_claim(subject.data, model, problem, posterior, latent, self.minimize.tolerance).checks(
+        yield from latent_end(subject.data, model, problem, posterior, latent, self.minimize.tolerance).checks(
             subject.plan.full)
 
     def latent_points(self, model: Model) -> Array | None:
