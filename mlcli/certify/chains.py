@@ -6,7 +6,6 @@ A kernel names its checks by `checked_by`: a function of the subject and its cha
 from collections.abc import Callable, Iterator
 
 from mlcli.base.values.check import Check
-from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import power_checks, spectrum_checks
 from mlcli.certify.projection import Tolerance, column_tolerance, kernel_tolerance, projector_checks, row_tolerance
 from mlcli.certify.subject import Scale, Subject
@@ -26,7 +25,7 @@ def chain_checks(subject: Subject, chain: Stages, own: Checks | None = None, tol
         scaled = subject.rescale_axes(scale)
         yield from spectrum_checks(scaled, unit=scale == "variance")
     yield from projector_checks(
-        scaled, Asked.of_chain(chain), () if own is None else own(scaled, chain), tolerance,
+        scaled, () if own is None else own(scaled, chain), tolerance,
         more=_checks_of_parts(subject, scaled, chain, more), reproduces=chain.reproduces())
 
 

@@ -9,14 +9,11 @@ from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
-from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
 from mlcli.core.check.kernels import NUMBER, shortest
 from mlcli.core.check.metrics import NARROW, bounded_distances, bounded_pair_distances, squared
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
-from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.metrics.points import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
@@ -26,17 +23,17 @@ Joined = Callable[[Indices], AnyArray]  # embedded rows (m) to marks of the inpu
 Squares = Callable[[Subject, Indices], tuple[Array, Array | float]]  # see squares_of
 
 
-def graph_checks(subject: Subject, graph: Graph, asked: Asked) -> Iterator[Check]:
+def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
     """Yield the checks of the neighbor graph that the model holds, against the input and the options asked for."""
     yield _shape(graph, subject.size)
     if graph.size == subject.size and isinstance(subject.data, WeightedGraph):
         yield edge_check(subject.data, graph.starts, graph.indices, graph.lengths)
     elif graph.size == subject.size:
         yield _lengths(subject, graph)
-        if asked.neighbors is None:
+        if subject.asked.neighbors is None:
             yield skipped("neighbors", "the method has no option of the neighbors")
             return
-        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), asked.rule, asked.neighbors)
+        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), subject.asked.rule)
 
 
 def _shape(graph: Graph, size: int) -> Check:
@@ -120,18 +117,18 @@ def adjacency(subject: Subject, starts: Indices, indices: Indices) -> Joined:
     return marks_of
 
 
-def neighbor_check(subject: Subject, joined: Joined, rule: Rule, neighbors: Neighbors) -> Check:
+def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
     """Check that every near point is joined, and every joined point is near, among all pairs of a sample of rows.
 
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the two
     (`union`), or of both (`mutual`).
     """
-    (size, columns), asked = subject.given.values.shape, neighborhood_of(subject, neighbors)
+    (size, columns), asked = subject.given.values.shape, subject.neighborhood
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
     of_sample = _shared_squares if len(blocks) == 1 else squares_of
-    bounds, missing, extra = _bounds(subject, joined, (rule, asked), blocks, of_sample), 0, 0
+    bounds, missing, extra = _bounds(subject, joined, rule, blocks, of_sample), 0, 0
     for block in blocks:
         places = _input_rows(subject, block)
         (squares, rough), there = of_sample(subject, places), joined(block)
@@ -144,22 +141,15 @@ def neighbor_check(subject: Subject, joined: Joined, rule: Rule, neighbors: Neig
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if neighbors.pieces == "connect":
+    if subject.neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def neighborhood_of(subject: Subject, neighbors: Neighbors) -> Neighborhood:
-    """Return the neighbor search: the model's, or that of the options where new points need none."""
-    held = subject.similarity.parts.neighbors if subject.places else None
-    return held or neighbors.neighborhood(subject.given)
-
-
-def _bounds(subject: Subject, joined: Joined, search: tuple[Rule, Neighborhood], blocks: Sequence[Indices],
-            of_sample: Squares) -> Array:
+def _bounds(subject: Subject, joined: Joined, rule: Rule, blocks: Sequence[Indices], of_sample: Squares) -> Array:
     """Return the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
-    size, (rule, asked) = len(subject.given.values), search
+    size, asked = len(subject.given.values), subject.neighborhood
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():

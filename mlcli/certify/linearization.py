@@ -10,12 +10,10 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio
-from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import Joined, Rule, neighbor_check
 from mlcli.certify.projection import projector_checks
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.core.graph.neighbors import Neighbors
 
 ROW, PAIR, BASIS = 1e-4, 5e-10, 1e-9  # seconds for a row, a column of a distance, and one of a product
 BEYOND = 1e3  # roundings of an extent that counts
@@ -64,15 +62,12 @@ class Costs:
     rule: Rule
 
 
-def linearization_checks(subject: Subject, costs: Callable[[], Costs], neighbors: Neighbors) -> Iterator[Check]:
-    """Yield the checks of linear functions of least cost on a graph.
-
-    `costs` are computed again from neighbors by the method's option, where rows are few.
-    """
-    yield from projector_checks(subject, Asked(neighbors), _linear_map_checks(subject, costs, neighbors))
+def linearization_checks(subject: Subject, costs: Callable[[], Costs]) -> Iterator[Check]:
+    """Yield the checks of linear functions of least cost on a graph; `costs` are computed again where rows are few."""
+    yield from projector_checks(subject, _linear_map_checks(subject, costs))
 
 
-def _linear_map_checks(subject: Subject, costs: Callable[[], Costs], neighbors: Neighbors) -> Iterator[Check]:
+def _linear_map_checks(subject: Subject, costs: Callable[[], Costs]) -> Iterator[Check]:
     """Yield the checks of loadings, and those of the eigenproblem with all rows, where these are few."""
     yield from _loadings(subject)
     rows, columns = subject.data.values.shape
@@ -84,7 +79,7 @@ def _linear_map_checks(subject: Subject, costs: Callable[[], Costs], neighbors: 
         yield count("graph", abs(len(found.masses) - subject.size), "rows of the graph without coordinates")
         return
     yield from _equations(subject, found)
-    yield neighbor_check(subject, found.joined, found.rule, neighbors)
+    yield neighbor_check(subject, found.joined, found.rule)
 
 
 def _loadings(subject: Subject) -> Iterator[Check]:

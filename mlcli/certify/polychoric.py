@@ -10,7 +10,6 @@ import numpy as np
 
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
-from mlcli.certify.asked import Asked
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.projection import projector_checks, score_tolerance
 from mlcli.certify.subject import Subject, max_abs
@@ -80,7 +79,7 @@ def component_checks(subject: Subject, *, scaled: bool) -> Iterator[Check]:
 
     Loadings are directions times the roots of their eigenvalues (`scaled`), or directions.
     """
-    yield from projector_checks(subject, Asked(), _component_checks(subject, scaled), score_tolerance)
+    yield from projector_checks(subject, _component_checks(subject, scaled), score_tolerance)
 
 
 def _component_checks(subject: Subject, scaled: bool) -> Iterator[Check]:

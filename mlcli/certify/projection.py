@@ -12,7 +12,6 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
-from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import WORK, Subject, max_abs
 from mlcli.core.check.kernels import NUMBER, PATH, of_similarity
@@ -34,23 +33,23 @@ OWN = 1e-9  # relative rounding of coordinates in general
 Tolerance = Callable[[Subject, Indices], Array | float]  # rounding of rows' coordinates, one or (p,)
 
 
-def projector_checks(subject: Subject, asked: Asked, own: Iterable[Check] = (), tolerance: Tolerance | None = None, *,
+def projector_checks(subject: Subject, own: Iterable[Check] = (), tolerance: Tolerance | None = None, *,
                      more: Iterable[Check] = (), reproduces: bool = True) -> Iterator[Check]:
     """Yield checks of a model's projector, and among them its `own` against the input and `more` of its parts.
 
-    Options that the model holds are those `asked` for, its points are the input's, its graph is that of neighbors, and
+    Options that the model holds are those asked for, its points are the input's, its graph is that of neighbors, and
     it places training rows at their coordinates up to a `tolerance`, unless it does not reproduce them by design.
     """
     if not subject.places:
         yield from own
         return
-    yield from parameters(subject, asked)
+    yield from parameters(subject)
     yield stored_points(subject)
     yield from own
     if subject.similarity.parts.graph is not None:
         from mlcli.certify.graph import graph_checks
 
-        yield from graph_checks(subject, subject.similarity.parts.graph, asked)
+        yield from graph_checks(subject, subject.similarity.parts.graph)
     yield from more
     yield projection_check(subject, tolerance or row_tolerance, reproduces=reproduces)
 
@@ -179,9 +178,9 @@ def kernel_tolerance(subject: Subject, rows: Indices) -> Array | float:
     return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 
 
-def parameters(subject: Subject, asked: Asked) -> Iterator[Check]:
+def parameters(subject: Subject) -> Iterator[Check]:
     """Check that the model's kernel function, correction, neighbors, metric and divisor are the options asked for."""
-    parts, chain, unit, wrong = subject.similarity.parts, subject.chain, subject.data.unit, []
+    parts, chain, asked, unit, wrong = subject.similarity.parts, subject.chain, subject.asked, subject.data.unit, []
     if subject.base.places and (chain is not None or None not in (asked.ridge, parts.ridge)):
         wrong += ["ridge"] if parts.ridge != asked.ridge else []
     if parts.neighbors is not None and asked.neighbors is not None:

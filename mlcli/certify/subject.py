@@ -1,5 +1,6 @@
 """The subject of a certificate: a model and its data, in the units of the fit, and the extent of the checks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,9 +15,14 @@ from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import Options
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.kernels.corrections import Rule
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.methods.model import Model
@@ -65,17 +71,50 @@ class NoInput(Exception):  # the end of a certificate, and no error of a run
 
 
 @frozen
+class Asked:
+    """The options of a method that its model may hold as well; None where the method has no such option."""
+
+    neighbors: Neighbors | None = None
+    rule: Literal["union", "mutual"] = "union"
+    weights: Options | None = None  # of the edges of a neighbor graph: one of those of `core.graph.affinities`
+    ridge: float | None = None  # of local systems
+    kernel: KernelOptions | None = None
+    correction: Rule = "none"
+
+    @classmethod
+    def of_chain(cls, chain: Stages) -> "Asked":
+        """Return the options of a chain's stages."""
+        options, graph = dict(chain.kernel), chain.graph
+        return cls(None if graph is None else graph.neighbors, "union" if graph is None else graph.rule,
+                   options.get("weights"), options.get("ridge"), chain.kernel, chain.correction)
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "Asked":
+        """Return those of a method's options, by their names in all methods."""
+        neighbors, weights, kernel, correction = map(options.get, ("neighbors", "weights", "kernel", "correction"))
+        return cls(neighbors if isinstance(neighbors, Neighbors) else None,
+                   "mutual" if options.get("graph") == "mutual" else "union",
+                   weights if isinstance(weights, Options) else None, options.get("ridge"),
+                   kernel if isinstance(kernel, KernelOptions) else None, correction or "none")
+
+
+@frozen
 class Subject:
-    """A model and its input."""
+    """A model, its input, and the options of the method that are compared with it."""
 
     chain: Stages | None  # the stages that were fitted, with their options; None where the method is no chain
+    asked: Asked
     known: Input | None  # all prepared rows; None where the input is not at hand
     model: Model  # scaled to the units of the computation
     plan: Plan
 
     @classmethod
-    def of(cls, chain: Stages | None, given: Input | None, model: Model, plan: Plan) -> "Subject":
-        """Return the subject with the model in the units of the computation, by exact powers of two."""
+    def of(cls, chain: Stages | None, options: Mapping[str, Any], given: Input | None, model: Model, plan: Plan,
+           ) -> "Subject":
+        """Return the subject with the model in the units of the computation, by exact powers of two.
+
+        `options` are the method's, by name.
+        """
         projector = model.projector
         model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
@@ -83,7 +122,8 @@ class Subject:
                         forecast=model.forecast and model.forecast.plain(projector.input_unit**-1))
         if given is not None:
             given = given.over(projector.input_unit)
-        return cls(chain, given, model, plan)
+        asked = Asked.of_options(options) if chain is None else Asked.of_chain(chain)
+        return cls(chain, asked, given, model, plan)
 
     @property
     def given(self) -> Any:
@@ -96,6 +136,18 @@ class Subject:
     def data(self) -> Any:
         """The rows that were embedded, of the input; raises NoInput where it is not at hand."""
         return self.given if self.model.kept is None else self.given.take(self.model.kept)
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The option of the neighbors, of a method that has one."""
+        assert self.asked.neighbors is not None
+        return self.asked.neighbors
+
+    @property
+    def neighborhood(self) -> Neighborhood:
+        """The neighbor search: the model's, or that of the option where new points need none."""
+        held = self.similarity.parts.neighbors if self.places else None
+        return held or self.neighbors.neighborhood(self.given)
 
     @property
     def centered(self) -> bool:

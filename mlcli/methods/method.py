@@ -256,10 +256,9 @@ class Method(Options):
             module, _, name = subject.chain.kernel.checked_by.partition(":")
             checks: Checks = getattr(import_module(module), name)
             return checks(subject, subject.chain)
-        from mlcli.certify.asked import Asked
         from mlcli.certify.projection import projector_checks
 
-        return projector_checks(subject, Asked.of_options(dict(self)), reproduces=self.reproduces())
+        return projector_checks(subject, reproduces=self.reproduces())
 
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
         """Predict the seconds of the fit's steps that the certificate repeats; none by default."""

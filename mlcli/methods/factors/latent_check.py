@@ -15,7 +15,6 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import Unit, all_finite
-from mlcli.certify.asked import Asked
 from mlcli.certify.eigen import count_check
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.projection import projector_checks, score_tolerance
@@ -286,7 +285,7 @@ class NoiseUnitModel:
 
 def latent_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     """Yield the checks of a latent model against its points or their covariance."""
-    yield from projector_checks(subject, Asked(), _model_checks(subject, asked), score_tolerance)
+    yield from projector_checks(subject, _model_checks(subject, asked), score_tolerance)
 
 
 def _model_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:

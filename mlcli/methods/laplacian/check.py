@@ -4,7 +4,7 @@ probabilities computed again.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.chains import chain_checks
-from mlcli.certify.graph import adjacency, neighborhood_of, pair_distances
+from mlcli.certify.graph import adjacency, pair_distances
 from mlcli.certify.linearization import Costs, Root, linearization_checks
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.chain.stages import Stages
@@ -21,7 +21,6 @@ from mlcli.core.check.metrics import bounded_distances, squared
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import EdgeWeights
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph
 from mlcli.core.metrics.points import metric_of
 
@@ -82,15 +81,13 @@ def _scale(lengths: Array, place: int) -> float:
     return chosen or float(ranked[ranked > 0].min(initial=np.inf))
 
 
-def linear_checks(subject: Subject, affinity: EdgeWeights, neighbors: Neighbors,
-                  rule: Literal["union", "mutual"]) -> Iterator[Check]:
+def linear_checks(subject: Subject, affinity: EdgeWeights) -> Iterator[Check]:
     """Yield the checks of linear functions of least cost on the edges of a neighbor graph, weighted by an affinity."""
     from scipy import sparse
 
     def costs() -> Costs:
-        given = subject.given
-        search = neighborhood_of(subject, neighbors)
-        graph, _ = connected_graph(given, search, neighbors.pieces, rule)  # see `neighbor_check`
+        given, rule = subject.given, subject.asked.rule
+        graph, _ = connected_graph(given, subject.neighborhood, subject.neighbors.pieces, rule)  # see `neighbor_check`
         rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
         lengths, errors = pair_distances(subject, rows, graph.indices)
         weights, powers = weights_of_edges(affinity.measured_in(given.unit), graph, lengths)
@@ -104,7 +101,7 @@ def linear_checks(subject: Subject, affinity: EdgeWeights, neighbors: Neighbors,
         degrees = np.bincount(rows, weights, minlength=graph.size).astype(np.float64)
         return Costs(Root(root, unsure), degrees, adjacency(subject, graph.starts, graph.indices), rule)
 
-    yield from linearization_checks(subject, costs, neighbors)
+    yield from linearization_checks(subject, costs)
 
 
 def diffusion_checks(subject: Subject, chain: Stages) -> Iterator[Check]:

@@ -70,7 +70,7 @@ class LPP(Linearization):
         """Check linear functions of least cost, with weights, degrees and their equations computed again."""
         from mlcli.methods.laplacian.check import linear_checks
 
-        return linear_checks(subject, self.weights, self.neighbors, self.graph)
+        return linear_checks(subject, self.weights)
 
     def cost(self, data: Features) -> GraphCost:
         """Return √w (yᵢ - yⱼ) for each edge, and the roots of the degrees."""

@@ -13,13 +13,12 @@ from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.chains import chain_checks
 from mlcli.certify.eigen import count_check
-from mlcli.certify.graph import adjacency, neighbor_check, neighborhood_of
+from mlcli.certify.graph import adjacency, neighbor_check
 from mlcli.certify.linearization import Costs, Root, linearization_checks
 from mlcli.certify.projection import weight_tolerance
 from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.core.chain.stages import Stages
 from mlcli.core.check.metrics import bounded_distances
-from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.points import is_euclidean, metric_of
 
@@ -372,14 +371,14 @@ def local_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
 def _cost_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     """Yield the checks of the rows of a cost's root: reconstruction weights, or functionals on tangent spaces."""
     kernel: Any = chain.kernel
-    held, ridge, asked = subject.similarity.parts.neighbors, subject.similarity.parts.ridge, chain.graph
-    assert held is not None and ridge is not None and asked is not None  # of every kernel on neighborhoods
+    held, ridge = subject.similarity.parts.neighbors, subject.similarity.parts.ridge
+    assert held is not None and ridge is not None  # of every kernel on neighborhoods
     width, columns = held.usual, subject.data.values.shape[1]
     row = ROW if is_euclidean(subject.data) and kernel.name not in ROOTS else LOCAL
     if not subject.plan.allows(0.5, subject.size * (row + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    lists, _ = kernel.lists(subject.data, held, asked.neighbors.pieces)
+    lists, _ = kernel.lists(subject.data, held, subject.neighbors.pieces)
     # the lists are proven by `neighbor_check`
     root = root_of(subject.data, lists, kernel, subject.embedding.shape[1], ridge)
     sizes = abs(root.matrix)
@@ -393,7 +392,7 @@ def _cost_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
         yield count_check(lambda: -(root.matrix.T @ root.matrix).toarray(), subject.size, -last,
                           subject.embedding.shape[1], rounding / 10 + 1e-4 * last)
-    yield neighbor_check(subject, adjacency(subject, lists.starts, lists.indices), "lists", asked.neighbors)
+    yield neighbor_check(subject, adjacency(subject, lists.starts, lists.indices), "lists")
 
 
 def root_of(data: Spatial, lists: Lists, kernel: Any, axes: int, ridge: float) -> Root:
@@ -404,16 +403,16 @@ def root_of(data: Spatial, lists: Lists, kernel: Any, axes: int, ridge: float) -
     return Root(matrix, (EPS + rough) / ridge)
 
 
-def linear_checks(subject: Subject, kernel: Any, neighbors: Neighbors) -> Iterator[Check]:
+def linear_checks(subject: Subject, kernel: Any) -> Iterator[Check]:
     """Yield the checks of linear functions of least cost on neighborhoods."""
 
     def costs() -> Costs:
-        lists, kept = kernel.lists(subject.given, neighborhood_of(subject, neighbors), neighbors.pieces)
+        lists, kept = kernel.lists(subject.given, subject.neighborhood, subject.neighbors.pieces)
         data = subject.given if kept is None else subject.given.take(kept)
         root = root_of(data, lists, kernel, subject.embedding.shape[1], kernel.ridge)
         return Costs(root, np.ones(len(data.values)), adjacency(subject, lists.starts, lists.indices), "lists")
 
-    yield from linearization_checks(subject, costs, neighbors)
+    yield from linearization_checks(subject, costs)
 
 
 def _eigenproblem(subject: Subject, root: Root, norm: float, costs: Array) -> Iterator[Check]:

@@ -55,4 +55,4 @@ class LLTSA(LocalLinearization):
         """Check linear functions of least cost, with tangent spaces and their equations computed again."""
         from mlcli.methods.local.check import linear_checks
 
-        return linear_checks(subject, self.kernel, self.neighbors)
+        return linear_checks(subject, self.kernel)

@@ -51,4 +51,4 @@ class NPE(LocalLinearization):
         """Check linear functions of least cost, with weights of neighbors and their equations computed again."""
         from mlcli.methods.local.check import linear_checks
 
-        return linear_checks(subject, self.kernel, self.neighbors)
+        return linear_checks(subject, self.kernel)

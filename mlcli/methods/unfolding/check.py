@@ -120,7 +120,7 @@ def _learned_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     if kernel["common_neighbors"]:
         yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
     else:
-        yield _pairs(figures, chain)
+        yield _pairs(figures)
     mean = float(figures.squares.mean())
     violation = float(figures.excess.max(initial=0.0)) / mean
     scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(figures.squares.max()) / mean + violation)
@@ -169,7 +169,7 @@ def _eigenproblem(figures: RecomputedUnfolding) -> Iterator[Check]:
     yield ratio("trace", error, subject.rounding * figures.trace, "‖F‖² = the trace, in fit and of the spectrum")
 
 
-def _pairs(figures: RecomputedUnfolding, chain: Stages) -> Check:
+def _pairs(figures: RecomputedUnfolding) -> Check:
     """Check that the pairs are those of the neighbor graph."""
     subject, unfolded = figures.subject, figures.unfolded
     one, other = np.concatenate([unfolded.left, unfolded.right]), np.concatenate([unfolded.right, unfolded.left])
@@ -177,8 +177,7 @@ def _pairs(figures: RecomputedUnfolding, chain: Stages) -> Check:
     order = np.lexsort((other, one))
     if isinstance(subject.data, WeightedGraph):
         return edge_check(subject.data, starts, other[order], pair_distances(subject, one[order], other[order])[0])
-    assert chain.graph is not None  # from which the kernel was learned
-    return neighbor_check(subject, adjacency(subject, starts, other[order]), chain.graph.rule, chain.graph.neighbors)
+    return neighbor_check(subject, adjacency(subject, starts, other[order]), subject.asked.rule)
 
 
 def _optimum(figures: RecomputedUnfolding, tolerance: float) -> Iterator[Check]:
