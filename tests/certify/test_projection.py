@@ -1,6 +1,6 @@
 """Projectors of methods that are no chains: what such a model holds of neighbors, weights and graph is compared too."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check, count
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, Binary, Heat
@@ -102,6 +104,16 @@ class Interpolated(Averages):
         return False
 
 
+class Silent(Averages):
+    """The same with a check of its own in place of all others."""
+
+    name: Literal["silent"] = "silent"  # type: ignore[assignment]
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check nothing else."""
+        yield count("own", 0, "errors of its own")
+
+
 @cache
 def fitted(kind: type[Averages], **options: Any) -> tuple[Averages, Features, Model]:
     """A method, its data and its model."""
@@ -151,6 +163,10 @@ def test_options_are_compared_in_their_units(options: dict[str, Any]) -> None:
     ids=["count", "weights", "rate", "edge", "lengths", "points"])
 def test_a_model_that_holds_other_options_is_seen(change: Change, seen_by: str) -> None:
     assert seen_by in failures(change)
+
+
+def test_a_method_says_all_that_is_checked_of_its_models() -> None:
+    assert [check.name for check in checks_of(*fitted(Silent), full=True)] == ["finite", "own"]
 
 
 def test_another_ridge_or_correction_is_seen() -> None:
