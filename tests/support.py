@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.types import Array
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import (
     CrossLabeled,
@@ -23,9 +24,11 @@ from mlcli.base.values.inputs import (
     TwoViews,
 )
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Plan
 from mlcli.cli.line.spelling import in_flags
-from mlcli.methods import METHODS, Model
+from mlcli.methods import METHODS, Method, Model
 from mlcli.methods.views.bilinear import StyleProjector
+from mlcli.pipeline.certificate import check_numbers, subject_of
 
 EPS = float(np.finfo(float).eps)
 
@@ -33,6 +36,11 @@ EPS = float(np.finfo(float).eps)
 def features(values: Any) -> Features:
     values = np.asarray(values, dtype=float)
     return Features(values, names(len(values)), columns=[f"x{j + 1}" for j in range(values.shape[1])])
+
+
+def checks_of(method: Method, data: Input | None, model: Model, *, full: bool = False) -> list[Check]:
+    """All checks of a certificate that are of numbers."""
+    return list(check_numbers(method, subject_of(method, data, model, Plan(full=full))))
 
 
 def dissimilarities(values: Any) -> Dissimilarities:

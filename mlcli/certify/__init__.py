@@ -1,11 +1,12 @@
-"""The certificate: checks of a run's results by formulas and code independent of those that computed them.
+"""Checks of a model by formulas and code independent of those that computed it, for several families of methods.
 
-It computes results again by its own code, NumPy and SciPy; `docs/certificate.md` lists the few places where it shares
-code with the fit. What is checked follows from sizes and known costs alone (`subject.py`), never from the clock, so
-that a certificate is the same from run to run. Slow checks are yielded only where `subject.plan.full` (`mlcli verify
---full`). The checks depend on the model. `proof` in the method tells whether coordinates are V √λ of the projector's
-kernel, of weights, of another kernel, or something else; only `certificate.py` reads it. A kernel that was learned
-travels with what proves it (`Model.unfolded`, `unfolding.py`), and `Method.identities` holds what only the method
-knows, by the `check.py` of its family. A fault that the certificate must detect is in
-`tests/faults/certificate/injected/faults.py`.
+The certificate of a run knows `Method.checks(subject)` alone. A method composes it of functions: those of this package,
+those of its family's `check.py`, and formulas of `core/check`, which know arrays and no model. `chains.py` has the
+checks of a chain of stages, around those that its kernel names (`checked_by`); `projection.py` those of any projector.
+Results are computed again by code of their own, NumPy and SciPy; `docs/certificate.md` lists the few places where it
+shares code with the fit, and `tests/house/test_independence.py` holds that.
+
+What is checked follows from sizes and known costs alone (`subject.py`), never from the clock, so that a certificate is
+the same from run to run. Slow checks are yielded only where `subject.plan.full` (`mlcli verify --full`). A fault that
+the certificate must detect is in `tests/faults/certificate/injected/faults.py`.
 """

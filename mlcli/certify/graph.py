@@ -1,12 +1,13 @@
 """Neighbors in a model's graph or lists, against distances computed again from the input."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
@@ -17,18 +18,22 @@ from mlcli.core.metrics.points import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # distances in memory at a time
+Rule = Literal["lists", "union", "mutual"]  # how neighbors are joined
 Joined = Callable[[Indices], AnyArray]  # embedded rows (m) to marks of the input's rows that are their neighbors (m, n)
 Squares = Callable[[Subject, Indices], tuple[Array, Array | float]]  # see squares_of
 
 
 def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
-    """Yield the checks of a neighbor graph."""
+    """Yield the checks of the neighbor graph that the model holds, against the input and the options asked for."""
     yield _shape(graph, subject.size)
     if graph.size == subject.size and isinstance(subject.data, WeightedGraph):
         yield edge_check(subject.data, graph.starts, graph.indices, graph.lengths)
     elif graph.size == subject.size:
         yield _lengths(subject, graph)
-        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), subject.chain.graph.rule)
+        if subject.asked.neighbors is None:
+            yield skipped("neighbors", "the method has no option of the neighbors")
+            return
+        yield neighbor_check(subject, adjacency(subject, graph.starts, graph.indices), subject.asked.rule)
 
 
 def _shape(graph: Graph, size: int) -> Check:
@@ -112,7 +117,7 @@ def adjacency(subject: Subject, starts: Indices, indices: Indices) -> Joined:
     return marks_of
 
 
-def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
+def neighbor_check(subject: Subject, joined: Joined, rule: Rule) -> Check:
     """Check that every near point is joined, and every joined point is near, among all pairs of a sample of rows.
 
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the two
@@ -136,13 +141,13 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if subject.pieces == "connect":
+    if subject.neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
+def _bounds(subject: Subject, joined: Joined, rule: Rule, blocks: Sequence[Indices], of_sample: Squares) -> Array:
     """Return the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
     size, asked = len(subject.given.values), subject.neighborhood
     k = min(asked.least, size - 1)

@@ -9,7 +9,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, later, ratio, skipped
 from mlcli.certify.eigen import INERTIA, count_check, worst
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.core.check.kernels import Witness
+from mlcli.core.check.kernels import Witness, of_similarity
 
 NUMBER = 2e-8  # seconds for each number of the kernel in all checks of it
 ROOM = 2**22  # numbers of the kernel in memory at a time: 32 MiB
@@ -44,8 +44,8 @@ class Rows:
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
     """Yield the checks of a kernel's eigenproblem."""
-    there = subject.data is not None and not subject.fit_rows_unknown
-    source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
+    source = None if subject.fit_rows_unknown else of_similarity(
+        subject.similarity, subject.data, subject.fit, subject.plan.full)
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
         return

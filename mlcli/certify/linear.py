@@ -10,9 +10,9 @@ from mlcli.base.rows.scratch import nonzero_columns, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
-from mlcli.base.values.inputs import Covariance
 from mlcli.certify.eigen import count_check
 from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.chain.stages import Stages
 
 NUMBER = 3e-9  # seconds for each number of the data in all passes of this module
 ROOT = 1.2e-9  # seconds per number, times the smaller side, for all singular values
@@ -71,16 +71,12 @@ class CenteredRows:
         return np.asarray(sum((part.T @ (part @ block) for _, part in self.blocks()), np.zeros_like(block)))
 
 
-def linear_checks(subject: Subject) -> Iterator[Check]:
-    """Yield the checks of features, or of their covariance."""
-    if isinstance(subject.data, Covariance):
-        yield _of_covariance(subject)
-        return
+def linear_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
+    """Yield the checks of the features' principal components."""
     points, spectrum = subject.data.values, subject.spectrum
-    if subject.chain is not None:
-        divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[subject.chain.coordinates.divisor]
-        yield count("divisor", int(spectrum.divisor != divisor),
-                    "eigenvalues written are sums of squares over the divisor asked for")
+    divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[chain.coordinates.divisor]
+    yield count("divisor", int(spectrum.divisor != divisor),
+                "eigenvalues written are sums of squares over the divisor asked for")
     data, axes = CenteredRows.of(subject), subject.projector.axes
     yield from _rows(subject, data)
     product = axes.T @ axes
@@ -105,13 +101,13 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         yield later("count")
 
 
-def _of_covariance(subject: Subject) -> Check:
-    """Check that loadings are eigenvectors of the covariance, of length √λ or of length one."""
+def covariance_check(subject: Subject, *, unit: bool) -> Check:
+    """Check that loadings are eigenvectors of the covariance, of length √λ or of length one (`unit`)."""
     data, loadings = subject.data.normalized(), subject.model.loadings
     if loadings is None:
         return skipped("residual", "the loadings are not at hand")
     found, values = data.unit.measured(loadings.values), np.maximum(subject.spectrum.eigenvalues, 0.0)
-    if subject.method.loadings == "unit":
+    if unit:
         roots = data.unit.measured(np.sqrt(values[: loadings.values.shape[1]]))
         found = loadings.values * roots
     squares = np.sum(found**2, axis=0)

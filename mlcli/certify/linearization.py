@@ -1,7 +1,9 @@
 """Linear functions of least cost on a graph: XᵀM X a = λ XᵀD X a, with M, D and a basis of the columns computed again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -9,72 +11,75 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.certify.eigen import worst
-from mlcli.certify.graph import Joined, adjacency, neighbor_check, pair_distances
+from mlcli.certify.graph import Joined, Rule, neighbor_check
+from mlcli.certify.projection import projector_checks
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.certify.weights import ROOTS, Root, residual_matrix
-from mlcli.core.graph.pieces import connected_graph
-from mlcli.methods.laplacian.check import weights_of_edges
 
 ROW, PAIR, BASIS = 1e-4, 5e-10, 1e-9  # seconds for a row, a column of a distance, and one of a product
-SLACK = 8.0  # roundings of a weight
 BEYOND = 1e3  # roundings of an extent that counts
 
 
 @frozen
-class Witness:
+class Root:
+    """The root R of a cost RᵀR, and its errors."""
+
+    matrix: Any  # sparse, m x n
+    unsure: float  # relative rounding of a number of R
+    members: Any = None  # sparse, m' x n: neighborhoods whose rows have errors of their own
+    errors: Array = field(default_factory=lambda: np.zeros(0))  # m': of these rows, relative to the values on them
+
+    def slack(self, vectors: Array) -> Array:
+        """Return bounds of the errors of RᵀR v (n x p) from neighborhoods, for vectors (n x p)."""
+        if self.members is None:
+            return np.zeros_like(vectors)
+        return np.asarray(self.members.T @ (self.errors[:, None] * self._sizes(vectors)))
+
+    def noise(self, vectors: Array) -> Array:
+        """Return bounds of the squared errors of R v (p) from neighborhoods, for vectors (n x p)."""
+        if self.members is None:
+            return np.zeros(vectors.shape[1])
+        return np.asarray(np.sum((self.errors[:, None] * self._sizes(vectors)) ** 2, axis=0))
+
+    @property
+    def spread(self) -> float:
+        """A bound of the norm of the errors of RᵀR from neighborhoods."""
+        if self.members is None:
+            return 0.0
+        sizes = self.members.sum(axis=1)
+        return float((self.members.T @ (self.errors * sizes)).max(initial=0.0))
+
+    def _sizes(self, vectors: Array) -> Array:
+        return np.sqrt(self.members @ vectors**2)
+
+
+@frozen
+class Costs:
     """The cost ‖R y‖² of a function, its norm Σ d y², and the neighbors from which they were computed again."""
 
     root: Root
     masses: Array  # d (n)
     joined: Joined
-    rule: str
+    rule: Rule
 
 
-def linearization_checks(subject: Subject) -> Iterator[Check]:
+def linearization_checks(subject: Subject, costs: Callable[[], Costs]) -> Iterator[Check]:
+    """Yield the checks of linear functions of least cost on a graph; `costs` are computed again where rows are few."""
+    yield from projector_checks(subject, _linear_map_checks(subject, costs))
+
+
+def _linear_map_checks(subject: Subject, costs: Callable[[], Costs]) -> Iterator[Check]:
     """Yield the checks of loadings, and those of the eigenproblem with all rows, where these are few."""
     yield from _loadings(subject)
     rows, columns = subject.data.values.shape
     if not subject.plan.allows(0.5, rows * (ROW + PAIR * rows * columns + BASIS * columns * min(rows, columns))):
         yield later("residual")
         return
-    witness = edge_costs(subject) if subject.method.kernel.of_weights else local_costs(subject)
-    if len(witness.masses) != subject.size:
-        yield count("graph", abs(len(witness.masses) - subject.size), "rows of the graph without coordinates")
+    found = costs()
+    if len(found.masses) != subject.size:
+        yield count("graph", abs(len(found.masses) - subject.size), "rows of the graph without coordinates")
         return
-    yield from _equations(subject, witness)
-    yield neighbor_check(subject, witness.joined, witness.rule)
-
-
-def edge_costs(subject: Subject) -> Witness:
-    """Return the weighted differences along edges, and degrees, of lengths and weights computed again."""
-    from scipy import sparse
-
-    method, given = subject.method, subject.given
-    graph, _ = connected_graph(given, subject.neighborhood, subject.pieces, method.graph)  # see `neighbor_check`
-    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
-    lengths, errors = pair_distances(subject, rows, graph.indices)
-    weights, powers = weights_of_edges(method.weights.measured_in(given.unit), graph, lengths)
-    once = np.flatnonzero(rows < graph.indices)
-    ends = np.column_stack([rows[once], graph.indices[once]])
-    values = np.sqrt(weights[once])[:, None] * [1.0, -1.0]
-    root = sparse.csr_array((values.ravel(), ends.ravel(), 2 * np.arange(len(once) + 1)), shape=(len(once), graph.size))
-    rough = np.divide(powers * errors, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    unsure = SLACK * EPS * (1 + max_abs(powers)) + max_abs(rough)
-    degrees = np.bincount(rows, weights, minlength=graph.size).astype(np.float64)
-    return Witness(Root(root, unsure), degrees, adjacency(subject, graph.starts, graph.indices), method.graph)
-
-
-def local_costs(subject: Subject) -> Witness:
-    """Return the rows of numbers on neighborhoods: reconstruction weights, or functionals on tangent spaces."""
-    kernel = subject.method.kernel
-    lists, kept = kernel.lists(subject.given, subject.neighborhood, subject.pieces)
-    data = subject.given if kept is None else subject.given.take(kept)
-    if kernel.name in ROOTS:
-        root = ROOTS[kernel.name](data, lists, kernel, subject.embedding.shape[1])
-    else:
-        matrix, rough = residual_matrix(data, lists, kernel.ridge)
-        root = Root(matrix, (EPS + rough) / kernel.ridge)
-    return Witness(root, np.ones(len(data.values)), adjacency(subject, lists.starts, lists.indices), "lists")
+    yield from _equations(subject, found)
+    yield neighbor_check(subject, found.joined, found.rule)
 
 
 def _loadings(subject: Subject) -> Iterator[Check]:
@@ -86,30 +91,30 @@ def _loadings(subject: Subject) -> Iterator[Check]:
         yield count("loadings", int(not same), "loadings that are not the coefficients of the linear map")
 
 
-def _equations(subject: Subject, witness: Witness) -> Iterator[Check]:
+def _equations(subject: Subject, costs: Costs) -> Iterator[Check]:
     """Yield checks of weighted covariance and residuals, and of all costs, in an orthonormal basis of the columns."""
-    roots, coordinates = np.sqrt(witness.masses), subject.embedding
-    volume, drawn = float(witness.masses.sum()), np.any(coordinates != 0, axis=0)
+    roots, coordinates = np.sqrt(costs.masses), subject.embedding
+    volume, drawn = float(costs.masses.sum()), np.any(coordinates != 0, axis=0)
     solved = subject.spectrum.solved[subject.spectrum.solved > 0]
     basis = basis_of(subject.data.values, roots, len(solved))
     yield count("count", int(basis.beyond > BEYOND), f"directions of the columns besides the {basis.vectors.shape[1]} "
                 "with a cost")
-    root = witness.root.matrix
+    root = costs.root.matrix
     sizes = abs(root) / roots
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of D^(-1/2) M D^(-1/2)
     wrong = subject.projector.rounding(subject.data.values)  # of a coordinate
-    products = coordinates.T @ (witness.masses[:, None] * coordinates) / volume - np.diag(drawn.astype(float))
+    products = coordinates.T @ (costs.masses[:, None] * coordinates) / volume - np.diag(drawn.astype(float))
     yield ratio("covariance", max_abs(products), subject.rounding + wrong * (2 + wrong), "YᵀD Y = Σd I")
-    yield ratio("centering", max_abs(witness.masses @ coordinates) / volume, subject.rounding + wrong, "Σ d y = 0")
-    allowed = subject.rounding + witness.root.unsure + basis.span
-    costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
-    gaps = root.T @ (root @ coordinates) - witness.masses[:, None] * coordinates * costs
+    yield ratio("centering", max_abs(costs.masses @ coordinates) / volume, subject.rounding + wrong, "Σ d y = 0")
+    allowed = subject.rounding + costs.root.unsure + basis.span
+    stated_costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
+    gaps = root.T @ (root @ coordinates) - costs.masses[:, None] * coordinates * stated_costs
     gap = np.linalg.norm(basis.vectors.T @ (gaps / roots[:, None]), axis=0) / np.sqrt(volume)
-    rough = np.linalg.norm(witness.root.slack(coordinates), axis=0) / np.sqrt(volume * witness.masses.min())
+    rough = np.linalg.norm(costs.root.slack(coordinates), axis=0) / np.sqrt(volume * costs.masses.min())
     yield ratio("residual", worst(gap * drawn, norm * (allowed + wrong) + rough), 1.0, "XᵀM X a = λ XᵀD X a, all rows")
     again = np.linalg.svd((root / roots) @ basis.vectors, compute_uv=False)[::-1]
     again = np.concatenate([np.zeros(max(basis.vectors.shape[1] - len(again), 0)), again])
-    stated, spread = 1 / np.sqrt(solved), witness.root.spread
+    stated, spread = 1 / np.sqrt(solved), costs.root.spread
     if len(stated) != len(again):
         yield ratio("costs", float("inf"), 1.0, "there is a cost for every direction of the columns")
         return

@@ -11,6 +11,7 @@ import numpy as np
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.certify.linear import CenteredRows
+from mlcli.certify.projection import projector_checks, score_tolerance
 from mlcli.certify.subject import Subject, max_abs
 
 EMPTY = 0.5  # of an answer, in tables of two by two
@@ -73,8 +74,15 @@ def correlation_checks(subject: Subject) -> Iterator[Check]:
                 f"likely, and the maximum is no farther than {CURVED:g}, of {len(chosen)} pairs of items")
 
 
-def component_checks(subject: Subject) -> Iterator[Check]:
-    """Yield checks of principal components of polychoric correlations: these, their eigenpairs, scores and loadings."""
+def component_checks(subject: Subject, *, scaled: bool) -> Iterator[Check]:
+    """Yield checks of principal components of polychoric correlations: these, their eigenpairs, scores and loadings.
+
+    Loadings are directions times the roots of their eigenvalues (`scaled`), or directions.
+    """
+    yield from projector_checks(subject, _component_checks(subject, scaled), score_tolerance)
+
+
+def _component_checks(subject: Subject, scaled: bool) -> Iterator[Check]:
     projector, data, axes = subject.projector, CenteredRows.of(subject), subject.projector.axes
     size = max(len(data.points), 1)
     rough = EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
@@ -107,7 +115,7 @@ def component_checks(subject: Subject) -> Iterator[Check]:
         apart = max_abs(decoder.directions[varying] - vectors * deviations[varying, None])
         yield count("decoder", wrong + int(apart > precision * max_abs(deviations)),
                     "numbers that reconstruction and projection do not share")
-    yield _loadings(subject, vectors * (np.sqrt(values) if subject.method.loadings == "scaled" else 1.0), varying,
+    yield _loadings(subject, vectors * (np.sqrt(values) if scaled else 1.0), varying,
                     precision * np.sqrt(top))
 
 

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, later, ratio, skipped
 from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.chain.stages import Stages
 
 NUMBER, SOLVED = 1e-8, 2e-5  # seconds for each number that is compared, and for a local system
 CLOSE = 1e-9  # relative gap of squared distances below which either may be the nearer
@@ -27,6 +28,7 @@ class Decoding:
     coordinates: Array  # m x p
     stated: dict[str, float]
     subject: Subject
+    chain: Stages
 
     @property
     def total(self) -> float:
@@ -52,44 +54,44 @@ class Decoding:
                      f"{name} = Σ‖x̂ - x‖² / Σ‖x - mean‖²")
 
 
-def preimage_checks(subject: Subject) -> Iterator[Check]:
+def preimage_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     """Yield the checks of a decoder that was chosen."""
-    decoder, parts, option = subject.projector.decoder, subject.similarity.parts, subject.chain.decoder
+    decoder, parts, option = subject.projector.decoder, subject.similarity.parts, chain.decoder
     if decoder is None or parts.points is None:
         yield count("decoder", 1, "decoders that are missing")
         return
     origin = np.zeros(parts.points.shape[1]) if parts.origin is None else parts.origin
     whole = len(parts.points) == subject.size
     coordinates = subject.embedding if whole else subject.fit_coordinates
-    found = Decoding(option, decoder, parts.points, origin, coordinates, dict(subject.model.fit), subject)
+    found = Decoding(option, decoder, parts.points, origin, coordinates, dict(subject.model.fit), subject, chain)
     if hasattr(decoder, "coordinates"):
         gap = max_abs(decoder.coordinates - coordinates) if decoder.coordinates.shape == coordinates.shape else np.inf
         yield ratio("decoder rows", gap, 0.0 if whole else PLACED * max_abs(coordinates),
                     "the decoder's coordinates are those of the training rows")
-    wrong = [name for name, kept, asked in CLAIMS[option.name](found) if not np.array_equal(kept, asked)]
+    wrong = [name for name, kept, asked in PARTS[option.name](found) if not np.array_equal(kept, asked)]
     yield count("decoder parts", len(wrong), f"parts of the decoder that are not the model's: {', '.join(wrong) or 0}")
     if not wrong:
         yield from CHECKS[option.name](found)
 
 
-def _claims(found: Decoding) -> list[tuple[str, Any, Any]]:
+def _barycentric_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
     decoder, option = found.decoder, found.option
     return [("points", decoder.points, found.points), ("origin", decoder.origin, found.origin),
             ("neighbors", decoder.neighbors, min(option.neighbors, len(found.points))),
             ("ridge", decoder.ridge, option.ridge)]
 
 
-def _fixed_claims(found: Decoding) -> list[tuple[str, Any, Any]]:
+def _fixed_point_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
     decoder, option, subject = found.decoder, found.option, found.subject
     return [("points", decoder.points, found.points), ("origin", decoder.origin, found.origin),
             ("axes", decoder.axes, subject.projector.axes), ("limit", decoder.limit, option.limit),
             ("rate", decoder.rate, subject.similarity.parts.function.rate), ("tolerance", decoder.tolerance,
                                                                              option.tolerance),
-            ("share", decoder.share, (subject.chain.centering == "double") / len(found.points))]
+            ("share", decoder.share, (found.chain.centering == "double") / len(found.points))]
 
 
-def _ridge_claims(found: Decoding) -> list[tuple[str, Any, Any]]:
-    asked, chain = found.option.rate, found.subject.chain
+def _ridge_parts(found: Decoding) -> list[tuple[str, Any, Any]]:
+    asked, chain = found.option.rate, found.chain
     unit = found.subject.data.unit ** (chain.power if chain.coordinates.scale == "roots" else 0)
     return [] if asked is None else [("rate", found.decoder.rate, (unit**-2).parameter(asked, "method.decoder.rate"))]
 
@@ -212,7 +214,7 @@ def _gaussian(left: Array, right: Array, rate: float) -> Array:
         return np.asarray(np.exp(-rate * found))
 
 
-CLAIMS: dict[str, Callable[[Decoding], list[tuple[str, Any, Any]]]] = {
-    "barycentric": _claims, "fixed_point": _fixed_claims, "ridge": _ridge_claims}
+PARTS: dict[str, Callable[[Decoding], list[tuple[str, Any, Any]]]] = {
+    "barycentric": _barycentric_parts, "fixed_point": _fixed_point_parts, "ridge": _ridge_parts}
 CHECKS: dict[str, Callable[[Decoding], Iterator[Check]]] = {
     "barycentric": _barycentric, "fixed_point": _fixed_point, "ridge": _ridge}

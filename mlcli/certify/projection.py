@@ -1,6 +1,6 @@
 """Projection: training rows get their own coordinates, and the model's options are those of the method."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import WORK, Subject, max_abs
-from mlcli.core.check.kernels import NUMBER, PATH
+from mlcli.core.check.kernels import NUMBER, PATH, of_similarity
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.neighbors import FARTHEST
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import FittedMetric
 from mlcli.core.metrics.gower import RangedGower
 from mlcli.core.metrics.points import metric_of
@@ -32,11 +33,32 @@ OWN = 1e-9  # relative rounding of coordinates in general
 Tolerance = Callable[[Subject, Indices], Array | float]  # rounding of rows' coordinates, one or (p,)
 
 
-def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
+def projector_checks(subject: Subject, own: Iterable[Check] = (), tolerance: Tolerance | None = None, *,
+                     more: Iterable[Check] = (), reproduces: bool = True) -> Iterator[Check]:
+    """Yield checks of a model's projector, and among them its `own` against the input and `more` of its parts.
+
+    Options that the model holds are those asked for, its points are the input's, its graph is that of neighbors, and
+    it places training rows at their coordinates up to a `tolerance`, unless it does not reproduce them by design.
+    """
+    if not subject.places:
+        yield from own
+        return
+    yield from parameters(subject)
+    yield stored_points(subject)
+    yield from own
+    if subject.similarity.parts.graph is not None:
+        from mlcli.certify.graph import graph_checks
+
+        yield from graph_checks(subject, subject.similarity.parts.graph)
+    yield from more
+    yield projection_check(subject, tolerance or row_tolerance, reproduces=reproduces)
+
+
+def projection_check(subject: Subject, tolerance: Tolerance, *, reproduces: bool) -> Check:
     """Check that the stored model projects training rows to their coordinates in the embedding."""
     if not subject.similarity.places:
         return skipped("projection", "the points of a given graph have no features by which others could be placed")
-    if not subject.method.reproduces() or subject.model.needs_all_views:
+    if not reproduces or subject.model.needs_all_views:
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
     rows = _rows(subject)
     if not len(rows):
@@ -157,39 +179,37 @@ def kernel_tolerance(subject: Subject, rows: Indices) -> Array | float:
 
 
 def parameters(subject: Subject) -> Iterator[Check]:
-    """Check that the model's kernel function, correction, neighbors, metric and divisor are the method's options."""
-    parts, chain, unit = subject.similarity.parts, subject.chain, subject.data.unit
-    kernel: Any = None if chain is None else chain.kernel
-    options = {} if kernel is None else dict(kernel)
-    wrong = ["ridge"] if subject.base.places and parts.ridge != options.get("ridge") else []
-    if parts.neighbors is not None:
-        asked, held = chain.graph.neighbors, parts.neighbors
-        farthest = np.inf if asked.radius is None else min((unit**-1).number(asked.radius), FARTHEST)
-        wrong += ["neighbors"] if (held.least, held.farthest) != (asked.count or 0, farthest) else []
+    """Check that the model's kernel function, correction, neighbors, metric and divisor are the options asked for."""
+    parts, chain, asked, unit, wrong = subject.similarity.parts, subject.chain, subject.asked, subject.data.unit, []
+    if subject.base.places and (chain is not None or None not in (asked.ridge, parts.ridge)):
+        wrong += ["ridge"] if parts.ridge != asked.ridge else []
+    if parts.neighbors is not None and asked.neighbors is not None:
+        radius, held = asked.neighbors.radius, parts.neighbors
+        farthest = np.inf if radius is None else min((unit**-1).number(radius), FARTHEST)
+        wrong += ["neighbors"] if (held.least, held.farthest) != (asked.neighbors.count or 0, farthest) else []
     function, correction = parts.function, parts.correction
-    if function is not None:
-        wrong += [name for name, value in _in_units(kernel, unit).items()
+    if function is not None and asked.kernel is not None:
+        wrong += [name for name, value in _in_units(asked.kernel, unit).items()
                   if value is not None and getattr(function, name, None) != value]
         wrong += ["origin"] if parts.origin is not None and not function.movable and parts.origin.any() else []
-        if options.get("rate", 0.0) is None:
-            yield _median(subject, function.rate or 0.0, kernel.exponent)
+        if dict(asked.kernel).get("rate", 0.0) is None:
+            yield _median(subject, function.rate or 0.0, asked.kernel.exponent)
     if correction is not None:
-        rule = "none" if chain is None else chain.correction
-        wrong += [] if correction.rule == rule else ["correction"]
+        wrong += [] if correction.rule == asked.correction else ["correction"]
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
     if chain is not None:
         rows = subject.fit_size
         asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
-    heat = None if parts.affinity is None else dict(parts.affinity).get("rate")
-    if heat is not None:
-        asked = None if kernel.weights.rate is None else (unit**2).number(kernel.weights.rate)
-        wrong += ["rate of the weights"] if asked not in (None, heat) else []
-        if asked is None:
+    if parts.affinity is not None and asked.weights is not None:
+        options, held_options = dict(asked.weights), dict(parts.affinity)
+        wrong += [] if options.keys() == held_options.keys() else ["weights"]
+        rate, heat = options.get("rate"), held_options.get("rate")
+        wrong += ["rate of the weights"] if None not in (rate, heat) and (unit**2).number(rate) != heat else []
+        if heat is not None and rate is None and parts.graph is not None:
             yield _heat(heat, parts.graph.lengths)
-    rank = None if parts.affinity is None else dict(parts.affinity).get("nearest")
-    wrong += [] if rank is None or rank == kernel.weights.nearest else ["rank of the weights' scales"]
+        wrong += [] if options.get("nearest") == held_options.get("nearest") else ["rank of the weights' scales"]
     if isinstance(asked_metric := metric_of(subject.given), RangedGower):
         yield _ranges(subject.given, asked_metric)
     asked_metric = metric_of(subject.data)
@@ -205,7 +225,7 @@ def same_metric(metric: FittedMetric, other: FittedMetric) -> bool:
         np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())
 
 
-def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
+def _in_units(kernel: KernelOptions, unit: Unit) -> dict[str, Any]:
     """Return a kernel function's options in the units of the computation: `rate` and `gamma` carry the data's unit."""
     return {name: (unit**kernel.exponent).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in kernel if name != "route"}
@@ -248,7 +268,8 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
 def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
     """Return the distances of some points that a kernel is a function of, and their relative errors beyond 1e-9."""
     if subject.base is not subject.similarity:
-        source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
+        source = of_similarity(subject.base, subject.data, subject.fit, subject.plan.full)
+        assert source is not None  # it is one of distances
         found = -2 * source.rows(chosen)[:, chosen]
         noise = source.noise * found.max(initial=0.0)  # rounding of a squared distance
         return np.sqrt(found), np.divide(noise, 2 * found, out=np.zeros_like(found), where=found > 0)

@@ -1,9 +1,10 @@
 """The subject of a certificate: a model and its data, in the units of the fit, and the extent of the checks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,12 +14,20 @@ from mlcli.base.rows.scratch import map_blocks, parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.inputs import Covariance, Features, Input
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import Options
 from mlcli.base.values.scaling import Unit, largest_of
+from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.similarities.projector import require_projector
-from mlcli.methods import Method, Model, Projector
+from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.kernels.corrections import Rule
+from mlcli.core.kernels.options import KernelOptions
+from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.projector import Projector, require_projector
+from mlcli.methods.model import Model
 
+Scale = Literal["roots", "unit", "variance"]  # of axes: see Coordinates.scale
 WORK = 0.016  # seconds on an idle machine; each check may take a share of them
 
 
@@ -57,18 +66,55 @@ class Plan:
 TIED = 200  # eigenvalues fewer roundings apart count as equal: twice the fit's number, which may compare roots
 
 
+class NoInput(Exception):  # the end of a certificate, and no error of a run
+    """Raised where a check asks for the input, and that is not at hand."""
+
+
+@frozen
+class Asked:
+    """The options of a method that its model may hold as well; None where the method has no such option."""
+
+    neighbors: Neighbors | None = None
+    rule: Literal["union", "mutual"] = "union"
+    weights: Options | None = None  # of the edges of a neighbor graph: one of those of `core.graph.affinities`
+    ridge: float | None = None  # of local systems
+    kernel: KernelOptions | None = None
+    correction: Rule = "none"
+
+    @classmethod
+    def of_chain(cls, chain: Stages) -> "Asked":
+        """Return the options of a chain's stages."""
+        options, graph = dict(chain.kernel), chain.graph
+        return cls(None if graph is None else graph.neighbors, "union" if graph is None else graph.rule,
+                   options.get("weights"), options.get("ridge"), chain.kernel, chain.correction)
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "Asked":
+        """Return those of a method's options, by their names in all methods."""
+        neighbors, weights, kernel, correction = map(options.get, ("neighbors", "weights", "kernel", "correction"))
+        return cls(neighbors if isinstance(neighbors, Neighbors) else None,
+                   "mutual" if options.get("graph") == "mutual" else "union",
+                   weights if isinstance(weights, Options) else None, options.get("ridge"),
+                   kernel if isinstance(kernel, KernelOptions) else None, correction or "none")
+
+
 @frozen
 class Subject:
-    """A method, its input and the model that it returned."""
+    """A model, its input, and the options of the method that are compared with it."""
 
-    method: Any  # a Method
-    given: Any  # an Input, all prepared rows; None where the input is not available
+    chain: Stages | None  # the stages that were fitted, with their options; None where the method is no chain
+    asked: Asked
+    known: Input | None  # all prepared rows; None where the input is not at hand
     model: Model  # scaled to the units of the computation
     plan: Plan
 
     @classmethod
-    def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
-        """Return the subject with the model in the units of the computation, by exact powers of two."""
+    def of(cls, chain: Stages | None, options: Mapping[str, Any], given: Input | None, model: Model, plan: Plan,
+           ) -> "Subject":
+        """Return the subject with the model in the units of the computation, by exact powers of two.
+
+        `options` are the method's, by name.
+        """
         projector = model.projector
         model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
@@ -76,26 +122,39 @@ class Subject:
                         forecast=model.forecast and model.forecast.plain(projector.input_unit**-1))
         if given is not None:
             given = given.over(projector.input_unit)
-        return cls(method, given, model, plan)
+        asked = Asked.of_options(options) if chain is None else Asked.of_chain(chain)
+        return cls(chain, asked, given, model, plan)
+
+    @property
+    def given(self) -> Any:
+        """The input, of a kind that the method accepts; raises NoInput where it is not at hand."""
+        if self.known is None:
+            raise NoInput
+        return self.known
 
     @cached_property
     def data(self) -> Any:
-        """The rows that were embedded, of the input."""
-        if self.given is None or self.model.kept is None:
-            return self.given
-        return self.given.take(self.model.kept)
+        """The rows that were embedded, of the input; raises NoInput where it is not at hand."""
+        return self.given if self.model.kept is None else self.given.take(self.model.kept)
 
-    @cached_property
-    def chain(self) -> Any:
-        """The method's chain of stages with its options; None where the method is no chain."""
-        return self.method.chain("features" if self.given is None else self.given.kind)
+    @property
+    def neighbors(self) -> Neighbors:
+        """The option of the neighbors, of a method that has one."""
+        assert self.asked.neighbors is not None
+        return self.asked.neighbors
+
+    @property
+    def neighborhood(self) -> Neighborhood:
+        """The neighbor search: the model's, or that of the option where new points need none."""
+        held = self.similarity.parts.neighbors if self.places else None
+        return held or self.neighbors.neighborhood(self.given)
 
     @property
     def centered(self) -> bool:
         """Whether the kernel is centered, or its columns are."""
         return self.chain is None or self.chain.centering != "none"
 
-    def rescale_axes(self, scale: str) -> "Subject":
+    def rescale_axes(self, scale: Scale) -> "Subject":
         """Return a subject whose axes have another scale: `roots` of eigenvalues, `unit` length, or `variance` one."""
         asked = "roots" if self.chain is None else self.chain.coordinates.scale
         if asked == scale or not self.places:
@@ -125,29 +184,17 @@ class Subject:
         return self.model.ranks
 
     @property
-    def similarity(self) -> Any:
+    def similarity(self) -> Similarity:
         """The model's similarity: how rows are compared."""
         return self.projector.similarity
 
     @property
     def linear(self) -> bool:
         """Whether the kernel is that of inner products of the features, centered by their means."""
-        if isinstance(self.given, Covariance):
-            return True
-        return self.places and isinstance(self.data, Features) and self.similarity.in_features
+        return self.places and isinstance(self.known, Features) and self.similarity.in_features
 
     @property
-    def neighborhood(self) -> Any:
-        """The neighbor rule: the model's, or the method's where new points need none."""
-        return self.similarity.parts.neighbors or self.method.neighbors.neighborhood(self.given)
-
-    @property
-    def pieces(self) -> Any:
-        """The policy for a neighbor graph in pieces."""
-        return (self.method if self.chain is None else self.chain.graph).neighbors.pieces
-
-    @property
-    def base(self) -> Any:
+    def base(self) -> Similarity:
         """The similarity that computes the distances, for one that is a function of distances; else the similarity."""
         return self.similarity.source
 
@@ -188,7 +235,7 @@ class Subject:
     @cached_property
     def rounding(self) -> float:
         """The rounding of an eigenproblem of this size: m eps."""
-        columns = self.given.values.shape[1] if isinstance(self.given, Features) else 1
+        columns = self.known.values.shape[1] if isinstance(self.known, Features) else 1
         return EPS * max(self.size, columns, 10)
 
     @property
@@ -233,8 +280,8 @@ class Subject:
             return np.asarray(landmarks)
         if points is None or len(points) == self.size:
             return np.arange(self.size)
-        if not isinstance(self.data, Features):
-            return _places(points, points[:0])
+        if not isinstance(self.known, Features):
+            return np.full(len(points), -1)
         rows = rows_of(self.data.values)
         return _places(points, self.data.values) if rows is None else _places_in_file(points, rows)
 

@@ -41,7 +41,6 @@ class Linearization(Method):
 
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    proof: ClassVar = "linearization"
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True

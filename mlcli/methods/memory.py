@@ -40,7 +40,6 @@ COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules examine, and numbers 
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
 WRITING = 3.0  # arrays of the size of a model while it is written and checked
-LATENT = 2.2  # arrays of the size of the data while scores are checked
 SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # of the search for a number of rows that fits
 CHEAP = 2e9  # multiplications of a neighbor search that a refusal may take
 READ_IN_BLOCKS = {  # by kind of input
@@ -61,8 +60,8 @@ class Planned(Protocol):
         """The power of two up to which data is not scaled, so that there is no copy."""
 
     @property
-    def proof(self) -> str:
-        """The kind of the certificate's checks."""
+    def checked_tables(self) -> float:
+        """The number of arrays of the data's size that the certificate's checks hold."""
 
     @property
     def columns_model(self) -> str:
@@ -164,7 +163,7 @@ def checks_memory(method: Planned, data: Given) -> float:
         wide = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
     compared *= after_fit().quality
-    written = WRITING * stored + LATENT * table * (method.proof == "latent")
+    written = WRITING * stored + table * method.checked_tables
     named = in_file is None or isinstance(data.ids, tuple)  # row numbers become text when they are written
     results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
     return max(looked, max(compared, after_fit().baseline) + stored, written) + ROW * rows * named + results

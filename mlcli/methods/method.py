@@ -1,6 +1,7 @@
 """The base of all methods: what a class says of its input, its results and its laws, and the frame of a fit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.stages.stage import running
@@ -18,11 +19,14 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.neighbors import SAME_BOTH_WAYS, Neighbors, graph_bytes
 from mlcli.core.metrics import EUCLIDEAN, Metric
 from mlcli.core.metrics.points import with_metric
-from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import InputSummary, Trials, Variant, variant
+
+if TYPE_CHECKING:
+    from mlcli.certify.chains import Checks
+    from mlcli.certify.subject import Subject
 
 
 class Method(Options):
@@ -31,10 +35,6 @@ class Method(Options):
     accepts: ClassVar[tuple[type[Given], ...]]
     unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
     powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
-    # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
-    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; linear
-    # functions of least cost on a graph; or only the checks of `identities`.
-    proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "linearization", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
     domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
@@ -61,6 +61,7 @@ class Method(Options):
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     beside_baseline: ClassVar[bool] = False  # whether its quality is shown beside that of PCA or classical scaling
     later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
+    checked_tables: ClassVar[float] = 0.0  # arrays of the data's size that its checks hold
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
@@ -245,16 +246,19 @@ class Method(Options):
         """Whether projecting a training row gives its coordinates."""
         return True
 
-    def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
-        """Return the certificate's checks of this method's own equations, by default those of its kernel.
+    def checks(self, subject: "Subject") -> Iterator[Check]:
+        """Yield the certificate's checks of a model: by default those of its chain, or of its projector.
 
-        Data and model are in the computation's units. With `full`, all rows are checked, however long that takes.
+        Data and model are in the computation's units. What needs no input comes first, as the certificate ends where
+        the input is asked for and not at hand. With `subject.plan.full`, all rows are checked, however long that takes.
         """
-        chain = self.chain(data.kind)
-        if chain is None or isinstance(model.projector, NoProjection):
-            return []
-        return chain.kernel.identities(model.projector.similarity, data, model.embedding, model.ranks,
-                                       chain.coordinates, full=full)
+        if subject.chain is not None:
+            module, _, name = subject.chain.kernel.checked_by.partition(":")
+            checks: Checks = getattr(import_module(module), name)
+            return checks(subject, subject.chain)
+        from mlcli.certify.projection import projector_checks
+
+        return projector_checks(subject, reproduces=self.reproduces())
 
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
         """Predict the seconds of the fit's steps that the certificate repeats; none by default."""

@@ -14,7 +14,6 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
-from mlcli.certify.certificate import Certificate, check_numbers, facts_of
 from mlcli.certify.subject import Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
@@ -22,7 +21,8 @@ from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
-from mlcli.methods import Model
+from mlcli.methods import Method, Model
+from mlcli.pipeline.certificate import Certificate, check_numbers, facts_of, subject_of
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
 from mlcli.rundir import archive, names
@@ -63,9 +63,9 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
                         unfolded=stored.get("unfolded", record.model.unfolded))
         start = record.start
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
-        subject = Subject.of(config.method, given, model, plan)
+        subject = subject_of(config.method, given, model, plan)
         checks = [same_model(stored, record)] if stored else []
-        checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(subject)]
+        checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
 
@@ -108,11 +108,11 @@ def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mappi
     return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
 
 
-def _numbers(subject: Subject) -> list[Check]:
+def _numbers(method: Method, subject: Subject) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in check_numbers(subject):
+        for check in check_numbers(method, subject):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
@@ -139,7 +139,7 @@ def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list
         return []
     first = start.reduced
     model = first.model if not stored else replace(first.model, projector=stored["reductions"][-1].projector)
-    checks = _numbers(Subject.of(first.method, first.given.table.data(), model, plan))
+    checks = _numbers(first.method, subject_of(first.method, first.given.table.data(), model, plan))
     return [replace(check, name=f"reduce: {check.name}") for check in checks]
 
 

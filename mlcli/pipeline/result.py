@@ -8,7 +8,6 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
-from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.prepare.missing import Dropped
@@ -17,6 +16,7 @@ from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.methods import Model
+from mlcli.pipeline.certificate import Certificate
 from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
 

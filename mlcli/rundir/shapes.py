@@ -163,8 +163,8 @@ class Failure(Shape):
     error: Fault
 
 
-class Made(Shape):
-    """A check of the certificate."""
+class StoredCheck(Shape):
+    """A `Check` as certificate.json has it."""
 
     name: str
     value: Number | None = None
@@ -177,4 +177,4 @@ class Certificate(Shape):
     """certificate.json."""
 
     verdict: str
-    checks: list[Made] = Field(default=[])
+    checks: list[StoredCheck] = Field(default=[])

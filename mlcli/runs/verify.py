@@ -14,7 +14,6 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, skipped
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
-from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
@@ -37,6 +36,7 @@ from mlcli.findings.stress import goodness_of
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
+from mlcli.pipeline.certificate import Certificate
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin

@@ -12,8 +12,6 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.classifier import posteriors
 from mlcli.core.similarities.decoders import Affine
 from mlcli.errors import MlcliError
@@ -22,7 +20,7 @@ from mlcli.methods.method import Method
 from mlcli.methods.processes.kalman import Smoother
 from mlcli.methods.processes.projection import LatentSequence, ProcessMeans
 from tests.laws.accuracy.families import FAMILIES
-from tests.support import names
+from tests.support import checks_of, names
 
 QUICK = {"layers": [4], "learning": {"epochs": 3, "batch": 20}}
 TAUGHT = ("E-NO-VARIATION", "E-COPIES")  # errors of data that teaches nothing
@@ -74,7 +72,7 @@ def fitted(method: str, options: dict[str, Any], data: Input) -> tuple[Method, I
 
 def verdicts(resolved: Method, data: Input, model: Model) -> dict[str, str]:
     """What the certificate says of a model."""
-    return {check.name: check.verdict for check in check_numbers(Subject.of(resolved, data, model, Plan()))}
+    return {check.name: check.verdict for check in checks_of(resolved, data, model)}
 
 
 @pytest.mark.parametrize(("case", "family"), [

@@ -23,7 +23,7 @@ cli/screen, explore
 cli/line
 planning, runs, checkup
 pipeline
-certify, report/interactive, report/comparison, report/relation
+report/interactive, report/comparison, report/relation
 report/page
 report/paper
 findings/*
@@ -42,10 +42,12 @@ data/files
 data/options
 methods/*
 methods
+certify
+methods/model
+core/check
 core/latent, core/layouts
 core/chain
 core/similarities
-core/check
 core/paths
 core/kernels
 core/eigen, core/graph, core/relation

@@ -44,7 +44,7 @@ from mlcli.core.graph.pieces import (
 from mlcli.core.graph.search import Lists, some_lists
 from mlcli.core.graph.weights import weight_matrix
 from mlcli.core.kernels.inverse import Inverse, inverse_step
-from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics.local import squares_of_pairs
 from mlcli.core.metrics.points import metric_of
 from mlcli.core.similarities.projector import Projector
@@ -187,7 +187,7 @@ class LocalKernel(KernelOptions):
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
     way: ClassVar = LocalChain
-    proof: ClassVar[Proof] = "weights"
+    checked_by: ClassVar[str] = "mlcli.methods.local.check:local_checks"
     unit_power: ClassVar[int] = 0
     stage: ClassVar[str] = "weights"
     remedy: ClassVar[tuple[str, str]] = "method.ridge", "use a larger ridge or more neighbors"

@@ -157,11 +157,6 @@ class Stages(Options):
         return 100 if self.by_columns else 0
 
     @property
-    def proof(self) -> str:
-        """The kind of the certificate's checks."""
-        return self.kernel.proof
-
-    @property
     def scaleless(self) -> bool:
         """Whether coordinates have no scale."""
         return self.coordinates.scale != "roots" or not self.kernel.variances

@@ -15,14 +15,17 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.memo import recall
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarities
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.metrics import FittedMetric
 from mlcli.core.paths.geodesics import dijkstra_rows
+from mlcli.core.similarities.base import Similarity
 
 if TYPE_CHECKING:
-    from mlcli.core.kernels.functions import Function
+    from mlcli.core.kernels.functions import Function, Gaussian
+    from mlcli.core.kernels.laplacian import LaplacianKernel
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PROVABLE = 1e-9  # share of the longest path that each edge exceeds where the lengths of the fit are proven
@@ -40,6 +43,57 @@ class Witness:
     cost: float  # seconds for a row
     how: str
     noise: float = 8 * EPS  # relative rounding of an entry
+
+
+def of_similarity(similarity: Similarity, data: Given, fit: Indices, full: bool) -> Witness | None:
+    """Return the kernel that a similarity has rows of, among the rows of the data in an (n,) array `fit`.
+
+    None where it is none of the data's kernels. With `full` every row is checked, so speed matters.
+    """
+    from mlcli.core.similarities.columns import Columns
+    from mlcli.core.similarities.kernels import Distances, GivenDistances, KernelValues
+
+    if isinstance(similarity, Columns):
+        return of_matrix(data.values) if isinstance(data, Similarities) else None
+    if isinstance(similarity, KernelValues):
+        if not isinstance(data, Features):
+            return None
+        function: Any = similarity.function
+        points = data.values - similarity.origin
+        return of_function(function, points) if similarity.metric.plain else of_radial(
+            similarity.metric, function.rate, points)
+    if isinstance(similarity, Distances):
+        if not isinstance(data, Features):
+            return None
+        points = data.values[fit]
+        return (of_points(points, similarity.correction) if similarity.metric.plain
+                else of_metric(similarity.metric, points, similarity.correction))
+    if isinstance(similarity, GivenDistances):
+        if not isinstance(data, Dissimilarities):
+            return None
+        values = data.values if similarity.landmarks is None else data.values[np.ix_(fit, fit)]
+        return of_dissimilarities(values, similarity.correction)
+    from mlcli.core.similarities.path_lengths import PathLengths
+
+    if isinstance(similarity, PathLengths):
+        return of_paths(similarity.graph, fit, full)
+    from mlcli.core.similarities.of_distances import OfDistances
+
+    if isinstance(similarity, OfDistances):
+        source = of_similarity(similarity.base, data, fit, full)
+        return None if source is None else of_other_distances(similarity.function, source)
+    return None
+
+
+def of_other_distances(function: "Gaussian | LaplacianKernel", source: Witness) -> Witness:
+    """Return the witness of a kernel function of distances, by its formula of the witness of -δ²/2."""
+    rate, power = function.rate or 0.0, function.exponent
+
+    def rows(chosen: Indices) -> Array:
+        return np.exp(-rate * np.sqrt(-2 * source.rows(chosen)) ** power)
+
+    return replace(source, rows=rows, diagonal=np.ones(len(source.diagonal)), noise=8 * source.noise,
+                   how=f"{function.name} kernel by its formula: {source.how}")
 
 
 def of_matrix(kernel: Array) -> Witness:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array
-from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Given
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 OF_DISTANCES = ("broken_stick", "residual_variance", "elbow")  # rules for the number of axes, of kernels of distances
-Proof = Literal["kernel", "weights", "spectrum", "latent", "own"]
 
 
 class KernelOptions(Options):
@@ -37,7 +35,8 @@ class KernelOptions(Options):
     centered: ClassVar[bool] = False  # whether it is centered by construction
     variances: ClassVar[bool] = True  # whether its eigenvalues are variances, and coordinates have a scale
     sized: ClassVar[bool] = False  # whether it fixes the scale of coordinates itself
-    proof: ClassVar[Proof] = "kernel"  # the proof by which the certificate checks it
+    # the function of a subject and its chain that yields the certificate's checks of it, by module and name
+    checked_by: ClassVar[str] = "mlcli.certify.chains:eigenpair_checks"
     makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # matrices that a run may keep
     way: ClassVar[Any] = None  # its own Composition; None where coordinates come from values of pairs
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # rules that may choose the number of axes, best first
@@ -67,15 +66,6 @@ class KernelOptions(Options):
 
     def require_axes(self, eigensolve: Any, neighbors: Any, points: int) -> None:
         """Raise ConfigError where the numbers of axes and of neighbors do not fit; for kernels that have a limit."""
-
-    def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
-                   ) -> list[Check]:
-        """Return checks for the certificate: equations that the (n, p) array `embedding` solves.
-
-        They are evaluated on the data and the stored similarity. `coordinates` are the chain's options of that name;
-        with `full` every row is checked, whatever the time.
-        """
-        return []
 
 
 class OfProducts(KernelOptions):

@@ -8,11 +8,9 @@ from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.check.kernels import Witness
 from mlcli.core.distances import HELD
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Neighborhood
@@ -116,13 +114,6 @@ class Similarity:
         """Return the space whose distances the axes approximate; None where these are the `method_distances`.
 
         `rows` computes rows of the kernel, where the fit provides them; `units` are those of inputs and of coordinates.
-        """
-        return None
-
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """Return the kernel of the rows that were fitted (an (n,) array `fit`), computed again from the embedded rows.
-
-        None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
         return None
 

@@ -1,6 +1,5 @@
 """Similarities that are kernel values, of a kernel function or of distances."""
 
-from typing import Any
 
 import numpy as np
 
@@ -8,9 +7,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Given
+from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
-from mlcli.core.check.kernels import Witness, of_dissimilarities, of_function, of_metric, of_points, of_radial
 from mlcli.core.distances import gower
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.functions import Function
@@ -57,14 +55,6 @@ class KernelValues(Similarity):
         """Return the number of training points."""
         return len(self.points)
 
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """Return the kernel by the function's formula; None unless the data are features. `fit` is an (n,) array."""
-        if not isinstance(data, Features):
-            return None
-        function: Any = self.function
-        points = data.values - self.origin
-        return of_function(function, points) if self.metric.plain else of_radial(self.metric, function.rate, points)
-
     @property
     def metric(self) -> FittedMetric:
         """The metric of the function's distances."""
@@ -99,14 +89,6 @@ class Distances(Similarity):
         """Return the number of training points."""
         return len(self.points)
 
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """Return -δ²/2 from the points in the (n,) array `fit`; None unless the data are features."""
-        if not isinstance(data, Features):
-            return None
-        points = data.values[fit]
-        return (of_points(points, self.correction) if self.metric.plain
-                else of_metric(self.metric, points, self.correction))
-
     def method_distances(self, distances: Array) -> Array:
         """Return an array of distances, of any shape, with the correction."""
         return self.correction.of_distances(distances)
@@ -132,13 +114,6 @@ class GivenDistances(Similarity):
     def width(self, given: int) -> int:
         """Return the number of training points in use."""
         return given if self.landmarks is None else len(self.landmarks)
-
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """Return -δ²/2 from the dissimilarities of the points in the (n,) array `fit`; None for other data."""
-        if not isinstance(data, Dissimilarities):
-            return None
-        values = data.values if self.landmarks is None else data.values[np.ix_(fit, fit)]
-        return of_dissimilarities(values, self.correction)
 
     def method_distances(self, distances: Array) -> Array:
         """Return an array of distances, of any shape, with the correction."""

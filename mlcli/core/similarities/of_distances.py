@@ -9,11 +9,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Products, Square
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.check.kernels import Witness
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.functions import Gaussian
@@ -45,21 +43,6 @@ class OfDistances(OfOtherDistances):
     def width(self, given: int) -> int:
         """Return the number of distances in a row."""
         return self.base.width(given)
-
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """Return the function's formula of recomputed distances, of the points in an (n,) array `fit`; None without
-        those.
-        """
-        source = self.base.witness(data, fit, full)
-        if source is None:
-            return None
-        rate, power = self.function.rate or 0.0, self.function.exponent
-
-        def rows(chosen: Indices) -> Array:
-            return np.exp(-rate * np.sqrt(-2 * source.rows(chosen)) ** power)
-
-        return replace(source, rows=rows, diagonal=np.ones(len(source.diagonal)), noise=8 * source.noise,
-                       how=f"{self.function.name} kernel by its formula: {source.how}")
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space | None:
         """Return the feature space of the function; None where distances are the `method_distances`."""

@@ -6,11 +6,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.check.kernels import Witness, of_paths
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Neighborhood
@@ -44,10 +42,6 @@ class PathLengths(Similarity):
     def width(self, given: int) -> int:
         """Return the number of training points in use."""
         return self.graph.size if self.landmarks is None else len(self.landmarks)
-
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
-        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
-        return of_paths(self.graph, fit, full)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
         """Return the space of shortest paths on the graph."""

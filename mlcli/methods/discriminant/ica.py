@@ -1,6 +1,6 @@
 """Independent component analysis."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +17,7 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, unit_variances
 from mlcli.core.costs import singular_step
@@ -217,10 +218,12 @@ class ICA(Method):
                      fit={"negentropy": found.negentropy.tolist(), **found.facts},
                      loadings=Loadings(mixing, data.columns))
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, negentropies, the fixed point, and the mixing matrix."""
-        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
-                *negentropy_checks(model.embedding, self.contrast, np.array(model.fit["negentropy"], dtype=np.float64)),
-                fixed_point_check(model.embedding, self.contrast, self.iterate.tolerance, bool(model.fit["converged"]),
-                                  together=self.algorithm == "symmetric"),
-                *loadings_check(data.values, model.embedding, model.directions)]
+        yield from super().checks(subject)
+        coordinates, model = subject.embedding, subject.model
+        yield from covariance_checks(coordinates, unit_variances(model.axes))
+        yield from negentropy_checks(coordinates, self.contrast, np.array(model.fit["negentropy"], dtype=np.float64))
+        yield fixed_point_check(coordinates, self.contrast, self.iterate.tolerance, bool(model.fit["converged"]),
+                                together=self.algorithm == "symmetric")
+        yield from loadings_check(subject.data.values, coordinates, model.directions)

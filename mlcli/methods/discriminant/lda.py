@@ -1,5 +1,6 @@
 """Linear discriminant analysis."""
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlcli.base.values.inputs import Input, Labeled
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import class_checks
 from mlcli.core.classifier import Classifier, Memberships, Priors, priors_of
@@ -114,9 +116,10 @@ class LDA(Method):
                      loadings=Loadings(scaling, data.columns, power=-1),
                      memberships=Memberships(tuple(names), chances))
 
-    def identities(self, data: Labeled, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the covariance within classes, the ratios between them, and posteriors by elimination."""
-        shrunk = self.shrinkage != "none"
-        return [*([] if shrunk else class_checks(model.embedding, data.labels, model.ranks.solved,
-                                                 model.rounding(data))),
-                *posterior_checks(data, model, self.priors, self.shrinkage, full=full)]
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        if self.shrinkage == "none":
+            yield from class_checks(model.embedding, data.labels, model.ranks.solved, model.rounding(data))
+        yield from posterior_checks(data, model, self.priors, self.shrinkage, full=subject.plan.full)

@@ -1,5 +1,6 @@
 """Slow feature analysis."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
 from mlcli.core.costs import merge_steps, singular_step
@@ -152,8 +154,10 @@ class SFA(Method):
         return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
                      projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, and the stated slownesses."""
-        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
-                slowness_check(model.embedding, model.ranks.solved),
-                *loadings_check(data.values, model.embedding, model.directions)]
+        yield from super().checks(subject)
+        coordinates, model = subject.embedding, subject.model
+        yield from covariance_checks(coordinates, unit_variances(model.axes))
+        yield slowness_check(coordinates, model.ranks.solved)
+        yield from loadings_check(subject.data.values, coordinates, model.directions)

@@ -1,6 +1,6 @@
 """Factor analysis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import sum_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
@@ -23,7 +24,6 @@ from mlcli.core.latent.missing_cells import GappedPoints, Gaps, estimate_moments
 from mlcli.core.latent.rotations import Rotation, Unrotated
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
-from mlcli.methods.factors.check import RotatedLoadings, rotation_checks
 from mlcli.methods.factors.factor_analysis import Whole
 from mlcli.methods.factors.factor_model import (
     Estimator,
@@ -108,9 +108,9 @@ class FA(Method):
     in_blocks: ClassVar = ""
     accepts: ClassVar = (Features, Covariance)
     missing: ClassVar = True
-    proof: ClassVar = "latent"
     ranked_by: ClassVar = "sums of squared loadings"
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
+    checked_tables: ClassVar = 2.2  # of scores computed again
     columns_model: ClassVar = "own noise"
     variants: ClassVar = (
         variant("", *BROKEN, iterate=EXACT), variant("equal", "constant column", *REFLECTED, noise="equal"),
@@ -171,10 +171,17 @@ class FA(Method):
                             scores=self.scores, iterate=self.iterate, names=data.columns, estimator=self.estimator)
         return factor_model(found, observed, points, data.columns, figures)
 
-    def identities(self, data: Features | Covariance, model: Model, full: bool = False) -> list[Check]:
-        """Check that the rotation is one of its criterion."""
-        loadings = RotatedLoadings.of(data, model, equal=self.noise == "equal", weighed=self.estimator == "ml")
-        return rotation_checks(self.rotation, loadings, bool(model.fit.get("rotation_converged", True)))
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check the equations of the estimator, and that the rotation is one of its criterion."""
+        from mlcli.methods.factors.check import RotatedLoadings, rotation_checks
+        from mlcli.methods.factors.latent_check import LatentOptions, latent_checks
+
+        equal, model = self.noise == "equal", subject.model
+        yield from latent_checks(subject, LatentOptions(
+            self.iterate.tolerance, self.rotation.name != "none", pairwise=self.gaps == "pairwise", equal=equal,
+            lower=self.lower, bartlett=self.scores == "bartlett", least_squares=self.estimator == "minres"))
+        loadings = RotatedLoadings.of(subject.data, model, equal=equal, weighed=self.estimator == "ml")
+        yield from rotation_checks(self.rotation, loadings, bool(model.fit.get("rotation_converged", True)))
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: the spectrum is in squared units where noise is equal."""

@@ -1,6 +1,6 @@
 """Probabilistic principal component analysis."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -142,10 +143,10 @@ class PPCA(Method):
     in_blocks: ClassVar = "but for solver em"
     accepts: ClassVar = (Features,)
     missing: ClassVar[bool] = True
-    proof: ClassVar = "latent"
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "eigenvalues of the covariance"
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
+    checked_tables: ClassVar = 2.2  # of scores computed again
     columns_model: ClassVar = "equal noise"
     variants: ClassVar = (variant("", "constant column"), variant(
         "em", "constant column", "share", "quick", solver="em", iterate={"tolerance": 1e-12}), variant(
@@ -206,8 +207,12 @@ class PPCA(Method):
                   if self.solver == "em" else fit_closed_form(data.values, self.eigensolve, self.limit(data), compute))
         return rotated_model(found, self.rotation, data.columns)
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check that a rotation is one of its criterion, of the stored model."""
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check the equations of the largest likelihood, and that a rotation is one of its criterion."""
         from mlcli.methods.factors.check import rotated_checks
+        from mlcli.methods.factors.latent_check import LatentOptions, latent_checks
 
-        return [] if self.rotation.name == "none" else rotated_checks(self.rotation, model)
+        rotated = self.rotation.name != "none"
+        yield from latent_checks(subject, LatentOptions(self.iterate.tolerance, rotated))
+        if rotated:
+            yield from rotated_checks(self.rotation, subject.model)

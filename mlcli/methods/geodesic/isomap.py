@@ -27,7 +27,6 @@ class Isomap(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
-    proof: ClassVar = "kernel"
     decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     isometric: ClassVar = True

@@ -40,7 +40,6 @@ class KernelPCA(Method):
 
     in_blocks: ClassVar = "with method.landmarks"
     accepts: ClassVar = (Features, Similarities)
-    proof: ClassVar = "kernel"
     decodes: ClassVar = "linear kernel, or method.decoder"
     rules: ClassVar = ("broken_stick", "elbow")
     variants: ClassVar = (

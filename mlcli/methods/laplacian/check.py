@@ -2,6 +2,7 @@
 probabilities computed again.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,28 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.certify.chains import chain_checks
+from mlcli.certify.graph import adjacency, pair_distances
+from mlcli.certify.linearization import Costs, Root, linearization_checks
+from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.chain.stages import Stages
 from mlcli.core.check.metrics import bounded_distances, squared
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.affinities import EdgeWeights
 from mlcli.core.graph.graph import Graph
+from mlcli.core.graph.pieces import connected_graph
 from mlcli.core.metrics.points import metric_of
 
 
-def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
+def laplacian_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
+    """Yield the checks of Laplacian eigenmaps: L y = λ D y, with weights computed again."""
+    yield from chain_checks(subject, chain)
+    kernel: Any = chain.kernel
+    embedding = chain.coordinates.of_variance(subject.embedding, subject.spectrum)
+    yield from eigenmap_checks(subject.similarity, embedding, subject.spectrum, kernel.normalized)
+
+
+def eigenmap_checks(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
     """Check costs, weighted orthogonality and residuals of coordinates (n x p) on a weighted graph."""
     graph = similarity.graph
     weights, _ = weights_of_edges(similarity.affinity, graph, graph.lengths)
@@ -65,6 +81,54 @@ def _scale(lengths: Array, place: int) -> float:
     return chosen or float(ranked[ranked > 0].min(initial=np.inf))
 
 
+def linear_checks(subject: Subject, affinity: EdgeWeights) -> Iterator[Check]:
+    """Yield the checks of linear functions of least cost on the edges of a neighbor graph, weighted by an affinity."""
+    from scipy import sparse
+
+    def costs() -> Costs:
+        given, rule = subject.given, subject.asked.rule
+        graph, _ = connected_graph(given, subject.neighborhood, subject.neighbors.pieces, rule)  # see `neighbor_check`
+        rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+        lengths, errors = pair_distances(subject, rows, graph.indices)
+        weights, powers = weights_of_edges(affinity.measured_in(given.unit), graph, lengths)
+        once = np.flatnonzero(rows < graph.indices)
+        ends = np.column_stack([rows[once], graph.indices[once]])
+        values = np.sqrt(weights[once])[:, None] * [1.0, -1.0]
+        root = sparse.csr_array((values.ravel(), ends.ravel(), 2 * np.arange(len(once) + 1)),
+                                shape=(len(once), graph.size))
+        rough = np.divide(powers * errors, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        unsure = SLACK * EPS * (1 + max_abs(powers)) + max_abs(rough)
+        degrees = np.bincount(rows, weights, minlength=graph.size).astype(np.float64)
+        return Costs(Root(root, unsure), degrees, adjacency(subject, graph.starts, graph.indices), rule)
+
+    yield from linearization_checks(subject, costs)
+
+
+def diffusion_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
+    """Yield the checks of diffusion maps: P ψ = λ ψ, with probabilities computed again, and the option of the widths.
+    """
+    from mlcli.methods.laplacian.diffusion import Adaptive, EdgeTransitions
+
+    yield from chain_checks(subject, chain)
+    similarity: Any = subject.similarity
+    kernel: Any = chain.kernel
+    data, full = subject.data, subject.plan.full
+    on_edges = isinstance(similarity, EdgeTransitions)
+    if on_edges:
+        yield from edge_walk_checks(similarity, data, subject.embedding, subject.spectrum, kernel, full=full)
+    else:
+        yield from walk_checks(similarity, data, subject.embedding, subject.spectrum, kernel.alpha, kernel.time,
+                               full=full)
+    if isinstance(kernel.bandwidth, Adaptive):
+        yield count("nearest", int(similarity.nearest != kernel.bandwidth.nearest), "the neighbor that was asked for")
+    elif kernel.bandwidth.epsilon is None:
+        yield edge_epsilon_check(similarity) if on_edges else epsilon_check(float(similarity.widths[0]) ** 2, data)
+    else:
+        asked = (data.unit**2).number(kernel.bandwidth.epsilon)
+        yield ratio("epsilon", abs(asked / float(similarity.widths[0]) ** 2 - 1), EPS, "the ε that was given")
+
+
+SLACK = 8.0  # roundings of a weight
 WHOLE = 600  # points of which every row is checked
 SAMPLED = 400  # points whose distances show whether ε is their median
 NEAR = 1e-9

@@ -17,9 +17,8 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.options import Options, option, option_of
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
@@ -45,14 +44,13 @@ from mlcli.core.kernels.corrections import correction_for
 from mlcli.core.kernels.forms import CACHED, Dense
 from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import Inverse, inverse_step
-from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
-from mlcli.methods.laplacian.check import edge_epsilon_check, edge_walk_checks, epsilon_check, walk_checks
 from mlcli.methods.memory import peak
 from mlcli.methods.method import Method
 from mlcli.methods.model import Model, Powers
@@ -241,14 +239,6 @@ class Fixed(Options):
 
     nearest: ClassVar[int] = 0
 
-    def option_check(self, similarity: Transitions | EdgeTransitions, data: Spatial) -> Check:
-        """Check ε: the option's value, or the median by default."""
-        found = float(similarity.widths[0]) ** 2
-        if self.epsilon is None and isinstance(similarity, EdgeTransitions):
-            return edge_epsilon_check(similarity)
-        return epsilon_check(found, data) if self.epsilon is None else ratio(
-            "epsilon", abs((data.unit**2).number(self.epsilon) / found - 1), EPS, "the ε that was given")
-
     def widths(self, halved: Array, unit: Unit) -> Array:
         """Return √ε for each point (n), from -d²/2 of all pairs (n x n), in `unit`; notes a default."""
         return np.full(len(halved), self._root(lambda: median_length(halved, 2), "distance", unit))
@@ -272,10 +262,6 @@ class Adaptive(LocalScale):
     """A width of each point: exp(-d² / (σ(x) σ(y))) (Zelnik-Manor and Perona, 2004)."""
 
     name: Literal["adaptive"] = "adaptive"
-
-    def option_check(self, similarity: Transitions | EdgeTransitions, data: Spatial) -> Check:
-        """Check the rank of the neighbor whose distance is a point's width."""
-        return count("nearest", int(similarity.nearest != self.nearest), "the neighbor that was asked for")
 
     def widths(self, halved: Array, unit: Unit) -> Array:
         """Return σ of each point (n), from -d²/2 of all pairs (n x n)."""
@@ -430,7 +416,7 @@ class DiffusionKernel(KernelOptions):
     sized: ClassVar[bool] = True
     unit_power: ClassVar[int] = 0
     way: ClassVar = DiffusionChain
-    proof: ClassVar[Proof] = "own"
+    checked_by: ClassVar[str] = "mlcli.methods.laplacian.check:diffusion_checks"
     makes: ClassVar[tuple[()]] = ()
     name: Literal["diffusion"] = "diffusion"
     bandwidth: Bandwidth = option(Fixed(), "Bandwidth of the affinities: one ε for all points (fixed), or a width σ "
@@ -452,15 +438,6 @@ class DiffusionKernel(KernelOptions):
             raise ConfigError("NEIGHBORS", f"{count} neighbors were requested, but each of {size} points has only "
                               f"{size - 1}", where="method.nearest", hint=f"ask for at most {size - 1}")
         return Nearest(count)
-
-    def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
-                   full: bool) -> list[Check]:
-        """Check P ψ = λ ψ for an embedding (n x p), with probabilities computed again, and the option of the widths."""
-        if isinstance(similarity, EdgeTransitions):
-            return [*edge_walk_checks(similarity, data, embedding, spectrum, self, full=full),
-                    self.bandwidth.option_check(similarity, data)]
-        return [*walk_checks(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
-                self.bandwidth.option_check(similarity, data)]
 
 
 SPARSE = 64  # neighbors of a sparse kernel, where all pairs do not fit into memory

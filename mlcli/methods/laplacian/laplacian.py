@@ -10,8 +10,6 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array
-from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Given, Input, LengthGraph, WeightedGraph
 from mlcli.base.values.options import option, option_of
 from mlcli.base.values.products import Name
@@ -22,17 +20,15 @@ from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import entries_of, graph_steps
 from mlcli.core.kernels.inverse import Inverse, inverse_step
-from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Affinities, EdgeAffinities
-from mlcli.methods.laplacian.check import laplacian_checks
 from mlcli.methods.method import Method
 from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
@@ -85,7 +81,7 @@ class GraphLaplacian(KernelOptions):
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
     way: ClassVar = LaplacianChain
-    proof: ClassVar[Proof] = "own"
+    checked_by: ClassVar[str] = "mlcli.methods.laplacian.check:laplacian_checks"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
     normalized: bool = option(True, "Normalized Laplacian (L y = λ D y), or not (L y = λ y).")
@@ -98,11 +94,6 @@ class GraphLaplacian(KernelOptions):
     def for_data(self, data: Given, neighbors: Neighbors) -> Self:
         """Return the kernel with the weights of a given graph, unless others were chosen, and ranks of neighbors."""
         return self.replace(weights=weights_for(data, self.weights, self.chosen("weights"), neighbors))
-
-    def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
-                   full: bool) -> list[Check]:
-        """Check L y = λ D y for an embedding (n x p), with weights computed again."""
-        return laplacian_checks(similarity, coordinates.of_variance(embedding, spectrum), spectrum, self.normalized)
 
 
 class Laplacian(Method):

@@ -1,12 +1,15 @@
 """Locality preserving projections."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option_of
+from mlcli.certify.subject import Subject
 from mlcli.core.chain.options import NeighborGraph
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, incidence, weighted, weights_for, weights_step
@@ -62,6 +65,12 @@ class LPP(Linearization):
         """Return the step of the weights, and a row of two numbers for each edge."""
         entries = entries_of(data, self.neighbors.neighborhood(data))
         return [weights_step(entries)], RootShape(entries * 2 // 3, 2)
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check linear functions of least cost, with weights, degrees and their equations computed again."""
+        from mlcli.methods.laplacian.check import linear_checks
+
+        return linear_checks(subject, self.weights)
 
     def cost(self, data: Features) -> GraphCost:
         """Return √w (yᵢ - yⱼ) for each edge, and the roots of the degrees."""

@@ -67,7 +67,6 @@ class LLE(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    proof: ClassVar = "weights"
     decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True

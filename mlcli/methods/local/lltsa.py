@@ -1,8 +1,11 @@
 """Linear local tangent space alignment."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from mlcli.base.values.check import Check
 from mlcli.base.values.options import option, option_of
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -47,3 +50,9 @@ class LLTSA(LocalLinearization):
     def kernel(self) -> Alignment:
         """The inverse of the alignment cost."""
         return Alignment(dimension=self.dimension, ridge=self.ridge)
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check linear functions of least cost, with tangent spaces and their equations computed again."""
+        from mlcli.methods.local.check import linear_checks
+
+        return linear_checks(subject, self.kernel)

@@ -1,8 +1,11 @@
 """Neighborhood preserving embedding."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from mlcli.base.values.check import Check
 from mlcli.base.values.options import option_of
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -43,3 +46,9 @@ class NPE(LocalLinearization):
     def kernel(self) -> Reconstruction:
         """The inverse of the cost of reconstruction."""
         return Reconstruction(ridge=self.ridge)
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check linear functions of least cost, with weights of neighbors and their equations computed again."""
+        from mlcli.methods.local.check import linear_checks
+
+        return linear_checks(subject, self.kernel)

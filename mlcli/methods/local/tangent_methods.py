@@ -17,7 +17,6 @@ class TangentMethod(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    proof: ClassVar = "weights"
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True

@@ -1,6 +1,6 @@
 """PHATE, metric scaling of potential distances of a random walk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.costs import pass_cost, product_rate
 from mlcli.core.eigen.options import Axes
@@ -188,6 +189,7 @@ class PHATE(MajorizedMethod):
             return Trials(reason="distances of all pairs of so many rows take long")
         return single_trial()
 
-    def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the walk, its time, potential distances by other products, their stress, and that no step moves."""
-        return potential_checks(self, data, model, full=full)
+        yield from super().checks(subject)
+        yield from potential_checks(self, subject.data, subject.model, full=subject.plan.full)

@@ -8,6 +8,7 @@ Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; degrees
 "Heavy-tailed kernels reveal a finer cluster structure in t-SNE visualisations", 2019.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -27,6 +28,7 @@ from mlcli.base.values.inputs import AffinityGraph, Input, Joined, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterated, follow_schedule
@@ -374,6 +376,7 @@ class TSNE(NeighborEmbedding):
         fitting = [size for size in (30.0, 10.0, 100.0) if size < (seen.rows - 1) / 3]
         return Trials(({}, *({"perplexity": size} for size in fitting[1:] if seen.rows <= MANY)))
 
-    def identities(self, data: Joined, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""
-        return divergence_checks(data, model, self.perplexities, self.dof, full=full)
+        yield from super().checks(subject)
+        yield from divergence_checks(subject.data, subject.model, self.perplexities, self.dof, full=subject.plan.full)

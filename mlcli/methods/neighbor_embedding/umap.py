@@ -3,7 +3,7 @@
 A fuzzy graph, its start, and epochs of sampled forces.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,6 +20,7 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, I
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Name
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import Graph
@@ -276,6 +277,7 @@ class UMAP(NeighborEmbedding):
         """Return settings by neighborhood size; one where the input is a graph."""
         return single_trial() if seen.graph else Trials(tuple({"neighbors": {"count": count}} for count in seen.counts))
 
-    def identities(self, data: Joined, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""
-        return sampled_checks(self, data, model, full)
+        yield from super().checks(subject)
+        yield from sampled_checks(self, subject.data, subject.model, subject.plan.full)

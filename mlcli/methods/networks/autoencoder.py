@@ -1,5 +1,6 @@
 """Autoencoder."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.kernels.row_factor import factor_of
@@ -111,10 +113,12 @@ class Autoencoder(NetworkMethod):
             name: Quantity(values) for name, values in found.curves.items()},
                           fit={**self.figures(data, standard, left), **found.facts})
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check coordinates and error by an independent forward pass, and a closed form's optimum or the best epoch."""
-        return [*forward_checks(data, model, full), *(
-            closed_form_checks(data, model, full) if self.closed else training_checks(model, rising=False))]
+        yield from super().checks(subject)
+        data, model, full = subject.data, subject.model, subject.plan.full
+        yield from forward_checks(data, model, full)
+        yield from closed_form_checks(data, model, full) if self.closed else training_checks(model, rising=False)
 
     @staticmethod
     def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:

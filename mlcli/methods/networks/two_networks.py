@@ -10,7 +10,6 @@ from mlcli.base.rows.scratch import bytes_in_memory, map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.base.values.signs import leading_signs
@@ -68,9 +67,6 @@ class NetworkMethod(Method):
 
         def solve_by_training(self, data: Features, compute: Compute) -> Model:
             """Return the model of both networks after training."""
-
-        def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-            """Return the checks of forward passes of some rows, or of all."""
 
     @property
     def closed(self) -> bool:

@@ -1,5 +1,6 @@
 """Variational autoencoder."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.latent.probabilistic import fit_closed_form
@@ -123,10 +125,14 @@ class VAE(NetworkMethod):
                               name: bound.curve(name, values) for name, values in found.curves.items()},
                           fit={**bound.figures(*own), **held, **found.facts})
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check coordinates by a forward pass, the bound by other formulas, and that a closed form is at its best."""
-        checks = forward_checks(data, model, full)
+        yield from super().checks(subject)
+        data, model, full = subject.data, subject.model, subject.plan.full
+        yield from forward_checks(data, model, full)
         if self.closed:
-            return [*checks, *likelihood_check(data, model, full), *closed_form_checks(data, model, full)]
-        return [*checks, *bound_checks(data, model, self.likelihood.log_density, full),
-                *training_checks(model, rising=True)]
+            yield from likelihood_check(data, model, full)
+            yield from closed_form_checks(data, model, full)
+        else:
+            yield from bound_checks(data, model, self.likelihood.log_density, full)
+            yield from training_checks(model, rising=True)

@@ -1,5 +1,6 @@
 """Correspondence analysis."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.metrics.profiles import ChiSquare
@@ -67,9 +69,10 @@ class CA(Correspondence):
         return self.of_inertia(data, found, spectrum, tuple(data.columns), {
             "column_masses": Quantity(comparison_of(data).roots ** 2, names=tuple(data.columns))})
 
-    def identities(self, data: MetricFeatures, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check centering, inertias, both transition formulas, and the total inertia as chi-square over the total."""
-        return correspondence_checks(table_parts(data.values), model, self.loadings == "standard")
+        yield from super().checks(subject)
+        yield from correspondence_checks(table_parts(subject.data.values), subject.model, self.loadings == "standard")
 
 
 def require_filled(data: Features) -> None:

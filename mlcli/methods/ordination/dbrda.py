@@ -1,5 +1,6 @@
 """Distance-based redundancy analysis."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input, Spatial, TwoViews, ViewedDissimilarities
 from mlcli.base.values.percent import percent
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.costs import FIRST, gower_steps, pass_cost, singular_step
 from mlcli.core.distances import halve
@@ -215,6 +217,7 @@ class DBRDA(ConstrainedMethod):
                                       found, total, 1.0, value),
                      loadings=Loadings(arrows, found.names, power=0))
 
-    def identities(self, data: TwoViews | ViewedDissimilarities, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, coordinates, arrows and pseudo-F by a Householder basis of the constraints."""
-        return distance_checks(data, model, self.condition, self.scores, full=full)
+        yield from super().checks(subject)
+        yield from distance_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)

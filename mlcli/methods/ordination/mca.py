@@ -1,5 +1,6 @@
 """Multiple correspondence analysis."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -11,6 +12,7 @@ from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.metrics.profiles import Answers, Indicators
@@ -126,7 +128,9 @@ class MCA(Correspondence):
             "questions": questions, "answers": len(names), "adjusted_total": Quantity(total),
             "column_masses": Quantity(metric.roots ** 2, names=names)})
 
-    def identities(self, data: MetricFeatures, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the equations of correspondence analysis on the indicator matrix, and the adjusted inertias."""
-        return [*correspondence_checks(answer_parts(data.values), model, self.loadings == "standard"),
-                *adjustment_checks(data.values, model.ranks.solved, model.ranks.adjusted, model.fit)]
+        yield from super().checks(subject)
+        values, model = subject.data.values, subject.model
+        yield from correspondence_checks(answer_parts(values), model, self.loadings == "standard")
+        yield from adjustment_checks(values, model.ranks.solved, model.ranks.adjusted, model.fit)

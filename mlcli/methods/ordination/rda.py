@@ -1,5 +1,6 @@
 """Redundancy analysis."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.costs import singular_step
 from mlcli.core.eigen.options import first_columns
@@ -138,6 +140,7 @@ class RDA(ConstrainedMethod):
                      loadings=Loadings(np.vstack([directions * roots, arrows]), (*data.columns, *found.names),
                                        unitless=len(arrows)))
 
-    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
-        return redundancy_checks(data, model, self.condition, self.scores, full=full)
+        yield from super().checks(subject)
+        yield from redundancy_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)

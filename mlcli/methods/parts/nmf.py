@@ -1,5 +1,6 @@
 """Non-negative matrix factorization."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
@@ -14,6 +15,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.kernels.factor_solver import product_steps
@@ -201,7 +203,9 @@ class NMF(Method):
                      objective=Quantity(found.trace, self.power),
                      loadings=Loadings(found.parts.T, data.columns, power=0))
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check signs, sums and order of the parts, the objective, and that neither factor can be improved."""
-        return factorization_checks(data.values, model.embedding, model.directions, self.objective,
-                                    self.iterate.tolerance, model.fit, data.unit**self.power)
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        yield from factorization_checks(data.values, model.embedding, model.directions, self.objective,
+                                        self.iterate.tolerance, model.fit, data.unit**self.power)

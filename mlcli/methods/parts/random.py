@@ -1,5 +1,6 @@
 """Random projection."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.similarities.columns import Columns
@@ -106,7 +108,9 @@ class RandomProjection(Method):
         """Return the share of entries that are not zero, of sparse directions of so many columns."""
         return float(1 / np.sqrt(columns)) if self.density == "auto" else self.density
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the entries or lengths of the directions, the mean, the bound, and the distortion of some pairs."""
-        return [*direction_checks(model.axes, self.kind, self.share(len(model.axes))),
-                *distortion_checks(data.values, model.embedding, model.fit)]
+        yield from super().checks(subject)
+        model = subject.model
+        yield from direction_checks(model.axes, self.kind, self.share(len(model.axes)))
+        yield from distortion_checks(subject.data.values, model.embedding, model.fit)

@@ -1,10 +1,13 @@
 """Principal component analysis."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
+from mlcli.certify.subject import Subject
 from mlcli.core.chain.options import Coordinates
 from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
@@ -35,7 +38,6 @@ class PCA(ColumnComponents):
     in_blocks: ClassVar = ""
     accepts: ClassVar = (Features, Covariance)
     baseline: ClassVar = True
-    proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
     columns_model: ClassVar = "equal noise"
@@ -74,6 +76,20 @@ class PCA(ColumnComponents):
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor", "correlations")
         return super().resolved_stages(data) if self.of_answers(data.kind) else self.of_columns().refuse_void()
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check the eigenvectors of the columns' covariance, of the one that is given, or of polychoric correlations.
+        """
+        if subject.model.fit.get("polychoric"):
+            from mlcli.certify.polychoric import component_checks
+
+            yield from component_checks(subject, scaled=self.loadings == "scaled")
+        elif subject.places:
+            yield from super().checks(subject)
+        else:
+            from mlcli.certify.linear import covariance_check
+
+            yield covariance_check(subject, unit=self.loadings == "unit")
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Compute X = U Σ Vᵀ, centered; scores are V √λ, directions U."""

@@ -191,7 +191,7 @@ def parameter_energy(figures: Figures, variance: float, axes: int) -> float:
 
 
 @frozen
-class Claim:
+class EndOfIteration:
     """An objective of a fit: as the fit has it, computed again, and what is stated of it."""
 
     problem: Problem
@@ -205,7 +205,7 @@ class Claim:
     placed: Array | None = None  # rounding of latent points where a map gives them
 
     def checks(self, full: bool) -> list[Check]:
-        """Check the stated objective, the fit's gradient by differences, and that it is small where it is claimed.
+        """Check the stated objective, the fit's gradient by differences, and that it is small at convergence.
 
         Convergence says that five iterations bring no more than the tolerance for each number of the data, so that one
         brings a fifth, and a step along the gradient, by the largest curvature seen, should bring no more.
@@ -363,9 +363,9 @@ def stated_objective(data: Features, model: Model, problem: Problem) -> float | 
     return None if trace is None or not len(trace) else -float(trace[-1]) - data.unit.logarithm(cells)
 
 
-def latent_claim(data: Features, model: Model, problem: Problem, posterior: Posterior, latent: Array,
-                 tolerance: float) -> Claim:
-    """Return the claim of a GP-LVM at latent points (n x p), or clouds (n x 2p: means, logarithms of variances).
+def latent_end(data: Features, model: Model, problem: Problem, posterior: Posterior, latent: Array,
+                 tolerance: float) -> EndOfIteration:
+    """Return the end of a GP-LVM's iteration at latent points (n x p), or clouds (n x 2p: means, log variances).
 
     With a back constraint points move as the layers of its map allow.
     """
@@ -384,7 +384,7 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
 
     state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
     moves, placed = layers(model, data.values)
-    return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
+    return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
                  converged=bool(model.fit["converged"]), tolerance=tolerance, layers=moves, placed=placed,
                  work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
 
@@ -418,9 +418,9 @@ def layers(model: Model, points: Array) -> tuple[tuple[Callable[[Array], Array],
     return (output, hidden), rounding
 
 
-def sequence_claim(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],
-                   tolerance: float) -> Claim:
-    """Return the claim of a GPDM, whose points have mean zero and mean square one over all axes."""
+def sequence_end(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],
+                   tolerance: float) -> EndOfIteration:
+    """Return the end of the iteration of a GPDM, whose points have mean zero and mean square one over all axes."""
     (posterior, motion), varying = processes, Varying.of(data.values).compact
     axes, density = model.embedding.shape[1], problem.latents.density
     size = model.embedding.size
@@ -437,7 +437,7 @@ def sequence_claim(data: Features, model: Model, problem: SequenceProblem, proce
 
     state = State(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],
                   posterior.covariance.logs)
-    return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
+    return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
                  converged=bool(model.fit["converged"]), tolerance=tolerance, work=2.0 * len(model.embedding) ** 3)
 
 
@@ -460,13 +460,13 @@ def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimi
         return [*checks, skipped("log_likelihood", "the variances of the clouds are not at hand"),
                 ascent_check(model.trace, np.hstack([view.values for view in views]))]
     clouds = np.hstack([model.embedding, np.log(np.diagonal(model.spreads, axis1=1, axis2=2))])
-    claim = shared_claim(active, model, clouds, inducing, minimize)
+    end = shared_end(active, model, clouds, inducing, minimize)
     stated = model.fit.get("log_likelihood")
     value, noise = joint_bound(active, clouds)
     shift = sum(view.unit.logarithm(Observations.of(view.values).cells) for view, _ in active)
     return [*checks, ratio("log_likelihood", np.inf if stated is None else abs(value - stated - shift), noise,
                            "the sum of the views' bounds, from eigenvalues of Q, with one distance from the prior"),
-            *claim.checks(full), ascent_check(model.trace, np.hstack([view.values for view in views]))]
+            *end.checks(full), ascent_check(model.trace, np.hstack([view.values for view in views]))]
 
 
 def joint_bound(active: Sequence[tuple[Features, Posterior]], clouds: Array, logs: Sequence[Array] = (),
@@ -482,9 +482,9 @@ def joint_bound(active: Sequence[tuple[Features, Posterior]], clouds: Array, log
     return sum(value for value, _ in found) + (len(active) - 1) * distance, rounding
 
 
-def shared_claim(active: Sequence[tuple[Features, Posterior]], model: Model, clouds: Array, inducing: int,
-                 minimize: Minimize) -> Claim:
-    """Return the claim of the fit at clouds (n x 2p)."""
+def shared_end(active: Sequence[tuple[Features, Posterior]], model: Model, clouds: Array, inducing: int,
+                 minimize: Minimize) -> EndOfIteration:
+    """Return the end of the iteration of the fit at clouds (n x 2p)."""
     axes = model.embedding.shape[1]
     problem: Any = SharedProblem.of([Observations.of(view.values) for view, _ in active], inducing, axes)
     if model.fit["iterations"] < minimize.limit:  # otherwise the limit may have come before all were free
@@ -502,7 +502,7 @@ def shared_claim(active: Sequence[tuple[Features, Posterior]], model: Model, clo
                   np.concatenate([posterior.covariance.logs for _, posterior in active]))
     shift = sum(view.unit.logarithm(Observations.of(view.values).cells) for view, _ in active)
     trace = model.trace
-    return Claim(problem=problem, state=state, again=again,
+    return EndOfIteration(problem=problem, state=state, again=again,
                  stated=None if trace is None or not len(trace) else -float(trace[-1]) - shift,
                  converged=bool(model.fit["converged"]), tolerance=minimize.tolerance,
                  work=float(len(clouds)) * sum(len(posterior.places) ** 2 for _, posterior in active))

@@ -1,5 +1,6 @@
 """The Gaussian process dynamical model."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,11 +14,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
-from mlcli.core.similarities.projector import require_projector
 from mlcli.errors import GeometryError
 from mlcli.methods.model import Model
 from mlcli.methods.processes.check import (
@@ -26,7 +27,7 @@ from mlcli.methods.processes.check import (
     process_checks,
     relevance_check,
     sequence_checks,
-    sequence_claim,
+    sequence_end,
 )
 from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
@@ -146,16 +147,21 @@ class GPDM(GaussianProcessMethod):
         projector = latent_projector(LatentSequence(posterior, motion))
         return Model(embedding=points, projector=projector, forecast=ahead, **more)
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check likelihood, decoder, relevances, density of the sequence, and the objective: its ascent and end."""
-        similarity: Any = require_projector(model.projector).similarity
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        similarity: Any = subject.similarity
         posterior, observed = similarity.posterior, Observations.of(data.values)
         stated = model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
-        checks, ended = process_checks(posterior, data.values, model.embedding, plain), []
+        checks = process_checks(posterior, data.values, model.embedding, plain)
+        yield from checks
         if checks[0].verdict == "pass":
-            ended = sequence_claim(data, model, self.problem(observed, model.embedding.shape[1]),
-                                   (posterior, similarity.motion), self.minimize.tolerance).checks(full)
-        return [*checks, *ended, *sequence_checks(similarity, model.embedding, model.fit),
-                *forecast_check(similarity, model), relevance_check(posterior, model.embedding, model.ranks.solved),
-                ascent_check(model.trace, data.values)]
+            problem = self.problem(observed, model.embedding.shape[1])
+            yield from sequence_end(data, model, problem, (posterior, similarity.motion),
+                                      self.minimize.tolerance).checks(subject.plan.full)
+        yield from sequence_checks(similarity, model.embedding, model.fit)
+        yield from forecast_check(similarity, model)
+        yield relevance_check(posterior, model.embedding, model.ranks.solved)
+        yield ascent_check(model.trace, data.values)

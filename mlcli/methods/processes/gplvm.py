@@ -1,5 +1,6 @@
 """The Gaussian process latent variable model."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,14 +15,14 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
-from mlcli.core.similarities.projector import require_projector
 from mlcli.errors import ConfigError
 from mlcli.methods.model import Model
-from mlcli.methods.processes.check import bound_checks, latent_claim, process_checks, relevance_check
+from mlcli.methods.processes.check import bound_checks, latent_end, process_checks, relevance_check
 from mlcli.methods.processes.covariances import Name
 from mlcli.methods.processes.evidence import Observations
 from mlcli.methods.processes.fitting import best
@@ -149,26 +150,33 @@ class GPLVM(GaussianProcessMethod):
         """One more, of the decoder; the precisions are `stored` once."""
         return int(self.inference.name == "map")
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
-        decoder: Any = require_projector(model.projector).decoder
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        decoder: Any = subject.projector.decoder
         posterior, stated, observed = decoder.posterior, model.fit.get("log_likelihood"), Observations.of(data.values)
         plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
-        others = [relevance_check(posterior, model.embedding, model.ranks.solved),
-                  ascent_check(model.trace, data.values)]
         latent = self.latent_points(model)
         if latent is None:
-            return [skipped("log_likelihood", "the variances of the clouds are not at hand"), *others]
-        checks = (process_checks if self.inference.exact else bound_checks)(posterior, data.values, latent, plain)
-        if checks[0].verdict != "pass":
-            return [*checks, *others]
-        axes = model.embedding.shape[1]
+            yield skipped("log_likelihood", "the variances of the clouds are not at hand")
+        else:
+            checks = (process_checks if self.inference.exact else bound_checks)(posterior, data.values, latent, plain)
+            yield from checks
+            if checks[0].verdict == "pass":
+                yield from self._end_checks(subject, observed, posterior, latent)
+        yield relevance_check(posterior, model.embedding, model.ranks.solved)
+        yield ascent_check(model.trace, data.values)
+
+    def _end_checks(self, subject: Subject, observed: Observations, posterior: Any, latent: Array) -> Iterator[Check]:
+        """Yield the checks of the end of the iteration, at latent points (n x q)."""
+        model, axes = subject.model, subject.embedding.shape[1]
         problem = self.inference.problem(observed, self.kernel, (FreeClouds if self.inference.blurred else Free)(axes),
                                          axes)
         if model.fit["iterations"] < self.minimize.limit:  # otherwise the limit may have come before all were free
             problem = problem.final
-        return [*checks, *latent_claim(data, model, problem, posterior, latent, self.minimize.tolerance).checks(full),
-                *others]
+        yield from latent_end(subject.data, model, problem, posterior, latent, self.minimize.tolerance).checks(
+            subject.plan.full)
 
     def latent_points(self, model: Model) -> Array | None:
         """Return the latent points (n x p), or clouds (n x 2p: means, logarithms of variances); None if not known."""

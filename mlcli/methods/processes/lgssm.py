@@ -1,5 +1,6 @@
 """The linear-Gaussian state-space model."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,12 +12,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
 from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector, require_projector
+from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.processes.kalman import Smoother
@@ -127,12 +129,15 @@ class LGSSM(Method):
                      objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
                      loadings=Loadings(model.loadings, data.columns))
 
-    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check that states are most probable, in canonical form, and the likelihood: its value, ascent and end."""
-        similarity: Any = require_projector(model.projector).similarity
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        similarity: Any = subject.similarity
         checks = state_checks(similarity, data.values, model.embedding, model.ranks.solved, self.form, self.floor)
+        yield from checks
         if checks[0].name == "model":
-            return checks
-        return [*checks, *likelihood_checks(similarity, data, model, form=self.form,
-                                            tolerance=self.iterate.tolerance, floor=self.floor, full=full),
-                ascent_check(model.trace, data.values)]
+            return
+        yield from likelihood_checks(similarity, data, model, form=self.form, tolerance=self.iterate.tolerance,
+                                     floor=self.floor, full=subject.plan.full)
+        yield ascent_check(model.trace, data.values)

@@ -1,5 +1,6 @@
 """The multi-view Gaussian process latent variable model."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
+from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
@@ -116,7 +118,8 @@ class MVGPLVM(GaussianProcessMethod):
                      spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
-    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the bound, the shares of relevances and the axes in use, and the objective: its ascent and its end."""
-        views = [data, *(view.normalized() for view in views_of(data)[1:])]
-        return shared_checks(views, model, self.inducing, self.minimize, self.threshold, full)
+        yield from super().checks(subject)
+        views = [subject.data, *(view.normalized() for view in views_of(subject.data)[1:])]
+        yield from shared_checks(views, subject.model, self.inducing, self.minimize, self.threshold, subject.plan.full)

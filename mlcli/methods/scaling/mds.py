@@ -28,7 +28,6 @@ class MDS(Method):
     in_blocks: ClassVar = "with method.landmarks and no correction"
     accepts: ClassVar = (Dissimilarities, Features)
     baseline: ClassVar = True
-    proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # squares up to 2**200, whose own squares are far from the end of the range
     decodes: ClassVar = "features, Euclidean, no correction"
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")

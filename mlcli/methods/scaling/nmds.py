@@ -1,6 +1,6 @@
 """Non-metric multidimensional scaling."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import ClassVar, Literal
 
@@ -11,8 +11,8 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
-from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.layouts.goodness import Goodness, rank_goodness
 from mlcli.core.layouts.pairs import Pairs
@@ -23,7 +23,6 @@ from mlcli.core.minimize import Minimize
 from mlcli.errors import DataError
 from mlcli.methods.layout_checks import rank_checks
 from mlcli.methods.layouts import StressMethod
-from mlcli.methods.model import Model
 from mlcli.methods.trials import variant
 
 ARRAYS = 5, 5  # numbers of a pair at once: for all starts, and for each that runs
@@ -100,6 +99,7 @@ class NMDS(StressMethod):
                         8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2 + self.starts), usual=USUAL,
                         most=self.minimize.limit, square=True, needs=OPTIMIZE)
 
-    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
-        return rank_checks(data, model, ties=self.ties, tolerance=self.minimize.tolerance)
+        yield from super().checks(subject)
+        yield from rank_checks(subject.data, subject.model, ties=self.ties, tolerance=self.minimize.tolerance)

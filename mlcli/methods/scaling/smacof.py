@@ -1,16 +1,16 @@
 """Metric multidimensional scaling by majorization of stress."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from mlcli.base.values.check import Check
-from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
+from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterate
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.methods.layout_checks import stress_checks
 from mlcli.methods.layouts import MajorizedMethod
-from mlcli.methods.model import Model
 from mlcli.methods.trials import variant
 
 
@@ -52,7 +52,8 @@ class SMACOF(MajorizedMethod):
         """The power of a dissimilarity that is the weight of its pair."""
         return self.weights
 
-    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, the stress by distances of another library, and that a step moves no point."""
-        return stress_checks(data, model, power=self.weights, squared=False,
-                             tolerance=self.iterate.tolerance)
+        yield from super().checks(subject)
+        yield from stress_checks(subject.data, subject.model, power=self.weights, squared=False,
+                                 tolerance=self.iterate.tolerance)

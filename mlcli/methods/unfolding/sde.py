@@ -21,7 +21,7 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import planned_graph
-from mlcli.core.kernels.options import KernelOptions, Proof
+from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.square import kernel_product
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import metric_of
@@ -77,7 +77,7 @@ class UnfoldingKernel(KernelOptions):
     of_graph: ClassVar[bool] = True
     centered: ClassVar[bool] = True
     way: ClassVar = UnfoldingChain
-    proof: ClassVar[Proof] = "spectrum"
+    checked_by: ClassVar[str] = "mlcli.methods.unfolding.check:unfolding_checks"
     unit_power: ClassVar[int] = 1
     of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
     constraints: Constraints = option(
@@ -121,7 +121,6 @@ class SDE(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
-    proof: ClassVar = "spectrum"
     decodes: ClassVar = "method.decoder"
     variants: ClassVar = (
         variant("", "quick", neighbors={"count": 6}),

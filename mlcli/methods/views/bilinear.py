@@ -1,6 +1,6 @@
 """The bilinear model of style and content."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import ClassVar, Literal, NoReturn
 
@@ -16,6 +16,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Input
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.costs import product_rate, singular_step
 from mlcli.core.eigen.options import Axes, first_columns
@@ -293,6 +294,7 @@ class Bilinear(Method):
                      loadings=Loadings((factors * signs).reshape(styles * columns, count), names),
                      fit={**counts, "residual_share": share})
 
-    def identities(self, data: CrossLabeled, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the singular value equations of means computed again, and the normal equations of the rows."""
-        return bilinear_checks(data, model)
+        yield from super().checks(subject)
+        yield from bilinear_checks(subject.data, subject.model)

@@ -1,12 +1,13 @@
 """Canonical correlation analysis."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check, unit_variances
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
@@ -69,11 +70,15 @@ class CCA(TwoViewMethod):
         return model_of_views(data, views, variates * signs, Spectrum.of_values(found.correlations, complete=True),
                               [turn * signs for turn in turns], joint=JointViews(None, weights))
 
-    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, and what the other views tell of the axes."""
-        checks = [*covariance_checks(model.embedding, unit_variances(model.axes)),
-                  *loadings_check(data.values, model.embedding, model.directions), *scores_checks(data, model)]
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        yield from covariance_checks(model.embedding, unit_variances(model.axes))
+        yield from loadings_check(data.values, model.embedding, model.directions)
+        yield from scores_checks(data, model)
         if len(data.views) > 2:
-            return [*checks, *variates_checks(data, model)]
+            yield from variates_checks(data, model)
+            return
         second = whiten(data.view.normalized().values, equal_columns=True)
-        return [*checks, correlations_check(second.points, second.condition, model.embedding, model.ranks.solved)]
+        yield correlations_check(second.points, second.condition, model.embedding, model.ranks.solved)

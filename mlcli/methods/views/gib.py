@@ -7,7 +7,7 @@ the canonical directions of x. That of correlation ρ opens at the critical β =
 with β. All of it follows from the correlations: information is in nats, of Gaussian data with the sample's covariances.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
@@ -187,8 +188,10 @@ class GIB(TwoViewMethod):
                                 f"{critical[0]:.6g}", where="method.beta", hint="choose a larger one, or leave it out")
         return self.beta, self.axes.available_count(opened) if self.axes.chosen("components") else opened
 
-    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the axes' variances, their correlations with the second view, β, and the information of coordinates."""
+        yield from super().checks(subject)
+        model = subject.model
         related = model.ranks.solved[model.ranks.solved > UNRELATED]
         asked = self.openings(related)[0] if len(related) else float(model.fit["beta"])
-        return bottleneck_checks(data, model, related, asked)
+        yield from bottleneck_checks(subject.data, model, related, asked)

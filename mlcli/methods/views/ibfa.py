@@ -1,6 +1,6 @@
 """Inter-battery factor analysis."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.check.second_moments import covariance_checks, loadings_check
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
@@ -92,13 +93,18 @@ class IBFA(TwoViewMethod):
                               private=private_loadings(data, views, found.noise),
                               joint=JointViews(found.precisions * signs[:, None] * signs, None))
 
-    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+    def checks(self, subject: Subject) -> Iterator[Check]:
         """Check variances of posterior means, loadings as covariances, the likelihood, and that it has no slope."""
+        yield from super().checks(subject)
+        data, model, both = subject.data, subject.model, self.given == "both"
         if len(data.views) > 2:
-            return group_factor_checks(data, model, first=self.given == "first")
-        return [*covariance_checks(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
-                *loadings_check(data.values, model.embedding, model.directions), *scores_checks(data, model),
-                *private_check(data, model), *shared_factor_checks(data, model, both=self.given == "both", full=full)]
+            yield from group_factor_checks(data, model, first=self.given == "first")
+            return
+        yield from covariance_checks(model.embedding, posterior_variances(model.ranks.solved, both))
+        yield from loadings_check(data.values, model.embedding, model.directions)
+        yield from scores_checks(data, model)
+        yield from private_check(data, model)
+        yield from shared_factor_checks(data, model, both=both, full=subject.plan.full)
 
     def reproduces(self) -> bool:
         """Whether coordinates are given the first view alone, as those of new rows are."""

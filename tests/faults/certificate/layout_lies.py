@@ -10,9 +10,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Given
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
+from tests.support import checks_of
 
 
 def fit_of(name: str, data: Given, **options: Any) -> tuple[Any, Any, Model]:
@@ -22,7 +21,7 @@ def fit_of(name: str, data: Given, **options: Any) -> tuple[Any, Any, Model]:
 
 
 def checked(method: Any, data: Any, model: Model) -> list[Check]:
-    return list(check_numbers(Subject.of(method, data, model, Plan())))
+    return list(checks_of(method, data, model))
 
 
 def moved(change: Callable[[Array], Array]) -> Callable[[Model], Model]:

@@ -11,10 +11,8 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
-from tests.support import features
+from tests.support import checks_of, features
 
 RANDOM = np.random.default_rng(3)
 COUNTS = RANDOM.poisson(RANDOM.gamma(1.0, 3.0, (40, 7))) + np.eye(40, 7)
@@ -37,7 +35,7 @@ def failed(method: Any, data: Any, model: Model) -> set[str]:
 
 
 def checked(method: Any, data: Any, model: Model) -> list[Check]:
-    return list(check_numbers(Subject.of(method, data, model, Plan())))
+    return list(checks_of(method, data, model))
 
 
 def turned(model: Model, matrix: Array) -> Model:

@@ -9,21 +9,20 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
+from tests.support import checks_of
 
 ITEMS = np.digitize(np.random.default_rng(4).standard_normal((300, 1)) * [0.9, 0.8, -0.8, 0.7, 0.0]
                     + np.random.default_rng(5).standard_normal((300, 5)) * 0.6, [-1.0, 0.1, 0.9]) + [0, 0, 0, 0, 7.0]
 Change = Callable[[Model], Model]
 
 
-def checks_of(change: Change = lambda model: model, loadings: str = "scaled") -> dict[str, str]:
+def verdicts(change: Change = lambda model: model, loadings: str = "scaled") -> dict[str, str]:
     data = Features(ITEMS, [str(row) for row in range(300)], tuple("abcde"))
     options: Any = {"correlations": "polychoric", "loadings": loadings, "eigensolve": {"components": 3}}
     method = METHODS["pca"](**options).resolve(data)
     model = change(method.fit(data, Compute()))
-    return {check.name: check.verdict for check in check_numbers(Subject.of(method, data, model, Plan(full=True)))}
+    return {check.name: check.verdict for check in checks_of(method, data, model, full=True)}
 
 
 def turned(values: np.ndarray, size: float = 1e-3) -> np.ndarray:
@@ -75,13 +74,13 @@ LIES: dict[str, tuple[Change, set[str]]] = {
 
 @pytest.mark.parametrize("loadings", ["scaled", "unit"])
 def test_an_honest_run_passes(loadings: str) -> None:
-    verdicts = checks_of(loadings=loadings)
-    assert {verdict for name, verdict in verdicts.items() if name != "points"} == {"pass"}
-    assert {"scores", "thresholds", "correlations", "residual", "eigenvalues", "loadings", "projection"} < set(verdicts)
+    found = verdicts(loadings=loadings)
+    assert {verdict for name, verdict in found.items() if name != "points"} == {"pass"}
+    assert {"scores", "thresholds", "correlations", "residual", "eigenvalues", "loadings", "projection"} < set(found)
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found(lie: str) -> None:
     change, seen_by = LIES[lie]
-    failed = {name for name, verdict in checks_of(change).items() if verdict == "fail"}
+    failed = {name for name, verdict in verdicts(change).items() if verdict == "fail"}
     assert seen_by <= failed, failed

@@ -11,12 +11,10 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.iterate import Iterate
 from mlcli.methods import METHODS, Model
 from tests.laws.accuracy.families import FAMILIES
-from tests.support import features
+from tests.support import checks_of, features
 
 ROTATIONS: list[dict[str, Any]] = [
     {"name": "none"}, {"name": "varimax"}, {"name": "varimax", "normalize": False}, {"name": "promax"},
@@ -37,7 +35,7 @@ def fitted(rotation: int, noise: str, whole: bool = True) -> tuple[Any, Features
 
 def checked(method: Any, data: Features | Covariance, model: Model) -> dict[str, Check]:
     """What the certificate says of a model, by name."""
-    return {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    return {check.name: check for check in checks_of(method, data, model)}
 
 
 def turned(model: Model, oblique: bool, angle: float = 1e-3) -> Model:

@@ -12,10 +12,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, TwoViews
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
-from tests.support import names
+from tests.support import checks_of, names
 
 NOISE = np.random.default_rng(17)
 SHARED = NOISE.standard_normal((120, 3)) * [2, 1, 0.5]
@@ -33,7 +31,7 @@ def fitted(given: str, unit: float = 1.0, mean: float = 0.0) -> tuple[Any, TwoVi
 
 def checked(method: Any, data: TwoViews, model: Model) -> dict[str, Check]:
     """What the certificate says of a model, by name."""
-    return {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    return {check.name: check for check in checks_of(method, data, model)}
 
 
 def failed(found: dict[str, Check]) -> set[str]:

@@ -11,13 +11,11 @@ import pytest
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, TwoViews
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.methods import METHODS, Model
 from mlcli.methods.processes.check import joint_bound
 from mlcli.methods.processes.projection import ProcessMeans, SharedLatentPoints
-from tests.support import names
+from tests.support import checks_of, names
 
 TIMES = np.linspace(0, 9, 30)
 FIRST = np.column_stack([np.sin(TIMES), np.cos(TIMES), np.sin(2 * TIMES)])
@@ -34,7 +32,7 @@ def fitted() -> tuple[Any, Model]:
 
 
 def checked(model: Model, full: bool = False) -> dict[str, Check]:
-    return {check.name: check for check in check_numbers(Subject.of(fitted()[0], DATA, model, Plan(full=full)))}
+    return {check.name: check for check in checks_of(fitted()[0], DATA, model, full=full)}
 
 
 def failed(model: Model) -> set[str]:

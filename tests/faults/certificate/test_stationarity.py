@@ -12,8 +12,6 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.check.stationarity import Course
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import require_projector
@@ -26,7 +24,7 @@ from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.latents import Perceptron
 from mlcli.methods.processes.projection import LatentPoints, LatentSequence, ProcessMeans
 from tests.laws.accuracy.families import FAMILIES
-from tests.support import features
+from tests.support import checks_of, features
 
 WALK = np.cumsum(np.random.default_rng(8).standard_normal((40, 2)), axis=0) @ np.random.default_rng(9).standard_normal(
     (2, 4)) + np.random.default_rng(10).uniform(-1, 1, (40, 4))
@@ -63,7 +61,7 @@ def checked(case: str, change: Callable[[Model, Features], Model] | None = None,
     """What the certificate says of a model, or of a changed one, by name."""
     method, data, model = fitted(case)
     model = model if change is None else change(model, data.over(require_projector(model.projector).input_unit))
-    return {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan(full=full)))}
+    return {check.name: check for check in checks_of(method, data, model, full=full)}
 
 
 def process(model: Model, data: Features, points: Array, covariance: Covariance) -> Model:
@@ -244,7 +242,7 @@ def test_hidden_weights_that_stay_as_they_began_are_seen(monkeypatch: pytest.Mon
     data = features(WALK)
     method: Any = METHODS["gplvm"](constraint={"name": "mlp", "hidden": 5}, minimize=QUICK).resolve(data)
     model = method.fit(data, Compute())
-    found = {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    found = {check.name: check for check in checks_of(method, data, model)}
     assert model.fit["converged"] and found["gradient"].verdict == "pass"
     assert {name for name, check in found.items() if check.verdict == "fail"} == {"stationarity"}
 
@@ -254,8 +252,7 @@ def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None
                             ("lgssm", {"iterate": {"limit": 3}}), ("ica", {"iterate": {"limit": 2}})):
         data = features(WALK)
         resolved: Any = METHODS[method](**options).resolve(data)
-        found = {check.name: check for check in check_numbers(Subject.of(
-            resolved, data, resolved.fit(data, Compute()), Plan()))}
+        found = {check.name: check for check in checks_of(resolved, data, resolved.fit(data, Compute()))}
         assert found["stationarity"].verdict == "skipped" and "claims no convergence" in found["stationarity"].how
 
 
@@ -267,7 +264,7 @@ def test_states_that_hardly_move_of_themselves_keep_their_likelihood() -> None:
     data = features(FAMILIES["lattice"](np.random.default_rng(0), 40, 4))
     method: Any = METHODS["lgssm"](axes={"components": 4}).resolve(data)
     model = method.fit(data, Compute())
-    found = {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    found = {check.name: check for check in checks_of(method, data, model)}
     assert found["log-likelihood"].value < 1
     assert not model.fit["converged"] and found["stationarity"].verdict == "skipped"
 

@@ -25,7 +25,7 @@ from mlcli.methods import METHODS, methods_in_blocks
 from tests.laws.contract.repeating import ways, write_runs
 from tests.processes import neutral
 
-FILES = ("embedding.csv", "spectrum.csv", "model.json", "model.npz")
+FILES = ("embedding.csv", "spectrum.csv", "model.json", "model.npz", "certificate.json")
 OUTPUTS = "embedding,spectrum,model"
 SWEEP = {"sweep": {"method.neighbors.count": [6, 7, 8, 9]}, "report": {"outputs": ["embedding", "spectrum"]}}
 

@@ -9,12 +9,10 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.quantity import Quantity
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.solvers import power_iteration
 from mlcli.methods import METHODS, Model
-from tests.support import features, fit
+from tests.support import checks_of, features, fit
 
 POINTS = np.random.default_rng(3).standard_normal((40, 5)) * [5, 3, 2, 1, 0.1]
 
@@ -63,6 +61,6 @@ def test_a_changed_step_fails(seen: str) -> None:
     method = METHODS["pca"](route="power").resolve(data)
     model = method.fit(data, Compute())
     wrong = LIES.get(seen, lambda model: replace(model, objective=None) if seen else model)(model)
-    failed = {check.name for check in check_numbers(Subject.of(method, data, wrong, Plan()))
+    failed = {check.name for check in checks_of(method, data, wrong)
               if check.verdict == "fail"}
     assert (("power" if seen == "missing" else seen) in failed) if seen else not failed

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.methods import METHODS, Model
-from tests.support import features, fit
+from tests.support import checks_of, features, fit
 
 GENERATOR = np.random.default_rng(12)
 POINTS = (GENERATOR.standard_normal((150, 3)) @ (GENERATOR.standard_normal((3, 8)) * (GENERATOR.random((3, 8)) < 0.5))
@@ -101,7 +99,7 @@ def test_the_certificate_sees_an_axis_that_is_off(change: Any, seen: str, points
     data = features(points)
     method = METHODS["ppca"](rotation={"name": "varimax"}, eigensolve={"components": 3}).resolve(data)
     model = method.fit(data, Compute())
-    checks = check_numbers(Subject.of(method, data, change(model) if change else model, Plan(full=True)))
+    checks = checks_of(method, data, change(model) if change else model, full=True)
     failed = {check.name for check in checks if check.verdict == "fail"}
     assert seen in failed if seen else not failed
     if change is tilted:

@@ -8,12 +8,10 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.subject import Plan, Subject
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from tests.support import dissimilarities, distances, features, fit
+from tests.support import checks_of, dissimilarities, distances, features, fit
 
 GENERATOR = np.random.default_rng(8)
 POINTS = GENERATOR.standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25] + 3
@@ -157,7 +155,7 @@ def test_the_certificate_sees_a_decoder_that_is_off(decoder: str, change: Any, s
     data = features(POINTS)
     method = METHODS["kpca"](decoder={"name": decoder}).resolve(data)
     model = method.fit(data, Compute())
-    honest, found = ({check.name for check in check_numbers(Subject.of(method, data, some, Plan(full=True)))
+    honest, found = ({check.name for check in checks_of(method, data, some, full=True)
                       if check.verdict == "fail"} for some in (model, change(model)))
     assert not honest and seen in found
 
@@ -170,6 +168,6 @@ def test_the_certificate_sees_a_code_that_decodes_elsewhere(monkeypatch: pytest.
         own = kind.decode_left_out
         monkeypatch.setattr(kind, "decode_left_out", lambda self, places, own=own: own(self, places) + 1e-5)
         monkeypatch.setattr(kind, "__call__", lambda self, places, own=kind.__call__: own(self, places) + 1e-5)
-        failed = {check.name for check in check_numbers(Subject.of(method, data, model, Plan(full=True)))
+        failed = {check.name for check in checks_of(method, data, model, full=True)
                   if check.verdict == "fail"}
         assert "decoder" in failed, decoder

@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.methods import METHODS
-from tests.support import features
+from tests.support import checks_of, features
 
 POINTS = np.random.default_rng(8).standard_normal((30, 90))
 
@@ -20,14 +20,14 @@ def failed(kind: str, change: Any = lambda axes: axes, **figures: Any) -> set[st
     model = method.fit(data, Compute())
     projector = replace(model.projector, axes=change(model.axes))
     changed = replace(model, projector=projector, fit={**model.fit, **figures})
-    return {check.name for check in method.identities(data, changed) if check.verdict == "fail"}
+    return {check.name for check in checks_of(method, data, changed) if check.verdict == "fail"}
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "sparse", "orthogonal"])
 def test_directions_are_of_their_kind(kind: str) -> None:
     assert not failed(kind)
     seen = failed(kind, lambda axes: 2 * axes)
-    assert seen == {{"gaussian": "variance", "sparse": "entries", "orthogonal": "directions"}[kind], *(
+    assert seen == {{"gaussian": "variance", "sparse": "entries", "orthogonal": "directions"}[kind], "projection", *(
         {"variance"} if kind == "sparse" else ())}
 
 

@@ -1,7 +1,8 @@
-"""Costs on neighborhoods, computed again: weights, tangent spaces, and the eigenvalue equation RᵀR Y = Y / λ."""
+"""The certificate of costs on neighborhoods, computed again: weights, tangent spaces, and RᵀR Y = Y / λ; and of linear
+functions of least cost.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.certify.chains import chain_checks
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
+from mlcli.certify.linearization import Costs, Root, linearization_checks
+from mlcli.certify.projection import weight_tolerance
 from mlcli.certify.subject import Subject, max_abs, tie_width
+from mlcli.core.chain.stages import Stages
 from mlcli.core.check.metrics import bounded_distances
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.points import is_euclidean, metric_of
@@ -217,39 +222,6 @@ CLEAR = 1e-10  # share of their square from which on it is clear that they do
 Part = tuple[Array, Indices, Array]  # rows (m x s x k), the points that they are of (m x k), and their errors (m)
 
 
-@frozen
-class Root:
-    """The root R of a cost RᵀR, and its errors."""
-
-    matrix: Any  # sparse, m x n
-    unsure: float  # relative rounding of a number of R
-    members: Any = None  # sparse, m' x n: neighborhoods whose rows have errors of their own
-    errors: Array = field(default_factory=lambda: np.zeros(0))  # m': of these rows, relative to the values on them
-
-    def slack(self, vectors: Array) -> Array:
-        """Return bounds of the errors of RᵀR v (n x p) from neighborhoods, for vectors (n x p)."""
-        if self.members is None:
-            return np.zeros_like(vectors)
-        return np.asarray(self.members.T @ (self.errors[:, None] * self._sizes(vectors)))
-
-    def noise(self, vectors: Array) -> Array:
-        """Return bounds of the squared errors of R v (p) from neighborhoods, for vectors (n x p)."""
-        if self.members is None:
-            return np.zeros(vectors.shape[1])
-        return np.asarray(np.sum((self.errors[:, None] * self._sizes(vectors)) ** 2, axis=0))
-
-    @property
-    def spread(self) -> float:
-        """A bound of the norm of the errors of RᵀR from neighborhoods."""
-        if self.members is None:
-            return 0.0
-        sizes = self.members.sum(axis=1)
-        return float((self.members.T @ (self.errors * sizes)).max(initial=0.0))
-
-    def _sizes(self, vectors: Array) -> Array:
-        return np.sqrt(self.members @ vectors**2)
-
-
 def tangent_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
     """Return I - 11ᵀ/k - UUᵀ of each neighborhood, a projection and so its own root, as k rows."""
     parts = []
@@ -391,21 +363,29 @@ ROOTS: Mapping[str, Callable[[Spatial, Lists, Any, int], Root]] = {
     "alignment": tangent_root, "hessian": hessian_root, "modified_reconstruction": several_weights_root}
 
 
-def weight_checks(subject: Subject) -> Iterator[Check]:
+def local_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
+    """Yield the checks of coordinates √n V of a cost that is a sum over neighborhoods."""
+    yield from chain_checks(subject, chain, _cost_checks, weight_tolerance, scale="variance")
+
+
+def _cost_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     """Yield the checks of the rows of a cost's root: reconstruction weights, or functionals on tangent spaces."""
-    similarity, kernel = subject.similarity, subject.chain.kernel
-    width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
+    kernel: Any = chain.kernel
+    held, ridge = subject.similarity.parts.neighbors, subject.similarity.parts.ridge
+    assert held is not None and ridge is not None  # of every kernel on neighborhoods
+    width, columns = held.usual, subject.data.values.shape[1]
     row = ROW if is_euclidean(subject.data) and kernel.name not in ROOTS else LOCAL
     if not subject.plan.allows(0.5, subject.size * (row + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    lists, _ = kernel.lists(subject.data, similarity.neighbors, subject.pieces)
-    root = _root(subject, lists)  # the lists are proven by `neighbor_check`
+    lists, _ = kernel.lists(subject.data, held, subject.neighbors.pieces)
+    # the lists are proven by `neighbor_check`
+    root = root_of(subject.data, lists, kernel, subject.embedding.shape[1], ridge)
     sizes = abs(root.matrix)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of RᵀR
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     yield from _eigenproblem(subject, root, norm, costs)
-    yield from _stated_costs(subject, root, norm)
+    yield from _stated_costs(subject, chain, root, norm)
     last, rounding = max_abs(costs), 10 * (norm * (subject.rounding + root.unsure) + root.spread)
     if not subject.plan.full:
         yield later("count")
@@ -415,13 +395,24 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     yield neighbor_check(subject, adjacency(subject, lists.starts, lists.indices), "lists")
 
 
-def _root(subject: Subject, lists: Lists) -> Root:
-    """Return the root of the cost, computed again."""
-    kernel = subject.chain.kernel
+def root_of(data: Spatial, lists: Lists, kernel: Any, axes: int, ridge: float) -> Root:
+    """Return the root of a kernel's cost, computed again."""
     if kernel.name in ROOTS:
-        return ROOTS[kernel.name](subject.data, lists, kernel, subject.embedding.shape[1])
-    matrix, rough = residual_matrix(subject.data, lists, subject.similarity.ridge)
-    return Root(matrix, (EPS + rough) / subject.similarity.ridge)
+        return ROOTS[kernel.name](data, lists, kernel, axes)
+    matrix, rough = residual_matrix(data, lists, ridge)
+    return Root(matrix, (EPS + rough) / ridge)
+
+
+def linear_checks(subject: Subject, kernel: Any) -> Iterator[Check]:
+    """Yield the checks of linear functions of least cost on neighborhoods."""
+
+    def costs() -> Costs:
+        lists, kept = kernel.lists(subject.given, subject.neighborhood, subject.neighbors.pieces)
+        data = subject.given if kept is None else subject.given.take(kept)
+        root = root_of(data, lists, kernel, subject.embedding.shape[1], kernel.ridge)
+        return Costs(root, np.ones(len(data.values)), adjacency(subject, lists.starts, lists.indices), "lists")
+
+    yield from linearization_checks(subject, costs)
 
 
 def _eigenproblem(subject: Subject, root: Root, norm: float, costs: Array) -> Iterator[Check]:
@@ -443,11 +434,11 @@ def _eigenproblem(subject: Subject, root: Root, norm: float, costs: Array) -> It
     yield ratio("costs", max_abs(relative), 1.0, "‖R v‖² = 1 / λ, to a ten-thousandth")
 
 
-def _stated_costs(subject: Subject, root: Root, norm: float) -> Iterator[Check]:
+def _stated_costs(subject: Subject, chain: Stages, root: Root, norm: float) -> Iterator[Check]:
     """Check the costs among the figures of the fit, if any: of the coordinates as written, and of LLE's weights."""
     if "cost_of_coordinates" not in subject.model.fit:
         return
-    sizes, stated = subject.chain.coordinates.sizes(subject.spectrum), subject.model.fit
+    sizes, stated = chain.coordinates.sizes(subject.spectrum), subject.model.fit
     units = subject.embedding / np.sqrt(subject.size)
     found = float(np.sum(np.square(root.matrix @ units) @ sizes**2))
     noise = norm * root.unsure**2 * float(sizes @ sizes) + float(root.noise(units) @ sizes**2)

@@ -1,4 +1,6 @@
-"""A learned kernel and its optimality bound, recomputed from its factor, its dual weights and the input alone."""
+"""The certificate of a learned kernel and its optimality bound, recomputed from its factor, its dual weights and the
+input alone.
+"""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,9 +11,11 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import WeightedGraph
+from mlcli.certify.chains import chain_checks
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
 from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.chain.stages import Stages
 from mlcli.core.metrics.points import is_euclidean
 from mlcli.core.unfolded import Unfolded
 
@@ -34,6 +38,7 @@ class RecomputedUnfolding:
 
     subject: Subject
     unfolded: Unfolded
+    equal: bool  # whether distances of neighbors stay equal, or do not grow
 
     def stated(self, name: str) -> float | None:
         """Return a squared length of `fit` in the units of the computation; None where it is missing or out of range.
@@ -64,7 +69,7 @@ class RecomputedUnfolding:
         """Errors of the kernel's squared distances, an (m,) array; only growth where distances may shrink."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
         excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.squares
-        return np.abs(excess) if self.subject.chain.kernel.constraints == "equal" else np.maximum(excess, 0.0)
+        return np.abs(excess) if self.equal else np.maximum(excess, 0.0)
 
     @cached_property
     def trace(self) -> float:
@@ -95,16 +100,24 @@ class RecomputedUnfolding:
         return np.asarray(weighted + lift)
 
 
-def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
+def unfolding_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
+    """Yield the checks of coordinates V √λ of a learned kernel, and of what proves it."""
+    yield from chain_checks(subject, chain, scale="roots", more=_learned_checks)
+
+
+def _learned_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     """Yield the checks of a learned kernel."""
+    unfolded, kernel = subject.model.unfolded, dict(chain.kernel)
+    if unfolded is None:
+        return
     yield _shape(subject, unfolded)
     if len(unfolded.factor) != subject.size:
         return
-    figures, fit = RecomputedUnfolding(subject, unfolded), subject.model.fit
+    figures, fit = RecomputedUnfolding(subject, unfolded, kernel["constraints"] == "equal"), subject.model.fit
     if unfolded.basis is not None:
         yield _basis(figures, unfolded.basis)
     yield from _eigenproblem(figures)
-    if subject.chain.kernel.common_neighbors:
+    if kernel["common_neighbors"]:
         yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
     else:
         yield _pairs(figures)
@@ -114,10 +127,10 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     scale += figures.rough / mean
     yield ratio("violation", abs(violation - float(fit["constraint_violation"])), scale,
                 f"distances of neighbors: squared, off by {violation:.2g} of their mean at most, as stated")
-    if subject.chain.kernel.constraints != "equal":
+    if not figures.equal:
         yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
     if subject.plan.full:
-        yield from _optimum(figures)
+        yield from _optimum(figures, float(kernel["tolerance"]))
     else:
         yield later("bound")
 
@@ -164,10 +177,10 @@ def _pairs(figures: RecomputedUnfolding) -> Check:
     order = np.lexsort((other, one))
     if isinstance(subject.data, WeightedGraph):
         return edge_check(subject.data, starts, other[order], pair_distances(subject, one[order], other[order])[0])
-    return neighbor_check(subject, adjacency(subject, starts, other[order]), subject.chain.graph.rule)
+    return neighbor_check(subject, adjacency(subject, starts, other[order]), subject.asked.rule)
 
 
-def _optimum(figures: RecomputedUnfolding) -> Iterator[Check]:
+def _optimum(figures: RecomputedUnfolding, tolerance: float) -> Iterator[Check]:
     """Check that the weights prove the bound, that the objective is not above it, and that the gap is as stated."""
     fit, bound, stated = figures.subject.model.fit, figures.bound, figures.stated("dual_bound")
     if fit["duality_gap"] is None or not np.isfinite(bound.value):
@@ -189,7 +202,6 @@ def _optimum(figures: RecomputedUnfolding) -> Iterator[Check]:
     gap = abs(bound.value - objective) / size
     yield ratio("gap", abs(gap - float(fit["duality_gap"])), 2 * rounding / size, f"a relative gap of {gap:.2e}")
     off = gap if penalty else max(gap, float(fit["constraint_violation"]))
-    tolerance = float(figures.subject.chain.kernel.tolerance)
     slack = 10 * rounding / size
     wrong = off > tolerance + slack if fit["converged"] else off < tolerance - slack
     yield count("converged", int(wrong), f"gap and violation {off:.2e}, tolerance {tolerance:.2e}, as stated")

@@ -17,11 +17,25 @@ from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.certify.eigen import count_check
 from mlcli.certify.linear import CenteredRows
+from mlcli.certify.projection import projector_checks, score_tolerance
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.latent.probabilistic import Latent
 from mlcli.methods.factors.check import principal
 
 ROUNDED = 100.0  # noise of fewer roundings counts as none
+
+
+@frozen
+class LatentOptions:
+    """The options on which the equations of a latent model depend."""
+
+    tolerance: float  # of an iteration
+    rotated: bool
+    pairwise: bool = False  # whether moments of rows with missing cells are those of pairs of columns
+    equal: bool = False  # whether all columns have the same noise
+    lower: float = 0.0  # the smallest uniqueness
+    bartlett: bool = False  # whether scores are unbiased
+    least_squares: bool = False  # whether squared residual correlations are least, and not the likelihood largest
 
 
 def factors_of(subject: Subject) -> Array:
@@ -56,9 +70,10 @@ def observations(subject: Subject) -> int:
     return subject.size if all_finite(values) else int((~np.isnan(values)).any(axis=1).sum())
 
 
-def implied_covariance(subject: Subject) -> Array | None:
-    """Return Λ Φ Λᵀ + Ψ, a (d, d) array; None where the run stores no loadings, uniquenesses or correlations."""
-    fit, moments, decoder = subject.model.fit, subject.similarity.column_moments, subject.projector.affine
+def implied_covariance(subject: Subject, moments: Array) -> Array | None:
+    """Return Λ Φ Λᵀ + Ψ for the columns' moments, (d, d) arrays; None without loadings, uniquenesses or correlations.
+    """
+    fit, decoder = subject.model.fit, subject.projector.affine
     shares = [0.0 if value is None else value for value in dict(fit.get("uniquenesses", {})).values()]
     factors = np.array(fit.get("factor_correlations", ()), dtype=np.float64)
     if decoder is None or len(shares) != len(moments) or factors.shape != (decoder.directions.shape[1],) * 2:
@@ -67,9 +82,10 @@ def implied_covariance(subject: Subject) -> Array | None:
                       + np.diag(np.nan_to_num(np.array(shares)) * np.diag(moments)))
 
 
-def moment_checks(subject: Subject) -> Iterator[Check]:
-    """Checks that scores are conditional expectations, and that the moments are those of the method's `gaps` option."""
-    points, mean, implied = subject.data.values, subject.projector.centering.means, implied_covariance(subject)
+def moment_checks(subject: Subject, asked: LatentOptions, moments: Array) -> Iterator[Check]:
+    """Yield checks that scores are conditional expectations, and that moments (d x d) are those of the option `gaps`.
+    """
+    points, mean, implied = subject.data.values, subject.projector.centering.means, implied_covariance(subject, moments)
     if implied is None or not all_finite(implied):
         yield skipped("scores", "the run does not hold its uniquenesses or the correlations of its factors as numbers")
         return
@@ -86,8 +102,12 @@ def moment_checks(subject: Subject) -> Iterator[Check]:
     yield ratio("scores", max_abs(found - subject.embedding),
                 10 * rounding + mean_rounding(points, mean, scale) * weight,
                 "Y = (E[y | the row's cells] - mean) B, row by row")
-    yield from (_pairwise(subject) if subject.method.gaps == "pairwise" else
-                _likelihood_with_gaps(subject, kind.ravel(), patterns))
+    if asked.pairwise:
+        yield from _pairwise(subject, moments)
+    elif subject.model.fit.get("em_converged", True):
+        yield _stationary_moments(subject, moments, (kind.ravel(), patterns), LOOSE * asked.tolerance)
+    else:
+        yield skipped("moments", "the iteration stopped before it converged")
 
 
 def deviations_of(covariance: Array) -> Array:
@@ -122,12 +142,12 @@ def complete_rows(points: Array, kind: Indices, patterns: AnyArray, mean: Array,
     return filled, spread
 
 
-def _likelihood_with_gaps(subject: Subject, kind: Indices, patterns: AnyArray) -> Iterator[Check]:
-    """Check that a step of EM changes neither mean nor covariance: the likelihood is stationary in both."""
-    if not subject.model.fit.get("em_converged", True):
-        yield skipped("moments", "the iteration stopped before it converged")
-        return
-    points, mean, covariance = subject.data.values, subject.projector.centering.means, subject.similarity.column_moments
+def _stationary_moments(subject: Subject, covariance: Array, cells: tuple[Indices, AnyArray], loose: float) -> Check:
+    """Check that a step of EM changes neither mean nor covariance (d x d): the likelihood is stationary in both.
+
+    `cells` are the pattern of each row (n), and the cells that are present in each pattern (k x d).
+    """
+    points, mean, (kind, patterns) = subject.data.values, subject.projector.centering.means, cells
     filled, spread = complete_rows(points, kind, patterns, mean, covariance)
     some = patterns[kind].any(axis=1)
     spread = spread - (~some).sum() * covariance  # rows without a cell carry no information
@@ -135,14 +155,17 @@ def _likelihood_with_gaps(subject: Subject, kind: Indices, patterns: AnyArray) -
     scale = deviations_of(covariance)
     again = (apart.T @ apart + spread) / max(len(apart), 1)
     worst = max(max_abs((again - covariance) / np.outer(scale, scale)), max_abs(apart.mean(axis=0) / scale))
-    allowed = LOOSE * float(subject.method.iterate.tolerance) + EPS * max(*points.shape, 10)
-    yield ratio("moments", worst, allowed + mean_rounding(points, mean, scale),
-                "expectations of the cells that are missing leave mean and covariance as they are")
+    allowed = loose + EPS * max(*points.shape, 10)
+    return ratio("moments", worst, allowed + mean_rounding(points, mean, scale),
+                 "expectations of the cells that are missing leave mean and covariance as they are")
 
 
-def _pairwise(subject: Subject) -> Iterator[Check]:
-    """Check the correlations: each over the rows that have both columns, with negative eigenvalues set to zero."""
-    points, covariance = subject.data.values, subject.similarity.column_moments
+def _pairwise(subject: Subject, covariance: Array) -> Iterator[Check]:
+    """Check the correlations of a covariance (d x d), each over the rows that have both columns.
+
+    Their negative eigenvalues are set to zero.
+    """
+    points = subject.data.values
     varying = np.flatnonzero(np.diag(covariance) > 0)
     if not subject.plan.allows(0.5, PAIR * len(varying) ** 2 / 2):
         yield later("moments")
@@ -177,10 +200,10 @@ class Sums:
     cells: int = 0
 
 
-def gap_checks(subject: Subject, loose: float) -> Iterator[Check]:
+def gap_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     """Yield checks of posteriors and likelihood of rows with missing cells, and of its stationarity."""
-    points, latent, decoder = subject.data.values, subject.similarity.latent, subject.projector.affine
-    if decoder is not None and subject.method.rotation.name != "none":
+    points, latent, decoder = subject.data.values, subject.similarity.parts.latent, subject.projector.affine
+    if decoder is not None and asked.rotated:
         latent = replace(latent, loadings=decoder.directions)
     factors = factors_of(subject)
     size = float(np.sum((latent.loadings @ factors) * latent.loadings)) + len(latent.mean) * latent.noise
@@ -207,7 +230,7 @@ def gap_checks(subject: Subject, loose: float) -> Iterator[Check]:
         return
     slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
               float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
-    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
+    yield ratio("stationarity", latent.noise * max(slopes), _loose(subject, asked) + rounding,
                 "the likelihood has no slope in μ, W and σ²")
 
 
@@ -260,8 +283,12 @@ class NoiseUnitModel:
         return self.factors @ (self.loadings.T @ self.loadings) + self.level * np.eye(len(self.factors))
 
 
-def latent_checks(subject: Subject) -> Iterator[Check]:
+def latent_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     """Yield the checks of a latent model against its points or their covariance."""
+    yield from projector_checks(subject, _model_checks(subject, asked), score_tolerance)
+
+
+def _model_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     if isinstance(subject.data, Covariance):
         data, loadings = subject.data.normalized(), subject.model.loadings
         if loadings is None:
@@ -269,22 +296,18 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
             return
         observed = DataCovariance(lambda block: data.values @ block, np.diag(data.values).copy(),
                                   np.zeros(len(data.values)))
-        yield from _maximum(subject, observed, data.unit.measured(loadings.values), data.unit)
+        yield from _maximum(subject, observed, data.unit.measured(loadings.values), data.unit, asked)
     elif not all_finite(subject.data.values):
         moments, decoder = subject.similarity.column_moments, subject.projector.affine
-        if moments is None:
-
-            yield from gap_checks(subject, _loose(subject))
-        else:
-            yield from moment_checks(subject)
+        yield from gap_checks(subject, asked) if moments is None else moment_checks(subject, asked, moments)
         if moments is not None and decoder is not None:
             observed = DataCovariance(lambda block: moments @ block, np.diag(moments).copy(), np.zeros(len(moments)))
-            yield from _maximum(subject, observed, decoder.directions, subject.data.unit)
+            yield from _maximum(subject, observed, decoder.directions, subject.data.unit, asked)
     else:
-        yield from _complete_rows_checks(subject)
+        yield from _complete_rows_checks(subject, asked)
 
 
-def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
+def _complete_rows_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     """Yield the checks against points without missing cells."""
     projector, decoder, data = subject.projector, subject.projector.affine, CenteredRows.of(subject)
     size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
@@ -296,7 +319,7 @@ def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
     if not data.exact or decoder is None:
         yield later("stationarity")
         return
-    deviations, far = np.sqrt(squares / size), 0.0 if projector.similarity.variances is None else _loose(subject)
+    deviations, far = np.sqrt(squares / size), 0.0 if projector.similarity.variances is None else _loose(subject, asked)
     yield ratio("means", max_abs(sums) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
@@ -312,16 +335,16 @@ def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
         matrix[np.ix_(varying, varying)] = smooth_correlations(subject) * np.sqrt(
             np.outer(squares[varying], squares[varying])) / size
         observed = DataCovariance(lambda block: matrix @ block, squares / size, rough)
-    yield from _maximum(subject, observed, decoder.directions, subject.data.unit)
+    yield from _maximum(subject, observed, decoder.directions, subject.data.unit, asked)
 
 
-def _loose(subject: Subject) -> float:
+def _loose(subject: Subject, asked: LatentOptions) -> float:
     """Return the allowed relative distance of an iteration's result from the maximum; 0 for a closed form."""
-    iterate = dict(subject.method).get("iterate")
-    return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
+    return LOOSE * asked.tolerance if "converged" in subject.model.fit else 0.0
 
 
-def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array) -> NoiseUnitModel | None:
+def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array, *,
+                    equal: bool) -> NoiseUnitModel | None:
     """Return the model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
     latent = subject.similarity.parts.latent if subject.places else None
@@ -333,16 +356,17 @@ def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array)
     if len(shares) != columns or not len(varying):
         return None
     noise, factors = (shares * observed.variances)[varying], np.asarray(fit["factor_correlations"], dtype=np.float64)
-    if subject.method.noise == "equal":
+    if equal:
         return NoiseUnitModel(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
     return NoiseUnitModel(loadings=loadings[varying] / weights[:, None], factors=factors, weights=weights, level=1.0,
                           varying=varying, shares=shares[varying])
 
 
-def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: Unit) -> Iterator[Check]:
+def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: Unit,
+             asked: LatentOptions) -> Iterator[Check]:
     """Yield checks of the equations at the maximum, and of the likelihood and spectrum that the run states."""
-    scaled = _in_noise_units(subject, observed, loadings)
+    scaled = _in_noise_units(subject, observed, loadings, equal=asked.equal)
     if scaled is None:
         yield skipped("stationarity", "no column varies, or the run does not hold its uniquenesses")
         return
@@ -367,30 +391,30 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
     rough = float(np.linalg.norm(observed.rough[scaled.varying] / scaled.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
     lost = rounding + (rough**2 / scaled.level if scaled.level > 0 else 0.0)  # about rounded means
-    converged, loose = subject.model.fit.get("converged", True), _loose(subject)
+    converged, loose = subject.model.fit.get("converged", True), _loose(subject, asked)
     own = scaled.shares is not None  # loadings are exact for the uniquenesses at which the iteration ended
-    least_squares = dict(subject.method).get("estimator") == "minres"
-    if least_squares:
+    if asked.least_squares:
         yield _least_squares(scaled, observed, allowed)
     elif own or converged:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(scaled.level)),
                     "A U = U (Φ UᵀU + σ² I), with A the covariance in units of the noise")
     if converged:
-        yield _variances(subject, scaled, variances, allowed + loose * top)
+        yield _variances(scaled, variances, asked.lower, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
     if not subject.plan.full:
         yield later("count")
-    elif converged and u.shape[1] < len(u) and not least_squares:
+    elif converged and u.shape[1] < len(u) and not asked.least_squares:
         yield count_check(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                           allowed + loose * top)
     if scaled.level > 0:
         yield from _likelihood(subject, scaled, variances, (values, np.sum(directions * along, axis=0)), unit, lost)
     far = loose if scaled.variances else 0.0  # sums of squares of loadings are exact wherever the iteration ended
-    yield _spectrum(subject, scaled, observed, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
+    yield _spectrum(subject, scaled, observed, asked.rotated,
+                    rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.places:
-        yield _scores(subject, scaled, lost)
+        yield _scores(subject, scaled, asked.bartlett, lost)
 
 
 def _least_squares(scaled: NoiseUnitModel, observed: DataCovariance, allowed: float) -> Check:
@@ -406,14 +430,14 @@ def _least_squares(scaled: NoiseUnitModel, observed: DataCovariance, allowed: fl
                  "(S - Ψ) Λ = Λ Φ ΛᵀΛ, of standardized columns")
 
 
-def _variances(subject: Subject, scaled: NoiseUnitModel, variances: Array, allowed: float) -> Check:
+def _variances(scaled: NoiseUnitModel, variances: Array, lower: float, allowed: float) -> Check:
     """Check the model's variances: their sum, or each column's where its uniqueness is not at the bound."""
     predicted = np.einsum("ij,ij->i", scaled.loadings @ scaled.factors, scaled.loadings) + scaled.level
     if scaled.shares is None:
         return ratio("variances", abs(float(predicted.sum() - variances.sum())), allowed * len(predicted),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
     gap = (predicted - variances) / variances  # with the smallest uniqueness allowed, the model's is no smaller
-    low = scaled.shares <= subject.method.lower * (1 + AT_BOUND)
+    low = scaled.shares <= lower * (1 + AT_BOUND)
     error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
     return ratio("variances", float(error.max(initial=0.0)), allowed,
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
@@ -431,14 +455,15 @@ def _likelihood(subject: Subject, scaled: NoiseUnitModel, variances: Array, axes
                        rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
-def _spectrum(subject: Subject, scaled: NoiseUnitModel, observed: DataCovariance, allowed: float) -> Check:
+def _spectrum(subject: Subject, scaled: NoiseUnitModel, observed: DataCovariance, rotated: bool,
+              allowed: float) -> Check:
     """Check that the spectrum follows from the loadings: variances, or sums of squared loadings."""
     spectrum = subject.spectrum
     values, stated = spectrum.solved / spectrum.divisor, spectrum.solved_trace / spectrum.divisor
     expected = (np.ones(len(scaled.loadings)) if scaled.shares is None else scaled.shares) @ scaled.loadings**2
     total = stated
     if scaled.variances:
-        if subject.method.rotation.name != "none":
+        if rotated:
             expected = principal(scaled.loadings, scaled.factors)[1] ** 2
         expected, total = expected + scaled.level, float(observed.variances.sum())
     wrong = np.abs(np.append(values[: len(expected)] - expected, stated - total))
@@ -446,10 +471,9 @@ def _spectrum(subject: Subject, scaled: NoiseUnitModel, observed: DataCovariance
                  "what the axes are ranked by follows from the loadings, and the trace from the data")
 
 
-def _scores(subject: Subject, scaled: NoiseUnitModel, rounding: float) -> Check:
+def _scores(subject: Subject, scaled: NoiseUnitModel, bartlett: bool, rounding: float) -> Check:
     """Check the scores' weights B: posterior means, C B = Λ Φ; or Bartlett's, Ψ B = Λ (BᵀΨ B)."""
     u, axes = scaled.loadings, subject.projector.axes[scaled.varying] * scaled.weights[:, None]
-    bartlett = dict(subject.method).get("scores") == "bartlett"
     if bartlett:
         gap = axes - u @ (axes.T @ axes)
     else:
