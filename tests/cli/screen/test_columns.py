@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mlcli.cli.program import COMMANDS
-from mlcli.cli.screen.columns import wrapped
+from mlcli.cli.screen.columns import aligned, wrapped
 from mlcli.cli.screen.terminal import WIDTH
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
@@ -29,6 +29,32 @@ def test_a_terminal_shows_every_line_whole(mlcli: Caller, monkeypatch: pytest.Mo
     assert shown.out and [line for line in shown.out.splitlines() if len(line) > WIDTH] == []
     if name != "explore":  # whose clock decides on what is tried
         assert CLOCKS.sub("", shown.out).split() == CLOCKS.sub("", piped.out).split()
+
+
+ROWS = [("variable", "r2", "p"), ("a name of [bold] words", "0.1234", "0.001"), ("x" * 25, "1", "2")]
+
+
+@pytest.mark.parametrize("width", [25, 30])
+def test_cells_are_folded_within_their_columns_where_a_terminal_is_narrow(monkeypatch: pytest.MonkeyPatch,
+                                                                          width: int) -> None:
+    whole = aligned(ROWS)
+    assert len(whole) == len(ROWS) and whole[1] == "a name of [bold] words     0.1234  0.001"
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    lines = aligned(ROWS)
+    assert len(lines) > len(ROWS) and max(map(len, lines)) <= width
+    begin = lines[0].index("r2")
+    first = " ".join(line[:begin].strip() for line in lines[1:])
+    assert first.replace("x x", "xx").split() == ["a", "name", "of", "[bold]", "words", "x" * 25]
+    assert [line[begin:].split() for line in lines if line[begin:].strip()] == [["r2", "p"], ["0.1234", "0.001"],
+                                                                                ["1", "2"]]
+
+
+def test_cells_that_fit_a_terminal_are_those_of_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = aligned(ROWS)
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert aligned(ROWS) == piped
 
 
 def test_a_paragraph_loses_the_lines_of_its_source() -> None:
