@@ -20,6 +20,7 @@ from mlcli.core.metrics.distances import between, distances_to, pairwise
 from mlcli.core.metrics.domain import require_domain
 from mlcli.core.metrics.haversine import RADIUS
 from mlcli.errors import DataError, GeometryError
+from tests.wording import Wording
 
 METRIC: TypeAdapter[Any] = TypeAdapter(AnyMetric)
 COUNTS = np.random.default_rng(0).poisson(1.5, (40, 23)) * 1.0
@@ -314,8 +315,8 @@ def test_what_is_outside_of_a_domain_is_named(name: str, damage: dict[Any, float
     assert caught.value.hint and ("pseudocount" in caught.value.hint) == (name == "aitchison")
 
 
-def test_haversine_needs_two_columns() -> None:
-    with pytest.raises(DataError, match="two columns"):
+def test_haversine_needs_two_columns(wording: Wording) -> None:
+    with wording.raises(DataError, "METRIC"):
         metric("haversine").check(np.zeros((2, 3)), "ab", "xyz")
 
 
