@@ -24,7 +24,6 @@ from mlcli.errors import DataError
 from tests.engine.loopback import Loopback
 from tests.engine.test_executor import POINTS, a_pass, eliminates
 from tests.processes import call, neutral, process
-from tests.wording import Wording
 
 ROOT = Path(__file__).parents[2]
 SLEEPY = """
@@ -58,7 +57,7 @@ class Failing:
 
 @eliminates
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_a_pass_in_the_threads_of_dask(tmp_path: Path, wording: Wording) -> None:
+def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
     import distributed
 
     from mlcli.engine.cluster.executor import Cluster
@@ -72,7 +71,7 @@ def test_a_pass_in_the_threads_of_dask(tmp_path: Path, wording: Wording) -> None
             with Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
                 assert a_pass(Streamed(source)) == here
                 assert cluster.counts["blocks"] == source.blocks and not cluster.counts["second attempts"]
-                with wording.raises(DataError, "BAD"):
+                with pytest.raises(DataError, match="row 3, the block is bad"):
                     list(results(Failing()))
 
 

@@ -123,7 +123,7 @@ def test_a_table_that_its_metric_cannot_tell_apart_is_refused(mlcli: Caller, wor
     np.save("amounts.npy", np.random.default_rng(0).uniform(1, 2, (20, 4)))
     for metric in ("jaccard", "dice"):
         called = mlcli("embed", "amounts.npy", "-m", "mds", "--metric", metric, "-o", "run")
-        assert called.code == 65 and f"{metric} compares only these" in called.err and "braycurtis" in called.err
+        assert called.code == 65 and "E-METRIC" in wording(called.err) and "braycurtis" in called.err
     np.save("alike.npy", np.ones((20, 4)))
     called = mlcli("embed", "alike.npy", "-m", "mds", "-p", "2", "-o", "run")
     assert called.code != 0 and "E-AXES" in wording(called.err)

@@ -216,7 +216,7 @@ def test_sampled_label_measures_equal_those_of_the_run(mlcli: Caller) -> None:
 
 
 @pytest.mark.medium
-def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, sites: Path) -> None:
+def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, sites: Path, wording: Wording) -> None:
     assert mlcli.bare("sites.csv", "--id-column", "site", "--columns", "a,b,c", "-m", "isomap", "-k", "5", "-q",
                       "-o", "map").code == 0
     called = mlcli("compare", sites, "map", "-o", "page.html", "--color-by", "moisture,type")
@@ -230,7 +230,7 @@ def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, si
     for flag, given in (("--orientation", "own"), ("--color-by", "type"), ("--input", "sites.csv"),
                         ("--labels", "sites.csv")):
         refused = mlcli("compare", sites, "map", flag, given)
-        assert refused.code == 2 and f"{flag} needs a page; {flag}; give -o FILE" in refused.err
+        assert refused.code == 2 and "E-NO-PAGE" in wording(refused.err)
     assert mlcli("compare", sites, "map", "-o", "new.html", "--input", "sites.csv").code == 78
     assert mlcli("compare", sites, "map", "-o", "new.html", "--color-by", "wetness").code == 78
     assert not Path("new.html").exists()
