@@ -75,7 +75,7 @@ LISTS = ((300, 3), (1_000, 3), (2_500, 3), (5_000, 3))
 CLOUDS = ((300, 10), (3_000, 10), (10_000, 50), (30_000, 50))
 NINE = ("-k", "9")
 CASES = {
-    "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), (), "data.csv"),
+    "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), ("--set", "report.point_labels=ids"), "data.csv"),
     "pca": Case("pca", "factors", TABLES),
     "tsne": Case("tsne", "factors", CLOUDS), "umap": Case("umap", "factors", CLOUDS),
     "smacof": Case("smacof", "factors", SQUARES), "nmds": Case("nmds", "factors", SQUARES[:2], set_("starts=1")),

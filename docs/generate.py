@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 
@@ -329,17 +330,19 @@ def template(node: ast.expr) -> str:
 
 
 def main() -> int:
-    """Writes the pages, or with --check names those that are stale."""
+    """Writes the pages and prints the lines that change, as those of messages in errors.md; --check only prints."""
     stale = []
     for path, text in pages().items():
         whole = MADE + text if path.suffix == ".md" and path.name not in WRITTEN else text
-        if not path.is_file() or path.read_text(encoding="utf-8") != whole:
+        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if before != whole:
             stale.append(path)
+            print(path.relative_to(ROOT))
+            print(*[line for line in unified_diff(before.splitlines(), whole.splitlines(), n=0, lineterm="")
+                    if line.startswith(("-", "+")) and not line.startswith(("---", "+++"))], sep="\n")
             if "--check" not in sys.argv:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(whole, encoding="utf-8")
-    for path in stale:
-        print(path.relative_to(ROOT))
     return 1 if stale and "--check" in sys.argv else 0
 
 

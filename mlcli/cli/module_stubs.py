@@ -3,6 +3,10 @@
 The modules hold the metadata of packages, and NumPy's documentation and types for annotations. Only the program does
 without them: a program that imports `mlcli` keeps them all. A version of a library that lacks such a module loads as
 it is.
+
+They stay although the modules are private: without them `mlcli embed iris.csv` takes 30 ms of processor time more (5 %;
+11 % of its instructions), and neither library can be asked to leave these modules out. PYDANTIC_DISABLE_PLUGINS alone
+does not help, as pydantic imports `importlib.metadata` before it looks at it.
 """
 
 import importlib

@@ -97,7 +97,8 @@ class Report(FindingOptions):
                                "input's name).", min_length=1)
     point_labels: str = option(
         "auto", f"Texts beside the points of the scatter plot: ids, a label column, none, or (auto) the ids "
-        f"of up to {LABELED} points, unless they are numbers.", min_length=1)
+        f"of up to {LABELED} points that have room, unless they are numbers. ids and columns need the extra "
+        "manifold-cli[plot].", min_length=1)
     outlines: Outlines = option(NoOutlines(), "Outlines of the groups of points: confidence ellipses, convex hulls, "
                                 "or none.")
     arrows: int = option(0, "Number of columns drawn as arrows over the scatter plot (a biplot): those with the "

@@ -45,8 +45,8 @@ class Session:
     @classmethod
     @contextmanager
     def open(cls, config: RunConfig, process: Process = ALONE) -> Iterator[Session]:
-        """Open a run: its memo, journal, cluster and threads. Raises what connecting to a cluster raises."""
-        with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording() as journal,
+        """Open a run: its memo, journal, log, cluster and threads. Raises what connecting to a cluster raises."""
+        with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording(logged=True) as journal,
               _cluster_of(config, process) as cluster, limit_threads(config.compute.thread_count())):
             yield cls(config, process, journal, cluster)
 

@@ -3,6 +3,11 @@
 It is named .OUTPUT.KEY.claim, with KEY for the full name of the output, and holds `owner` and the checkpoints of the
 run. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
 machine to machine, an `owner` that has not been touched for a while, by the clock of the file system, is dead.
+
+The lease of filelock (4.3) does not do the same: it expires by the clock alone, so that the output of a killed job is
+free after the lease's duration instead of at once, and a job that is suspended on this machine loses its own. Its
+heartbeat is a thread of the owner besides, which stands still while a library holds the interpreter. Here the kernel's
+lock decides wherever it reaches, and another process touches `owner`.
 """
 
 import fcntl

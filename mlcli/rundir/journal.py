@@ -1,5 +1,6 @@
 """The journal: what happened in a run, stage by stage, and what it warned of."""
 
+import logging
 import resource
 import time
 from collections.abc import Iterator
@@ -12,11 +13,19 @@ from mlcli.base.machine import resources
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.errors import DataError, NumericalError, spell
 
+LOGGER = logging.getLogger("mlcli")
+LOGGER.addHandler(logging.NullHandler())  # so that nothing is printed unless the program that uses mlcli asks for it
+LEVELS = {"W": logging.WARNING, "N": logging.INFO, "F": logging.DEBUG}  # of notes, by the first letter of their codes
+
 
 @dataclass
 class Journal(Watcher):
-    """Watches the stages of one run and keeps times, peak memory and notes."""
+    """Watches the stages of one run and keeps times, peak memory and notes.
 
+    One that is `logged` gives them to the logger `mlcli` as well: warnings and notes at their levels, stages as DEBUG.
+    """
+
+    logged: bool = False
     started: float = field(default_factory=time.perf_counter)
     notes: list[Note] = field(default_factory=list)
     _timed: dict[str, tuple[float, float]] = field(default_factory=dict)  # seconds and peak memory of each stage
@@ -25,11 +34,18 @@ class Journal(Watcher):
     def begin(self, name: str) -> None:
         """A stage begins; its place in the list is that of its first time."""
         self._timed.setdefault(name, (0.0, 0.0))
+        self._log(logging.DEBUG, "%s begins", name)
         self._begun = time.perf_counter()
 
     def end(self, name: str) -> None:
         """It has ended."""
-        self._timed[name] = self._timed[name][0] + time.perf_counter() - self._begun, peak_memory()
+        seconds = time.perf_counter() - self._begun
+        self._timed[name] = self._timed[name][0] + seconds, peak_memory()
+        self._log(logging.DEBUG, "%s ends after %.4f s", name, seconds)
+
+    def _log(self, level: int, message: str, *parts: Any) -> None:
+        if self.logged:
+            LOGGER.log(level, message, *parts)
 
     @property
     def stages(self) -> list[dict[str, Any]]:
@@ -42,6 +58,7 @@ class Journal(Watcher):
         note = replace(note, message=spell(note.message, context().spelling))
         if note not in self.notes:
             self.notes.append(note)
+            self._log(LEVELS[note.code[0]], "%s: %s", note.code, note.message)
 
     @property
     def seconds(self) -> float:
@@ -67,9 +84,9 @@ class Journal(Watcher):
 
 
 @contextmanager
-def recording() -> Iterator[Journal]:
+def recording(*, logged: bool = False) -> Iterator[Journal]:
     """A journal that listens for the length of a `with` block."""
-    journal = Journal()
+    journal = Journal(logged=logged)
     with listening(journal):
         yield journal
 

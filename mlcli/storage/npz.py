@@ -1,4 +1,8 @@
-"""Uncompressed npz files with the bytes of `np.savez`, written and read with fewer copies."""
+"""Uncompressed npz files with the bytes of `np.savez`, written and read with fewer copies.
+
+`np.savez` and `np.load` are not used: they hold a model twice while it is written and checked, where here an array that
+equals one in memory is that one, and `np.load` unpacks whatever size a compressed array of a foreign file claims.
+"""
 
 import io
 import math

@@ -14,6 +14,7 @@ from mlcli.config.sweep import expand
 from mlcli.config.yaml_file import dump, parse
 from mlcli.errors import ConfigError, DependencyMissing
 from tests.config.support import configured, one
+from tests.wording import Wording
 
 NAMES = st.sampled_from(["no", "1e3", "012"]) | st.text(
     st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -121,13 +122,13 @@ def test_every_run_config_is_a_plain_value() -> None:
 @pytest.mark.parametrize(("path", "method"), [
     ("compute.seed", "pca"), ("compute.memory_limit", "pca"), ("input.rows", "pca"),
     ("report.stability.resamples", "pca"), ("method.minimize.limit", "gplvm"), ("input.decompress_ratio", "pca")])
-def test_whole_numbers_that_readers_of_json_round_are_refused(path: str, method: str) -> None:
+def test_whole_numbers_that_readers_of_json_round_are_refused(path: str, method: str, wording: Wording) -> None:
     def config(value: int) -> RunConfig:
         return build(from_assignments([f"{path}={value}"]).over(Layer({"input": {"path": "a"},
                                                                        "method": {"name": method}})))
 
     assert build(Layer(parse(write(config(2**53 - 1)), str).value)) == config(2**53 - 1)
-    with pytest.raises(ConfigError, match=rf"{path} must be a whole number below 2\^53"):
+    with wording.raises(ConfigError, "CONFIG"):
         config(2**53)
 
 

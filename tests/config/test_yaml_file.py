@@ -10,6 +10,7 @@ import pytest
 from mlcli.config import yaml_file
 from mlcli.config.yaml_file import Document, parse, read_document
 from mlcli.errors import ConfigError, InputMissing
+from tests.wording import Wording
 
 
 def document(text: str) -> Document:
@@ -73,8 +74,8 @@ def test_every_value_has_a_place() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 10_000, "- " * 500, "{a: " * 500, "a: " + "[[" * 100_000])
-def test_nesting_ends_at_32_levels(text: str) -> None:
-    with pytest.raises(ConfigError, match="nested deeper than 32 levels"):
+def test_nesting_ends_at_32_levels(text: str, wording: Wording) -> None:
+    with wording.raises(ConfigError, "YAML"):
         document(text)
 
 

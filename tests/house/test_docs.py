@@ -28,7 +28,7 @@ PATH = re.compile(r"(?<![\w./$}-])(?:[\w.*-]+/)+[\w.*-]*[\w*]")
 def test_generated_pages_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, env=neutral())
-    assert result.returncode == 0, f"stale: {result.stdout.split()}; run `python docs/generate.py`"
+    assert result.returncode == 0, f"stale; run `python docs/generate.py`:\n{result.stdout}"
 
 
 def test_every_code_in_the_source_stands_on_the_page_of_errors() -> None:

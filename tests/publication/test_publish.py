@@ -16,13 +16,14 @@ from mlcli.publication.replaceable import RUN, listing_of
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from mlcli.rundir.names import MANIFEST
 from tests.publication.outputs import names, read, run_at, write
+from tests.wording import Wording
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_an_output_is_made_and_replaced(tmp_path: Path, system: str, kind: Kind) -> None:
+def test_an_output_is_made_and_replaced(tmp_path: Path, system: str, kind: Kind, wording: Wording) -> None:
     output = tmp_path / "new" / "out"
     write(output, kind, "first", force=False)
-    with pytest.raises(OutputRefused, match="the output exists"):
+    with wording.raises(OutputRefused, "OUTPUT-EXISTS"):
         write(output, kind, "second", force=False)
     assert read(output, kind) == "first"
     write(output, kind, "second", force=True)
@@ -202,7 +203,7 @@ def test_two_starts_collect_at_the_same_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.medium
-def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path) -> None:
+def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path, wording: Wording) -> None:
     """Killed between the two renames that replace a run where names cannot be exchanged."""
     output = run_at(tmp_path / "out", "first")
     script = ("import os, signal; from pathlib import Path; from mlcli.publication import publish\n"
@@ -212,7 +213,7 @@ def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path) -> None:
               f"with draft(Path({str(output)!r}), force=True) as folder: (folder / 'data').write_text('second')")
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
     assert not output.exists() and len(names(tmp_path)) == 2
-    with pytest.raises(OutputRefused, match="the output exists"):
+    with wording.raises(OutputRefused, "OUTPUT-EXISTS"):
         write(output, "folder", "third", force=False)
     assert read(output, "folder") == "first" and names(tmp_path) == ["out"]
 
@@ -227,7 +228,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path) -> None:
+def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path, wording: Wording) -> None:
     run = run_at(tmp_path / "run")
     RUN.require(run)
     (run / "data").write_text("edited")  # a hash need not match
@@ -235,5 +236,5 @@ def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path) -> None:
     assert listing_of(run / MANIFEST)["files"].keys() == {"data"}
     for number in range(5):
         (run / f"note{number}").write_text("")
-    with pytest.raises(OutputRefused, match=r"it holds note0, note1, note2 and 2 more"):
+    with wording.raises(OutputRefused, "OUTPUT-FOREIGN"):
         RUN.require(run)

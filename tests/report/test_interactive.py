@@ -20,6 +20,7 @@ from mlcli.report.interactive.page import AXES, MOST, SCRIPT, data_of, interacti
 from tests.journeys.pages.test_browser import BROWSER
 from tests.report.driver import DRIVER, Browser, browser
 from tests.report.support import contents
+from tests.wording import Wording
 
 pytest.importorskip("plotly")
 BESIDE = "interactive.html, beside this page"
@@ -84,9 +85,9 @@ def test_very_many_rows_and_axes_are_sampled_and_the_page_says_so() -> None:
     assert page == interactive_page(contents(rows=MOST + 10, axes=AXES + 2))
 
 
-def test_the_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
-    with pytest.raises(DependencyMissing, match="plotly") as caught:
+    with wording.raises(DependencyMissing, "EXTRA") as caught:
         require_plotly("--interactive")
     assert caught.value.hint == "pip install 'manifold-cli[interactive]'" and caught.value.exit_code == 69
 

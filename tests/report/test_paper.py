@@ -1,6 +1,7 @@
 """Figures for papers: labels apart, outlines and arrows by their geometry, and a part of the page that stays text."""
 
 import re
+import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -25,7 +26,7 @@ from mlcli.report.page.page import page
 from mlcli.report.paper import drawings, labels
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
-from mlcli.report.paper.needs import plot_cost, uses_matplotlib
+from mlcli.report.paper.needs import plot_cost
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
@@ -35,6 +36,8 @@ from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyda
 
 pytest.importorskip("adjustText")
 from matplotlib.figure import Figure
+
+from tests.wording import Wording
 
 RANDOM = np.random.default_rng(5)
 CLOUD = RANDOM.standard_normal((40, 2)) @ [[3.0, 0.0], [1.0, 0.5]]
@@ -183,8 +186,8 @@ def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
 
 
 @pytest.mark.medium
-def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens() -> None:
-    run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "auto"})
+def test_chosen_labels_stand_on_the_page_in_colors_of_light_and_dark_screens() -> None:
+    run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "ids"})
     text = page(run)
     words = Seen(text).words
     assert all(f"p{row}" in words for row in range(30)) and {"PC 1 (40.0%)", "PC 2 (30.0%)"} <= {*words}
@@ -194,14 +197,15 @@ def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens(
     assert not re.search(r'(?:fill|stroke)="#', text) and text == page(run)
 
 
-def test_many_points_are_not_labeled_by_themselves() -> None:
-    assert not uses_matplotlib(contents(rows=61, report={"point_labels": "auto"}))
-    assert uses_matplotlib(contents(rows=60, report={"point_labels": "auto"}))
-    assert not uses_matplotlib(contents(rows=60, report={"point_labels": "none"}))
+@pytest.mark.parametrize(("rows", "labels", "named"), [(60, "auto", True), (61, "auto", False), (60, "none", False)])
+def test_few_points_are_labeled_by_themselves(rows: int, labels: str, named: bool) -> None:
+    drawn = figures(contents(rows=rows, report={"point_labels": labels}))["scatter"]("svg").decode()
+    assert (">p0</text>" in drawn) == named and not drawn.startswith("<?xml")  # which Matplotlib would write
 
 
 @pytest.mark.parametrize(("rows", "report", "needs"), [
-    (60, {"point_labels": "auto"}, (PLOT, SPARSE)), (61, {"point_labels": "auto"}, ()),
+    (60, {"point_labels": "ids"}, (PLOT, SPARSE)), (60, {"point_labels": "auto"}, ()),
+    (60, {"point_labels": "auto", "figures": ["png"]}, (PLOT, SPARSE)),
     (60, {"point_labels": "none"}, ()), (61, {"arrows": 2, "point_labels": "none"}, (PLOT,)),
     (61, {"figures": ["svg", "pdf"]}, (PLOT,)),
     (60, {"point_labels": "ids", "outputs": ["embedding", "spectrum"]}, ())])
@@ -212,8 +216,9 @@ def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, repor
 
 
 def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
-    run = contents(rows=9, report={"point_labels": "auto"})
-    assert plot_cost(run.config.report, run.embedding, unsure=True) == NOTHING
+    run = contents(rows=9, report={"point_labels": "auto", "figures": ["png"]})
+    assert plot_cost(run.config.report, run.embedding, unsure=True).needs == (PLOT,)
+    assert plot_cost(contents(rows=9).config.report, run.embedding, unsure=False) == NOTHING
 
 
 @pytest.mark.medium
@@ -264,26 +269,32 @@ def test_what_is_drawn_is_said() -> None:
     assert figures(run)["scree"]("svg").startswith(b"<?xml") and b">PC 1 (40.0%)<" in figures(run)["scatter"]("svg")
 
 
-def test_without_matplotlib_the_page_says_how_to_get_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rows", [30, 61])
+def test_a_run_is_drawn_alike_whether_matplotlib_is_installed_or_not(rows: int,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> tuple[str, dict[str, bytes]]:
+        run = contents(rows=rows, labels={"kind": ["a"] * rows}, report={"point_labels": "auto"})
+        return page(run), {name: draw("svg") for name, draw in figures(run).items()}
+
+    with_matplotlib = drawn()
+    for module in ("matplotlib", "adjustText"):
+        monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
-    text = page(contents(report={"point_labels": "auto"}))
-    assert "pip install &#x27;manifold-cli[plot]&#x27;" in text and "--ink" not in text
-    assert "manifold-cli[plot]" not in page(contents(rows=61, report={"point_labels": "auto"}))
+    assert drawn() == with_matplotlib and "--ink" not in with_matplotlib[0]
 
 
-def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr("mlcli.report.paper.needs.import_module", broken)
-    assert "manifold-cli[plot]" in page(contents(report={"point_labels": "auto"}))
+def test_names_without_room_are_counted_below_the_figure() -> None:
+    run = contents(rows=60, report={"point_labels": "auto"})
+    text = page(replace(run, embedding=replace(run.embedding, values=np.arange(120.0).reshape(60, 2) % 11)))
+    assert "of 60 names have room beside their points; mlcli report RUN --point-labels ids" in text
+    assert "have room" not in page(contents(rows=4, report={"point_labels": "auto"}))
 
 
 def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,
-                                                          capsys: pytest.CaptureFixture[str]) -> None:
+                                                          capsys: pytest.CaptureFixture[str], wording: Wording) -> None:
     monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     assert command(["embed", "absent.csv", "--set", "report.arrows=3"]) == 69
-    assert "E-EXTRA" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
+    assert "E-EXTRA" in (told := capsys.readouterr().err) and "E-EXTRA" in wording(told)
 
 
 def test_axes_have_the_names_of_their_fields_and_shares_where_these_are_of_variance() -> None:

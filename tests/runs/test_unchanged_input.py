@@ -8,6 +8,7 @@ import pytest
 from mlcli.data.files import remote
 from tests.faults.fuzz.directories import rehashed
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 ELSEWHERE = "s3://bucket/data.csv"
 
@@ -84,13 +85,13 @@ def test_a_second_file_on_a_network_is_not_opened(mlcli: Caller, part: str) -> N
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "sub/file", "..", "a\0b"])
-def test_verify_reads_no_file_outside_of_the_folder(mlcli: Caller, name: str) -> None:
+def test_verify_reads_no_file_outside_of_the_folder(mlcli: Caller, name: str, wording: Wording) -> None:
     run = foreign(mlcli)
     document = json.loads((run / "run.json").read_text())
     document["files"][name] = {"bytes": 1, "sha256": "0" * 64}
     (run / "run.json").write_text(json.dumps(document))
     called = mlcli("verify", run)
-    assert called.code == 83 and "is no name of a file in its folder" in called.err
+    assert called.code == 83 and "E-RUN-FILES" in wording(called.err)
 
 
 @pytest.mark.parametrize("target", ["../embedding.csv", "elsewhere.csv", "embedding.csv"])

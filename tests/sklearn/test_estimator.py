@@ -29,6 +29,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import mlcli.sklearn
 from mlcli.sklearn import CCA, DBRDA, LDA, MDS, NMDS, PCA, PPCA, UMAP, Isomap, KernelPCA
 from mlcli.sklearn.estimator import Estimator
+from tests.wording import Wording
 
 POINTS = np.random.default_rng(0).standard_normal((60, 4)) * [4.0, 2.0, 1.0, 0.5]
 NEW = np.random.default_rng(1).standard_normal((7, 4))
@@ -287,9 +288,9 @@ def test_classes_and_second_views_are_given_as_y() -> None:
         pairs.fit(-distances, first)
 
 
-def test_rows_are_what_they_are_said_to_be_whatever_they_look_like() -> None:
+def test_rows_are_what_they_are_said_to_be_whatever_they_look_like(wording: Wording) -> None:
     square = np.abs(POINTS[:, :1] - POINTS[:, 0])
-    with pytest.raises(DataError, match="looks like a matrix of dissimilarities"):
+    with wording.raises(DataError, "LOOKS-LIKE-MATRIX"):
         mlcli.embed(square)
     assert np.array_equal(PCA().fit_transform(square), mlcli.embed(square, kind="features").embedding)
 

@@ -28,7 +28,30 @@ def wrapped(text: str, first: str = "", later: str | None = None) -> str:
 
 
 def aligned(rows: Sequence[Cells]) -> list[str]:
-    """Cells in columns."""
+    """Cells in columns; on a terminal with less room, cells are folded within their columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = columns_of(sys.stdout)
+    if room is not None and sum(widths) + GAP * (len(widths) - 1) > room:
+        return folded(rows, room)
     return [(" " * GAP).join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows]
+
+
+def folded(rows: Sequence[Cells], room: int) -> list[str]:
+    """Return cells in columns that are together at most so wide, the longer cells in several lines, by Rich.
+
+    Rich is loaded only here, as its tables take a third of the time in which the program starts.
+    """
+    import io
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table, out = Table.grid(padding=(0, GAP, 0, 0)), io.StringIO()
+    for _ in rows[0]:
+        table.add_column(overflow="fold")  # within words that are longer than their column: none loses a letter
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(file=out, width=room, color_system=None, highlight=False).print(table)
+    return [line.rstrip() for line in out.getvalue().splitlines()]

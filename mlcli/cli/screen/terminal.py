@@ -37,7 +37,8 @@ def for_stream(text: str, stream: TextIO | None, keep: Sequence[str] = ()) -> st
 def fold(line: str, width: int, keep: Sequence[str] = ()) -> str:
     """Return a line in lines that fit, the later ones below its last column or the text of a message.
 
-    Words and phrases to keep stay whole, and a command after a colon stands on a line of its own, to be copied.
+    Words and phrases to keep stay whole, and a command after a colon stands on a line of its own, to be copied. Rich
+    folds without a hanging indent and within phrases, and takes longer to load than an error to be told.
     """
     if len(line) <= width or line.startswith(WHOLE) or "\x1b" in line:
         return line

@@ -162,7 +162,7 @@ def _length_of(name: str, kind: Any, first: Callable[[str], Iterable[Any]]) -> i
     return next((int(known[0].as_py()) for known in lengths if len(known)), 0)
 
 
-def list_numbers(column: Any, name: str, length: int, row: int, path: str) -> Array:
+def list_numbers(column: Any, name: str, length: int, row: int, path: str, hint: str = REMEDY) -> Array:
     """Return an Arrow array of lists as an (m, length) array; a row without a list has no number at all.
 
     `row` is the number of its first row in the file, from 0. Raises DataError for a list of another length.
@@ -174,7 +174,7 @@ def list_numbers(column: Any, name: str, length: int, row: int, path: str) -> Ar
         if len(wrong := np.flatnonzero(lengths != length)):
             raise DataError("LISTS", f"row {row + int(wrong[0]) + 1}: the list of column {shown(name)} has "
                             f"{int(lengths[wrong[0]]):,} elements, and the first one {length:,}", where=place(path),
-                            hint=REMEDY)
+                            hint=hint)
     numbers = as_doubles(numbers_in(column)).reshape(-1, length)
     if there.all():
         return numbers

@@ -1,15 +1,14 @@
 """The only module that imports h5py: files are read as data alone, and any damage becomes a DataError.
 
 The library goes from object to object by their sizes. Where a damaged size leads to the same object again, it does so
-without end, and no signal that Python handles ends it.
+without end (HDF5 2.0 still does), and no signal that Python handles ends it: such a file would end with E-TIME-LIMIT at
+best instead of E-CORRUPT, and a program that uses `mlcli.embed` would hang. So global heaps are checked first.
 """
 
 import io
 import math
-import platform
 import re
 import struct
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,28 +95,7 @@ FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowErr
 
 def h5py() -> Any:
     """Return the package; raises DependencyMissing."""
-    if "h5py" in sys.modules:
-        return load_extra("h5", "HDF5")
-    with skip_processor_name():
-        return load_extra("h5", "HDF5")
-
-
-@contextmanager
-def skip_processor_name() -> Iterator[None]:
-    """Answer platform.uname() without the processor's name.
-
-    Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
-    only the system's name.
-    """
-    cached = vars(platform.uname())
-    if "processor" in cached:
-        yield
-        return
-    cached["processor"] = ""
-    try:
-        yield
-    finally:
-        cached.pop("processor", None)
+    return load_extra("h5", "HDF5")
 
 
 @frozen

@@ -14,7 +14,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.arrays import LABEL
+from mlcli.data.formats.arrays import KINDS, LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.items import check_items, has_coding, refuse_coding
@@ -24,7 +24,6 @@ from mlcli.data.read.answers import coded_frame, with_codes
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.frames import (
     HERE,
-    KINDS,
     FrameData,
     is_annotated,
     is_frame,

@@ -1,8 +1,8 @@
-"""Arrays in memory with names: data frames of pandas and Polars, tables of Arrow, sparse frames, and AnnData.
+"""Arrays in memory with names: data frames, sparse arrays, and AnnData.
 
-They are recognized by their attributes, so that none of these libraries is needed.
-
-It is recognized by its attributes, so that anndata is not needed. Options choose as they do from a file (.h5ad).
+A data frame is whatever gives its columns by Arrow's capsule (`__arrow_c_stream__`): pandas, Polars, Arrow, DuckDB and
+others, none of which is imported here. AnnData is recognized by its attributes. Options choose from it as they do from
+a file (.h5ad).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.missing import is_missing
-from mlcli.data.formats.columns import element_name
+from mlcli.data.files.arrow import pyarrow
+from mlcli.data.formats.columns import as_doubles, element_name, element_type, is_numeric, is_text, list_numbers
 from mlcli.data.formats.h5ad import MAIN, MEASURED
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import nearest, shown
@@ -22,7 +23,8 @@ from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError
 
 HERE = "array"  # the name in place of a file's
-KINDS = "fiub"  # floating, signed, unsigned, boolean
+NAMED = ("columns", "column_names", "schema")  # attributes of tables, which a single column does not have
+ONE_LENGTH = "give all lists one length, or leave the column out"
 
 
 @frozen
@@ -36,9 +38,8 @@ class FrameData:
 
 
 def is_frame(given: Any) -> bool:
-    """Whether an object is a data frame or a table of Arrow."""
-    named = hasattr(given, "columns") or hasattr(given, "column_names")
-    return named and hasattr(given, "shape") and not isinstance(given, np.ndarray)
+    """Whether an object is a data frame: columns with names, by Arrow's capsule."""
+    return hasattr(given, "__arrow_c_stream__") and any(hasattr(given, name) for name in NAMED)
 
 
 def is_sparse_array(given: Any) -> bool:
@@ -51,67 +52,72 @@ def read_frame(frame: Any) -> FrameData:
 
     Raises DataError for a column that is neither numbers nor texts.
     """
-    numbers, labels = dict[str, Array](), dict[str, tuple[str, ...]]()
+    numbers, labels, rows = dict[str, Array](), dict[str, tuple[str, ...]](), 0
+    types = pyarrow().types
     for name, column in _columns(frame):
+        rows = len(column)
         if name in numbers or name in labels:
             raise DataError("DUPLICATE-COLUMNS", f"two columns are called {shown(name)}", where=HERE,
                             hint="give every column a name of its own")
-        if (values := _numbers(column)) is not None:
-            numbers[name] = values
-        elif (lists := _lists(name, column)) is not None:
-            numbers |= {element_name(name, element): lists[:, element] for element in range(lists.shape[1])}
+        if types.is_null(column.type) or is_text(column.type):
+            labels[name] = tuple("" if cell is None or is_missing(cell) else cell for cell in column.to_pylist())
+        elif is_numeric(column.type):
+            numbers[name] = as_doubles(column)
+        elif element_type(column.type) is not None and column.null_count < rows:
+            numbers |= _elements(name, column)
         else:
-            labels[name] = _texts(name, column)
-    values = np.column_stack([*numbers.values()]) if numbers else np.empty((int(frame.shape[0]), 0))
+            raise _neither(name)
+    values = np.column_stack([*numbers.values()]) if numbers else np.empty((rows or len(frame), 0))
     return FrameData(np.ascontiguousarray(values), tuple(numbers), _ids(frame), labels)
 
 
-def _columns(frame: Any) -> Iterator[tuple[str, AnyArray]]:
-    """Yield the columns as arrays, each with its name."""
-    if hasattr(frame, "column_names"):  # Arrow
-        pairs: Iterator[tuple[Any, Any]] = zip(frame.column_names, frame.columns, strict=True)
-    elif hasattr(frame, "iter_columns"):  # Polars
-        pairs = ((column.name, column) for column in frame.iter_columns())
-    else:
-        pairs = iter(frame.items())
-    return ((str(name), np.asarray(column.to_numpy())) for name, column in pairs)
+def _columns(frame: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the columns as arrays of Arrow, each with its name; raises DataError for one that Arrow does not have.
 
-
-def _numbers(column: AnyArray) -> Array | None:
-    """Return a column as doubles, missing values as NaN; None if it is not of numbers."""
-    if column.dtype.kind in KINDS:
-        return np.asarray(column, dtype=np.float64)
-    if column.dtype.kind != "O":
-        return None
-    cells = [np.nan if _is_none(cell) else cell for cell in column.tolist()]
-    if all(isinstance(cell, int | float | np.number) for cell in cells) and not all(cell != cell for cell in cells):
-        return np.array(cells, dtype=np.float64)
-    return None
-
-
-def _lists(name: str, column: AnyArray) -> Array | None:
-    """Return a column of lists of numbers as an (n, length) array, a missing list as NaN; None for other columns.
-
-    Raises DataError for lists of different lengths.
+    Those of pandas are converted one by one: its capsule would have the index among them, and no names but texts.
     """
-    if column.ndim == 2 and column.dtype.kind in KINDS:
-        return np.asarray(column, dtype=np.float64)
-    there = {row: cell for row, cell in enumerate(column.tolist()) if not _is_none(cell)}
-    if column.dtype.kind != "O" or not there or not all(
-            isinstance(cell, list | tuple | np.ndarray) for cell in there.values()):
-        return None
-    length = len(next(iter(there.values())))
-    found = np.full((len(column), length), np.nan)
-    for row, cell in there.items():
-        if len(cell) != length:
-            raise DataError("LISTS", f"row {row + 1}: the list of column {shown(name)} has {len(cell):,} elements, and "
-                            f"the first one {length:,}", where=HERE, hint="give all lists one length, or leave the "
-                            "column out")
-        values = np.asarray(cell)
-        if values.ndim != 1 or (numbers := _numbers(values)) is None:
-            return None
-        found[row] = numbers
-    return found
+    arrow = pyarrow()
+    faults = (arrow.ArrowException, TypeError, ValueError, OverflowError)
+    if hasattr(frame, "items"):
+        for name, column in frame.items():
+            try:
+                array = arrow.array(column.sparse.to_dense() if hasattr(column, "sparse") else column, from_pandas=True)
+            except faults:
+                raise _neither(str(name)) from None
+            yield str(name), _plain(array)
+        return
+    try:
+        table = arrow.table(frame)
+    except faults as error:
+        raise DataError("FRAME-COLUMN", f"Arrow cannot take a column of the frame: {shown(str(error), 160)}",
+                        where=HERE, hint="leave it out, or make it numbers") from None
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        yield name, _plain(column)
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as one array of Arrow, of the values that a dictionary has in the place of its indices."""
+    arrow = pyarrow()
+    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    if arrow.types.is_dictionary(column.type):
+        chunks = [(chunk.dictionary.cast(arrow.string()) if is_text(chunk.dictionary.type) else chunk.dictionary).take(
+            chunk.indices) for chunk in chunks]
+    return arrow.concat_arrays(chunks) if chunks else arrow.array([], column.type)
+
+
+def _elements(name: str, column: Any) -> dict[str, Array]:
+    """Return a column of lists of numbers as columns, a missing list as NaN; raises DataError for unequal lengths."""
+    plain = getattr(column, "storage", column)
+    length = (plain.type.list_size if pyarrow().types.is_fixed_size_list(plain.type) else
+              plain.value_lengths().drop_null()[0].as_py())
+    lists = list_numbers(column, name, length, 0, HERE, ONE_LENGTH)
+    return {element_name(name, element): lists[:, element] for element in range(length)}
+
+
+def _neither(name: str) -> DataError:
+    """Return the error for a column of dates, lists of texts or other objects."""
+    return DataError("FRAME-COLUMN", f"the column {shown(name)} holds neither numbers nor texts", where=HERE,
+                     hint="leave it out, or make it numbers")
 
 
 def is_text_column(column: AnyArray) -> bool:
@@ -130,8 +136,7 @@ def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
     """Return a column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
     cells = ["" if _is_none(cell) else cell for cell in column.tolist()]
     if column.dtype.kind not in "OUST" or not all(isinstance(cell, str) for cell in cells):
-        raise DataError("FRAME-COLUMN", f"the column {shown(name)} holds neither numbers nor texts", where=HERE,
-                        hint="leave it out, or make it numbers")
+        raise _neither(name)
     return tuple("" if is_missing(cell) else cell for cell in cells)
 
 

@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 
-from mlcli.config.drawing import Look
 from mlcli.config.report_options import LABELED
 from mlcli.report.comparison import run_tables
 from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.side_by_side import Comparison
-from mlcli.report.drawing.html import Part, document, figure, frame_picture, join, section, sentence, side_by_side
+from mlcli.report.drawing.html import Part, document, figure, join, section, sentence, side_by_side
 from mlcli.report.drawing.text import safe, shorten
 from mlcli.report.figures.coloring import coloring, plain
-from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points
-from mlcli.report.paper.inline import inline
-from mlcli.report.paper.needs import has_matplotlib
-from mlcli.report.paper.scatter import Plot
+from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points, scatter
 
 NAMED = 6  # largest number of runs with names next to few points
-PANEL = Look(size=(5.2, 4.6))
 ALIGNED = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes rotation; "
            "one of fewer axes with as many leading axes of the first; two axes are drawn. A run whose axes the "
            "rotation mixes has the names of the first run's axes, onto which it is turned.")
@@ -63,16 +58,16 @@ def _drawn(comparison: Comparison, points: Sequence[Points]) -> Part:
     name = points[0].colors.name
     by = f", colored by {shorten(name, 40)}" if name else ""
     named = all(side.named for side in comparison.sides)
-    if named and points[0].whole <= LABELED and len(points) <= NAMED and has_matplotlib():
+    if named and points[0].whole <= LABELED and len(points) <= NAMED:
         return join([sentence(f"Embeddings{by}.") if by else None, _labeled_panels(comparison, points)])
     return figure(embeddings(comparison.sides, points, f"Embeddings{by}"), f"Embeddings{by}." if by else "")
 
 
 def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:
     """Return a panel for each of few runs, with the ids of few points next to them."""
-    plots = [Plot(part, title, PANEL, part.ids)
-             for title, part in zip(run_tables.titles(comparison.sides, 60), points, strict=True)]
-    return side_by_side(*(frame_picture(inline(plot.draw("svg"), f"Embedding: {plot.title}")) for plot in plots))
+    titles = run_tables.titles(comparison.sides, 60)
+    return side_by_side(*(figure(scatter(part, title, names=part.ids))
+                          for title, part in zip(titles, points, strict=True)))
 
 
 def _spectra(comparison: Comparison) -> Part:

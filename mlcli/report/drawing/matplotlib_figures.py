@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.values.extras import require
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Mark, Picture, Segments, Text
 from mlcli.report.drawing.palette import GROUND, INKS
 from mlcli.report.drawing.text import visible
@@ -18,7 +19,11 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 
 
 def image(figure: Figure, format: str) -> bytes:
-    """Return a figure as the bytes of a file; a pixel of the figure is a point of the page."""
+    """Return a figure as the bytes of a file; a pixel of the figure is a point of the page.
+
+    Raises DependencyMissing.
+    """
+    require("plot", f"drawing {format}")
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it warns of a cache in TMPDIR, and uses it
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet

@@ -11,6 +11,7 @@ from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.drawing.axes import Panel, Scale, extent, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
+from mlcli.report.drawing.text import shorten
 from mlcli.report.figures import shade
 from mlcli.report.figures.coloring import Coloring
 
@@ -23,6 +24,8 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
 WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
 HALF = 14  # pixels to the right of a panel for half of the last number below it
 BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and width of a letter there
+NAMED, SMALL = 24, 6.2  # characters of a name beside a point, and pixels of one
+ASCENT, DESCENT, APART = 9.0, 3.0, 3.0  # pixels of a small text above and below its line, and between it and a point
 LONGEST_RATIO = WIDE / LOWEST  # largest ratio of the axes' ranges with equal units
 
 
@@ -97,10 +100,12 @@ def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:
     return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
-def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None) -> Figure:
+def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None,
+            names: Sequence[str] = ()) -> Figure:
     """Draw the first two axes, with equal scales where that fits; one axis against the rows' numbers.
 
-    `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background.
+    `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background. `names` of all points,
+    or none, stand beside those with room for them.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     colors = points.colors.legend(right, TOP + 8)
@@ -109,8 +114,42 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
     joined = [] if edges is None else edges.marks(panel)
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
+                         *(name for name in names_beside(points, names) if name is not None),
                          *panel.names(*points.sides), *colors, *grays]
     return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
+
+
+def names_beside(points: Points, names: Sequence[str]) -> list[Text | None]:
+    """Return the names of points on the first two axes, each where it has room; None where it has none."""
+    panel = panel_of(points.values, points.rows)
+    return place_names(to_pixels(plane(points.values, points.rows), panel), names, points.radius, panel)
+
+
+def place_names(places: Array, names: Sequence[str], radius: float, panel: Panel) -> list[Text | None]:
+    """Return a name for each of the places, an (n, 2) array in pixels, or None where it has no room.
+
+    A name stands right of its dot, left of it, above or below, wherever it first stays inside the panel and covers
+    neither a dot nor a name before it.
+    """
+    left, right, top, bottom = panel.edges
+    taken, found = list[tuple[float, float, float, float]](), list[Text | None]()
+    for (x, y), name in zip(places.tolist() if names else (), names, strict=True):
+        text, away = shorten(name, NAMED), radius + APART
+        wide = SMALL * len(text)
+        for anchor, before, begin, line in (("start", 0.0, x + away, y + 4), ("end", wide, x - away, y + 4),
+                                            ("middle", wide / 2, x, y - away - DESCENT),
+                                            ("middle", wide / 2, x, y + away + ASCENT)):
+            low, high, over, under = begin - before, begin - before + wide, line - ASCENT, line + DESCENT
+            inside = left <= low and high <= right and top <= over and under <= bottom
+            if inside and not ((places > (low - radius, over - radius)) & (places < (high + radius, under + radius))
+                               ).all(axis=1).any() and not any(
+                    low < end and start < high and over < down and up < under for start, end, up, down in taken):
+                taken.append((low, high, over, under))
+                found.append(Text(begin, line, text, anchor, "small"))
+                break
+        else:
+            found.append(None)
+    return found
 
 
 def with_legend(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark]) -> Figure:

@@ -9,9 +9,19 @@ from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
 from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import Coloring, Range, coloring, plain
-from mlcli.report.figures.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
+from mlcli.report.figures.scatter import (
+    LONGEST_RATIO,
+    MOST,
+    MOST_IN_PAIRS,
+    Edges,
+    Points,
+    equal_units,
+    names_beside,
+    pairs,
+    scatter,
+)
 from mlcli.report.figures.shade import shares_of
-from mlcli.report.paper.needs import advice, deviations, uses_matplotlib
+from mlcli.report.paper.needs import deviations, texts
 
 MOST_LABELS = 4
 
@@ -25,21 +35,22 @@ def embedding(run: Contents) -> Part:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
     points = [points_of(run, name) for name in color_columns(run)] or [points_of(run, None)]
     edges = _edges(run)
-    unsure = deviations(run)
+    unsure, names = deviations(run), texts(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
         said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
         first = i == 0 and not run.colors
         parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
-                     if uses_matplotlib(run) else figure(
-            scatter(some, _title(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
+                     if run.config.report.plotting else figure(
+            scatter(some, _title(some.colors), edges if i == 0 else None, unsure, names),
+            f"{_caption(some, i == 0)}{_names_note(some, names) * (i == 0)}{said}"))
     shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
                             f"scales.{_sample_note(some)}{_density_note(some)}"))
-    return section("Embedding", advice(run), *shown, _interactive_hint(run))
+    return section("Embedding", *shown, _interactive_hint(run))
 
 
 def _interactive_hint(run: Contents) -> Part:
@@ -61,7 +72,7 @@ def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: s
 
 def main_scatter(run: Contents, title: str, name: str | None = None) -> Figure:
     """Draw the first two axes as a separate figure, colored by a column, or by the first."""
-    return scatter(points_of(run, name or first_column(run)), title, _edges(run), deviations(run))
+    return scatter(points_of(run, name or first_column(run)), title, _edges(run), deviations(run), texts(run))
 
 
 def main_drawing(run: Contents, format: str) -> bytes:
@@ -114,6 +125,14 @@ def _background_note(deviations: Array | None) -> str:
         return f" The decoder has the same posterior standard deviation everywhere: {number(float(deviations.max()))}."
     return (" The darker gray the background, the larger the decoder's posterior standard deviation (on a logarithmic "
             "scale); other axes are at their means.")
+
+
+def _names_note(points: Points, names: Sequence[str]) -> str:
+    """Return a sentence on names that are not drawn, and how to get them."""
+    drawn = sum(name is not None for name in names_beside(points, names))
+    return "" if drawn == len(names) else (
+        f" {drawn:,} of {len(names):,} names have room beside their points; mlcli report RUN --point-labels ids moves "
+        "all of them apart (needs the extra manifold-cli[plot]).")
 
 
 def _edges_note(edges: Edges | None) -> str:

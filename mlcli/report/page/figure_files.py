@@ -9,7 +9,6 @@ from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import Eigenvalues, scree
 from mlcli.report.page.embedding import colored_drawing, main_drawing, main_scatter
-from mlcli.report.paper.needs import uses_matplotlib
 
 MOST_COLORS = 12  # columns chosen for colors, each with a plot; more make the page large
 NAMES = ("scree", "scatter", "images")
@@ -23,7 +22,7 @@ def figures(run: Contents) -> dict[str, Drawing]:
     A scatter plot for each of the columns that were chosen for colors: scatter, scatter-2, scatter-3, ...
     Matplotlib draws PDF and PNG; SVG where the scatter plot has parts that need it, or a look was chosen.
     """
-    title, papers = run.title, uses_matplotlib(run)
+    title, papers = run.title, bool(run.config.report.plotting)
     drawn: dict[str, Drawing] = {}
     if run.scree is not None:
         eigenvalues = run.scree
@@ -42,7 +41,7 @@ def figures(run: Contents) -> dict[str, Drawing]:
 
 def colored_scatter(run: Contents, name: str, format: str) -> bytes:
     """Return the scatter plot colored by a column as the content of a file."""
-    if uses_matplotlib(run) or format != "svg":
+    if run.config.report.plotting or format != "svg":
         return colored_drawing(run, format, name)
     return _svg(main_scatter(run, run.title, name))
 

@@ -1,17 +1,14 @@
-"""Whether a run needs Matplotlib: for the names of points, and for the options that it alone draws; what it costs."""
+"""What Matplotlib draws of a run: the options that it alone can draw, and PNG and PDF; what that costs."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Protocol
 
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, AfterFit
 from mlcli.base.types import Array
-from mlcli.base.values.extras import EXTRAS, missing_module
 from mlcli.config.report_options import LABELED, Report
 from mlcli.findings.decoded import DecodedFinding
 from mlcli.findings.frame.contents import Contents
-from mlcli.report.drawing.html import Part, sentence
-from mlcli.report.paper.sheet import RESOLUTION, inches, silence_matplotlib
+from mlcli.report.paper.sheet import RESOLUTION, inches
 
 PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
 NAMES, NAME = 0.36, 0.021  # time of placing names, in starts of the program: constant, and for each name
@@ -30,18 +27,13 @@ class NamedRows(Protocol):
         """Texts of the rows, by the name of their column."""
 
 
-def uses_matplotlib(run: Contents) -> bool:
-    """Whether Matplotlib draws the scatter plot of the page and its SVG: where it has parts that need it."""
-    return bool(run.config.report.plotting) or (bool(texts(run)) and has_matplotlib())
-
-
 def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
     """Return the memory and time of Matplotlib after the fit, where it draws the figures of these rows."""
-    names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
     others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
-    if not report.writes("report") or not (names or others) or missing_module("plot"):
+    if not report.writes("report") or not (report.plotting or others):
         return NOTHING
+    names = texts_of(report, table, unsure=unsure)
     from mlcli.report.paper.scatter import SIZE
 
     wide, high = inches(report.look, SIZE)
@@ -49,26 +41,6 @@ def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
     return AfterFit((PLOT, SPARSE) if names else (PLOT,),
                     PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
                     (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
-
-
-def has_matplotlib() -> bool:
-    """Whether the extra `plot` can be imported: optional names must not end a run."""
-    if missing_module("plot"):
-        return False
-    silence_matplotlib()
-    try:
-        for module in EXTRAS["plot"]:
-            import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
-def advice(run: Contents) -> Part:
-    """Return a sentence on how to get the missing names of points, where Matplotlib is missing."""
-    if not texts(run) or has_matplotlib():
-        return None
-    return sentence("Names beside the points need Matplotlib: pip install 'manifold-cli[plot]'.", "soft")
 
 
 def texts(run: Contents) -> Sequence[str]:

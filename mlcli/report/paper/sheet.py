@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from mlcli.base.values.extras import require
 from mlcli.config.drawing import Look
 from mlcli.report.drawing.palette import GROUND, INKS
 from mlcli.report.drawing.text import visible
@@ -31,8 +32,12 @@ SMALLER = ("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.titl
 
 
 def sheet(look: Look, size: tuple[float, float], format: str, paint: Callable[[Any, Any], None]) -> bytes:
-    """Return the bytes of a file with what `paint` draws on a figure and its axes, of a size in inches."""
-    silence_matplotlib()
+    """Return the bytes of a file with what `paint` draws on a figure and its axes, of a size in inches.
+
+    Raises DependencyMissing.
+    """
+    require("plot", f"drawing {format}")
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it warns of a cache in TMPDIR, and uses it
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -114,11 +119,6 @@ def _lines(title: Any, whole: str, room: float) -> list[str]:
                                                                                          lines[-1] + letter]
     full = [line.rstrip() for line in lines if line.strip()]
     return full if len(full) <= MOST_LINES else [*full[: MOST_LINES - 1], full[MOST_LINES - 1][:-1] + "…"]
-
-
-def silence_matplotlib() -> None:
-    """Turn off Matplotlib's warning that its cache is in TMPDIR where there is no home directory."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def inches(look: Look, otherwise: tuple[float, float]) -> tuple[float, float]:

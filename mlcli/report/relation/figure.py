@@ -11,15 +11,13 @@ from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.svg import document
 from mlcli.report.drawing.text import shorten
 from mlcli.report.figures.coloring import Coloring, coloring, plain
-from mlcli.report.figures.scatter import Points, panel_of, plane, scatter
+from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, plane, scatter
 from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.needs import has_matplotlib
 from mlcli.report.paper.scatter import Named, Plot
 from mlcli.report.relation.contents import Relation
 
 MOST_ARROWS, MOST_NAMES = 20, 30  # of variables, and of species
 HEAD, SPREAD = 9.0, 0.4  # pixels of an arrow's head, and half its angle
-NAMED, LETTER = 24, 6.5  # characters of a name, and pixels of one
 
 
 def points_of(found: Relation) -> Points:
@@ -73,17 +71,14 @@ def caption(found: Relation) -> str:
 
 
 def drawings(found: Relation, report: Report, title: str) -> Mapping[str, bytes]:
-    """Return the figure as SVG and in the formats of the options, by format: by Matplotlib where it is there."""
-    if uses_matplotlib(report):
-        drawn = paper(found, report, title)
-        return {format: drawn.draw(format) for format in dict.fromkeys(("svg", *report.figures))}
-    return {"svg": document(plain_figure(found, title, named=report.point_labels != "none")).encode("utf-8", "replace")}
+    """Return the figure as SVG and in the formats of the options, by format.
 
-
-def uses_matplotlib(report: Report) -> bool:
-    """Whether Matplotlib draws the figure: where there are names to be moved apart, or options that it alone draws."""
-    wanted = report.point_labels != "none" or report.plotting or set(report.figures) - {"svg"}
-    return bool(wanted) and has_matplotlib()
+    Matplotlib draws PNG and PDF, and SVG where an option was chosen that it alone draws.
+    """
+    plain = () if report.plotting else ("svg",)
+    return {format: document(plain_figure(found, title, named=report.point_labels != "none")).encode("utf-8", "replace")
+            if format in plain else paper(found, report, title).draw(format)
+            for format in dict.fromkeys(("svg", *report.figures))}
 
 
 def paper(found: Relation, report: Report, title: str) -> Plot:
@@ -96,15 +91,17 @@ def paper(found: Relation, report: Report, title: str) -> Plot:
 
 
 def plain_figure(found: Relation, title: str, *, named: bool) -> Figure:
-    """Return the figure without Matplotlib; names of levels and species, if any, stand at their places."""
+    """Return the figure without Matplotlib; names of levels and species are apart where there is room."""
     points = points_of(found)
     base, panel = scatter(points, title), panel_of(points.values)
     marks: list[Mark] = []
-    for some in named_of(found):
-        places = to_pixels(some.places, panel)
+    groups = [(some, to_pixels(some.places, panel)) for some in named_of(found)]
+    for some, places in groups:
         marks.append(Dots("mark", places, 3.0, "diamond" if some.mark == "D" else "square", some.names))
-        marks += [Text(float(x) + 6, float(y) + 4, shorten(name, NAMED), kind="small")
-                  for name, (x, y) in zip(some.names, places.tolist(), strict=True) if named]
+    if named and groups:
+        names, places = [name for some, _ in groups for name in some.names], np.vstack([part for _, part in groups])
+        for name, (x, y), beside in zip(names, places.tolist(), place_names(places, names, 3.0, panel), strict=True):
+            marks.append(beside or Text(x + 6, y + 4, shorten(name, NAMED), kind="small"))
     arrows = arrows_of(found)
     if arrows is not None:
         ends = arrows.within(plane(points.values))

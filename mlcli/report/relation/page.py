@@ -6,7 +6,7 @@ from mlcli.config.report_options import Report
 from mlcli.report.drawing.html import Part, document, facts, figure, fold, frame_picture, join, section, sentence
 from mlcli.report.drawing.text import number, safe
 from mlcli.report.relation.contents import Relation
-from mlcli.report.relation.figure import caption, plain_figure, uses_matplotlib
+from mlcli.report.relation.figure import caption, plain_figure
 from mlcli.report.relation.tables import tables_of
 from mlcli.report.tables.table import Table, as_html
 
@@ -26,7 +26,7 @@ def page(found: Relation, report: Report, title: str, drawn: bytes) -> str:
 
 
 def _figure(found: Relation, report: Report, title: str, drawn: bytes) -> Part:
-    if not uses_matplotlib(report):
+    if not report.plotting:
         plain = plain_figure(found, title, named=report.point_labels != "none")
         return section("Ordination and environment", figure(plain, caption(found)))
     from mlcli.report.paper.inline import inline

@@ -16,7 +16,6 @@ from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.rows.source import Rows
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
-from mlcli.config.report_options import LABELED
 from mlcli.core.kernels import fill
 from mlcli.core.kernels.fill import fill_of
 from mlcli.data.files import source
@@ -25,9 +24,9 @@ from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
-from mlcli.report.paper import needs
 from mlcli.rundir import disk_space
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 
 @pytest.mark.parametrize("method", ["pca", "fa"])
@@ -169,17 +168,17 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
-    monkeypatch.setattr(needs, "LABELED", LABELED)
+    labels = ("--set", "report.point_labels=ids")
     lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
     Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
     plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]
-                    for more in (["--set", "report.point_labels=none"], []))
+                    for more in ([], [*labels]))
     limit = ("--memory-limit", str(round((plain + named) / 2)), "--set", "input.stream=never")
-    called = mlcli("embed", "named.csv", "-o", "run", *limit)
+    called = mlcli("embed", "named.csv", "-o", "run", *limit, *labels)
     assert called.code == 82 and "draw no names, with --set report.point_labels=none" in called.err
-    assert mlcli("plan", "named.csv", *limit).code == 82
+    assert mlcli("plan", "named.csv", *limit, *labels).code == 82
     assert mlcli("embed", "named.csv", "-o", "-", *limit).code == 0  # draws nothing
-    assert mlcli("embed", "named.csv", "-o", "run", *limit, "--set", "report.point_labels=none").code == 0
+    assert mlcli("embed", "named.csv", "-o", "run", *limit).code == 0
 
 
 def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> None:
@@ -255,15 +254,15 @@ def test_a_layout_that_the_certificate_repeats_is_counted_twice(mlcli: Caller) -
     assert few["certify"] > 0.1 and many["iterate"] > 10 and many["certify"] < few["certify"] / 2
 
 
-def test_a_device_is_no_file_of_rates(mlcli: Caller) -> None:
+def test_a_device_is_no_file_of_rates(mlcli: Caller, wording: Wording) -> None:
     called = mlcli("plan", "data.csv", "--rates", "/dev/zero")
-    assert called.code == 78 and "E-RATES" in called.err and "not a regular file" in called.err
+    assert called.code == 78 and "E-RATES" in called.err and "E-RATES" in wording(called.err)
 
 
-def test_a_file_of_rates_is_read_as_far_as_one_may_reach(mlcli: Caller) -> None:
+def test_a_file_of_rates_is_read_as_far_as_one_may_reach(mlcli: Caller, wording: Wording) -> None:
     with Path("rates.json").open("wb") as file:
         file.truncate(1 << 36)  # which no memory holds
-    assert "is not JSON" in mlcli("plan", "data.csv", "--rates", "rates.json").err
+    assert "E-RATES" in wording(mlcli("plan", "data.csv", "--rates", "rates.json").err)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.support import Called, Caller
+from tests.wording import Wording
 
 
 def config(name: str, text: str) -> str:
@@ -26,14 +27,15 @@ def test_a_file_and_the_layers_above_it(mlcli: Caller) -> None:
     assert Path("nine/embedding.npy").exists()
 
 
-def test_a_configuration_is_read_from_standard_input(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_is_read_from_standard_input(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
+                                                     wording: Wording) -> None:
     def piped(text: bytes, *more: str) -> Called:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
         return mlcli("run", "-", "-q", *more)
 
     assert piped(b"method: {name: mds}\n", "--set", "input.path=data.csv").code == 0
     assert Path("runs/data-mds/embedding.csv").exists()
-    assert "standard input:1:10" in piped(b"method: {name: none}", "--set", "input.path=data.csv").err
+    assert "E-CONFIG" in wording(piped(b"method: {name: none}", "--set", "input.path=data.csv").err)
     called = piped(b"input: {path: '-'}")
     assert called.code == 2 and "E-STDIN-TWICE" in called.err
     assert piped(b"").code == piped(b"#" * 2**20 + b"\n").code == 78

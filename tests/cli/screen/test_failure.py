@@ -13,6 +13,7 @@ from mlcli.cli.screen.failure import Form, attempt, escaped, understood
 from mlcli.errors import MlcliError
 from mlcli.process.signals import Stopped
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 BRANCHES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MlcliError)]
 
@@ -135,10 +136,10 @@ def test_a_bug_leaves_its_traceback_in_a_file(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_bug_is_told_where_nothing_can_be_written(
-        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wording: Wording) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     assert attempt(lambda: failing(KeyError("x")), Form()) == 1
-    assert "no traceback could be written" in capsys.readouterr().err
+    assert "E-INTERNAL" in wording(capsys.readouterr().err)
 
 
 def test_debug_shows_the_traceback_and_the_line(mlcli: Caller) -> None:

@@ -8,6 +8,7 @@ from mlcli.core.graph.neighborhoods import Nearest, Neighborhood, Within
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.errors import GeometryError
 from tests.support import dissimilarities, distances, features
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(8)
 POINTS, NEW = GENERATOR.standard_normal((60, 3)), GENERATOR.standard_normal((9, 3))
@@ -51,8 +52,8 @@ def test_the_nearest_known_before_are_not_searched_again() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=["nearest", "within"])
-def test_equal_points_have_no_neighbors(rule: Neighborhood) -> None:
-    with pytest.raises(GeometryError, match="all 4 points are equal"):
+def test_equal_points_have_no_neighbors(rule: Neighborhood, wording: Wording) -> None:
+    with wording.raises(GeometryError, "ALL-EQUAL"):
         rule.lists(features(np.ones((4, 2))))
 
 

@@ -14,6 +14,7 @@ from mlcli.methods import METHODS
 from mlcli.methods.factors.factor_analysis import Bounds, Whole
 from mlcli.methods.factors.factor_model import Residuals, derivatives, estimate, least_squares
 from tests.support import Notes, fit
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(4)
 HIDDEN = GENERATOR.standard_normal((400, 1)) * [0.9, 0.8, -0.7, 0.8] + GENERATOR.standard_normal((400, 4)) * 0.6
@@ -70,14 +71,14 @@ def test_an_empty_cell_of_two_by_two_answers_counts_as_half_an_answer() -> None:
     assert Answers.of(three, ["a", "b"]).tables(np.array([0]), np.array([1]))[0, 2].tolist() == [0, 0, 0]
 
 
-def test_more_than_ten_values_and_gaps_are_refused() -> None:
-    with pytest.raises(DataError, match="11 different values") as caught:
+def test_more_than_ten_values_and_gaps_are_refused(wording: Wording) -> None:
+    with wording.raises(DataError, "ITEM-VALUES") as caught:
         fit("fa", np.column_stack([ITEMS, np.arange(400) % 11]), correlations="polychoric")
     assert caught.value.code == "E-ITEM-VALUES" and caught.value.exit_code == 65
-    with pytest.raises(ConfigError, match="complete answers"):
+    with wording.raises(ConfigError, "GAPS-OPTION"):
         fit("fa", np.where(ITEMS == 4, np.nan, ITEMS), correlations="polychoric")
     data = Covariance(np.corrcoef(ITEMS.T), tuple("abcd"), 400)
-    with pytest.raises(ConfigError, match="correlations are given"):
+    with wording.raises(ConfigError, "UNUSED"):
         METHODS["fa"](correlations="polychoric").resolve(data).fit(data, Compute())
 
 

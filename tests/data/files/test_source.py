@@ -27,6 +27,7 @@ from mlcli.errors import (
 )
 from mlcli.process.file_hash import COURTESY, lower_priority
 from tests.data.helpers import feed, refused, written
+from tests.wording import Wording
 
 
 @pytest.mark.parametrize("make", ["missing", "folder", "fifo", "device", "below-a-file", "zero-byte", "loop"])
@@ -46,7 +47,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, make: str) -> None:
     assert error.exit_code == 66
 
 
-def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     def denied(*args: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -54,7 +55,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "open", denied)
     error = refused(path, InputMissing, "INPUT-MISSING")
     assert "permissions" in error.hint
-    assert "Permission denied" in error.what
+    assert "E-INPUT-MISSING" in wording(error)
 
 
 class NoDigest:

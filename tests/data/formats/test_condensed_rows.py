@@ -20,6 +20,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from tests.data.helpers import noted
+from tests.wording import Wording
 
 SIZE = 90
 LENGTHS = np.random.default_rng(0).random(SIZE * (SIZE - 1) // 2)
@@ -89,6 +90,6 @@ def test_what_is_wrong_is_said_as_of_the_matrix_in_memory(tmp_path: Path, place:
         assert told[0] == told[1]
 
 
-def test_numbers_that_are_not_all_pairs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"n\(n-1\)/2"):
+def test_numbers_that_are_not_all_pairs_are_refused(tmp_path: Path, wording: Wording) -> None:
+    with wording.raises(DataError, "CONDENSED"):
         source_of(tmp_path, LENGTHS[:-1])

@@ -19,6 +19,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan, UnsafeFile
 from tests.data.helpers import noted, refused, table_of, written
+from tests.wording import Wording
 
 SMALL = np.arange(6, dtype=float).reshape(3, 2) + 0.5
 
@@ -84,9 +85,9 @@ def test_other_arrays_are_refused_with_type_and_shape(tmp_path: Path, array: np.
     assert code == "EMPTY" or "type" in error.what
 
 
-def test_an_empty_array_is_told_with_its_sides(tmp_path: Path) -> None:
+def test_an_empty_array_is_told_with_its_sides(tmp_path: Path, wording: Wording) -> None:
     error = refused(written(tmp_path, stored(np.zeros((0, 5))), "data.npy"), DataError, "EMPTY")
-    assert "0 rows and 5 columns" in error.what
+    assert "E-EMPTY" in wording(error)
 
 
 @pytest.mark.parametrize("array", [np.array([[1, "x"]], dtype=object), np.zeros((2, 2), [("a", object)])])

@@ -15,6 +15,7 @@ from mlcli.data.pairs.lists import pairs_of
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from tests.data.helpers import refused, table_of, written
+from tests.wording import Wording
 
 WORDS = ("cat", "dog", "fish", "bird", "cow")
 MATRIX = squareform(pdist(np.random.default_rng(0).standard_normal((5, 3))))
@@ -71,10 +72,10 @@ def test_a_table_that_is_no_list_of_pairs_keeps_its_error(tmp_path: Path) -> Non
     refused(written(tmp_path, "mother,child,x\nann,bob,1\neve,tim,2\nmia,max,3\n"), DataError, "TEXT-COLUMN", **GIVEN)
 
 
-def test_a_list_of_pairs_is_recognized_before_one_column_is_embedded(tmp_path: Path) -> None:
+def test_a_list_of_pairs_is_recognized_before_one_column_is_embedded(tmp_path: Path, wording: Wording) -> None:
     path = written(tmp_path, text(UPPER))
     error = refused(path, DataError, "LOOKS-LIKE-MATRIX")
-    assert "a list of pairs: two columns name points, 'w1' and 'w2'" in error.what and error.kind == "dissimilarities"
+    assert "E-LOOKS-LIKE-MATRIX" in wording(error) and error.kind == "dissimilarities"
     refused(written(tmp_path, text(UPPER[:6]), "some.csv"), DataError, "LOOKS-LIKE-MATRIX")
     whole = [(one, other, float(number)) for number, (one, other, _) in enumerate(UPPER, 1)]
     refused(written(tmp_path, text(whole).replace(".0", ""), "whole.csv"), DataError, "LOOKS-LIKE-MATRIX")
@@ -99,20 +100,20 @@ BOTH = [*NUMBERED, *((other, one, number) for one, other, number in NUMBERED)]
 
 
 @pytest.mark.parametrize("head", ["i,j,d\n", ""])
-def test_a_list_of_pairs_of_numbered_points_is_recognized_and_read(tmp_path: Path, head: str) -> None:
+def test_a_list_of_pairs_of_numbered_points_is_recognized_and_read(tmp_path: Path, head: str, wording: Wording) -> None:
     path = written(tmp_path, text(NUMBERED, head))
     error = refused(path, DataError, "LOOKS-LIKE-MATRIX")
-    assert "a list of pairs: two columns name points" in error.what and error.kind == "dissimilarities"
+    assert "E-LOOKS-LIKE-MATRIX" in wording(error) and error.kind == "dissimilarities"
     for rows in (NUMBERED, BOTH):
         table = table_of(tmp_path, text(rows, head), **GIVEN)
         assert tuple(table.ids) == ("7", "8", "9", "10", "11") and np.array_equal(table.values, MATRIX)
 
 
-def test_a_numbered_list_with_a_pair_missing_is_recognized_and_refused(tmp_path: Path) -> None:
+def test_a_numbered_list_with_a_pair_missing_is_recognized_and_refused(tmp_path: Path, wording: Wording) -> None:
     error = refused(written(tmp_path, text(NUMBERED[:-1])), DataError, "LOOKS-LIKE-MATRIX")
-    assert "'w1' and 'w2'" in error.what
+    assert "E-LOOKS-LIKE-MATRIX" in wording(error)
     missing = refused(written(tmp_path, text(NUMBERED[:-1])), DataError, "PAIRS", **GIVEN)
-    assert missing.what == "1 pair of 5 points without a number"
+    assert "E-PAIRS" in wording(missing)
 
 
 @pytest.mark.parametrize("rows", [

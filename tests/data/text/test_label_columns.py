@@ -12,6 +12,7 @@ from mlcli.data.read.for_run import read_new
 from mlcli.errors import DataError
 from tests.data.formats.test_columns import FORMS, name, stored
 from tests.data.helpers import noted, refused, table_of, written
+from tests.wording import Wording
 
 SITES = "site,height,soil,slope\nUpper,1,peat,2.5\nLower,3,peat,0.5\nMill,2,sand,1\n"
 
@@ -78,11 +79,11 @@ def test_new_rows_may_have_the_same_words(tmp_path: Path) -> None:
     assert (tuple(table.ids), dict(table.labels)) == (("peat",), {"site": ("New",)})
 
 
-def test_answers_in_words_are_not_left_to_a_column_of_ids(tmp_path: Path) -> None:
+def test_answers_in_words_are_not_left_to_a_column_of_ids(tmp_path: Path, wording: Wording) -> None:
     rows = "".join(f"{row},{'agree' if row % 2 else 'no'},no\n" for row in range(1, 6))
     path = written(tmp_path, f"id,q1,q2\n{rows}")
     error = refused(path, DataError, "ALL-TEXT")
-    assert "'q1', 'q2'" in error.what and "--metric gower --columns" in error.hint
+    assert "E-ALL-TEXT" in wording(error) and "--metric gower --columns" in error.hint
     assert table_of(tmp_path, f"id,q1,q2\n{rows}", columns=["id"]).columns == ("id",)
     assert table_of(tmp_path, f"id,q1,q2\n{rows}", id_column="none").columns == ("id",)
     refused(written(tmp_path, f"x,q1,q2\n{rows}".replace("5,agree", "7,agree")), DataError, "ALL-TEXT")

@@ -6,6 +6,7 @@ import pytest
 
 from mlcli.engine.cluster.address import Address, address_of, is_open
 from mlcli.errors import ConfigError, conceal
+from tests.wording import Wording
 
 
 @pytest.mark.parametrize(("text", "address"), [
@@ -31,16 +32,16 @@ def test_which_schedulers_others_can_reach(scheduler: str, expected: bool) -> No
                                   "file:", "http://node7:8786", "tcp://node7:8786/x", "4", "tcp://node7:0",
                                   "tcp://127.0.0.1:99999", "tcp://[::1", "tcp://[::1:8786", "tcp://[zz]:8786",
                                   "tcp://::1:8786", "tcp://[]:8786", "tcp://node 7:8786", "tcp://[127.0.0.1]:8786"])
-def test_what_is_no_address(text: str) -> None:
-    with pytest.raises(ConfigError, match="is not a cluster"):
+def test_what_is_no_address(text: str, wording: Wording) -> None:
+    with wording.raises(ConfigError, "CLUSTER"):
         address_of(text)
 
 
 @pytest.mark.parametrize("text", ["tcp://user:SECRET@node7:8786", "tls://SECRET@node7:8786", "http://u:SECRET@h:1",
                                   "tcp://u:SEC/RETSECRET@h:1", "tcp://u:SECRET@[::1"])
-def test_passwords_in_an_address_are_refused_and_not_repeated(text: str) -> None:
+def test_passwords_in_an_address_are_refused_and_not_repeated(text: str, wording: Wording) -> None:
     for where in ("--cluster", f"--set compute.cluster={text}"):
-        with pytest.raises(ConfigError, match="holds a user name or a password") as raised:
+        with wording.raises(ConfigError, "CLUSTER-CREDENTIALS") as raised:
             address_of(text, where)
         assert "SECRET" not in str(raised.value) + str(raised.value.fields()), where
         assert "SECRET" not in repr(raised.value.changed(where=text).args)

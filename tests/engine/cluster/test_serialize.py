@@ -22,6 +22,7 @@ from mlcli.engine.cluster.serialize import LARGE, Kept, Packing, opened, read_ar
 from mlcli.errors import MlcliError, StorageError
 from mlcli.storage.keys import Keys
 from tests.engine.test_executor import eliminates
+from tests.wording import Wording
 
 POINTS = np.random.default_rng(7).random((3000, 3)) * [4, 2, 0.1]
 VECTORS = np.random.default_rng(0).standard_normal((3000, 5))
@@ -98,13 +99,13 @@ def test_what_was_used_last_is_kept() -> None:
     assert kept.value(first, {}.__getitem__) is one
 
 
-def test_an_array_in_shared_storage_is_compared_with_its_key(tmp_path: Path) -> None:
+def test_an_array_in_shared_storage_is_compared_with_its_key(tmp_path: Path, wording: Wording) -> None:
     key = Keys().of(VECTORS)
     write_array(tmp_path, key, VECTORS)
     assert read_array(tmp_path, key).tobytes() == VECTORS.tobytes()
     assert [path.name for path in tmp_path.iterdir()] == [f"{key}.npy"]
     write_array(tmp_path, key, VECTORS + 1)
-    with pytest.raises(StorageError, match="other data"):
+    with wording.raises(StorageError, "CLUSTER-FOLDER"):
         read_array(tmp_path, key)
     (tmp_path / f"{key}.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(StorageError, match="cannot read"):

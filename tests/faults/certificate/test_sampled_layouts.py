@@ -19,6 +19,7 @@ from mlcli.methods import Model
 from tests.faults.certificate import layout_lies
 from tests.faults.certificate.layout_lies import checked, fit_of, moved
 from tests.support import dissimilarities, features
+from tests.wording import Wording
 
 RANDOM = np.random.default_rng(6)
 POINTS = RANDOM.standard_normal((40, 4)) * [3, 2, 1, 0.5]
@@ -203,6 +204,6 @@ def test_honest_supervised_runs_of_hostile_data_pass(weight: float) -> None:
         assert {check.verdict for check in checks} <= {"pass", "skipped"}, checks
 
 
-def test_graphs_without_edges_are_refused_by_name() -> None:
-    with pytest.raises(GeometryError, match="has no edge"):
+def test_graphs_without_edges_are_refused_by_name(wording: Wording) -> None:
+    with wording.raises(GeometryError, "NO-EDGES"):
         of_data(graph_of(AffinityGraph, 5, [], [], []))

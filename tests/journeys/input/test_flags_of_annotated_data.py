@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 
 @pytest.fixture
@@ -64,9 +65,9 @@ def test_other_files_are_refused(mlcli: Caller, command: str) -> None:
                                          "data.csv; --layer; for other files it is --key\n")
 
 
-def test_a_long_list_of_genes_is_no_file(mlcli: Caller, cells: str) -> None:
+def test_a_long_list_of_genes_is_no_file(mlcli: Caller, cells: str, wording: Wording) -> None:
     called = mlcli("embed", cells, "--genes", ",".join(["MYC", "CD4", "G" * 300]))
-    assert called.code == 78 and "there is no column 'GGG" in called.err, called.err
+    assert called.code == 78 and "E-UNKNOWN-COLUMN" in wording(called.err), called.err
 
 
 @pytest.mark.parametrize("name", ["cells.h5", "cells.HDF5", "cells"])

@@ -13,6 +13,7 @@ from mlcli.base.rows.source import Rows
 from mlcli.base.rows.sparse import SparseRows, entries_of
 from tests.journeys.memory.test_beyond_memory import embedded, spectrum
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 ENTRIES, ZEROS = ("--set", "input.stream=always"), ("--set", "input.stream=never")
 SHAPE = 90, 1400  # so many columns that FᵀF is only applied
@@ -96,12 +97,12 @@ def test_rows_and_columns_change_places(mlcli: Caller) -> None:
     np.testing.assert_array_equal(embedded("g")[1], embedded("t")[1])
 
 
-def test_a_cell_that_is_no_number_is_named(mlcli: Caller) -> None:
+def test_a_cell_that_is_no_number_is_named(mlcli: Caller, wording: Wording) -> None:
     matrix = counts(60, 1100)
     matrix.data[3] = np.nan
     sparse.save_npz("t.npz", matrix)
     called = mlcli("embed", "t.npz", "-o", "run", *ENTRIES)
-    assert called.code == 65 and "E-MISSING" in called.err and "row 1" in called.err
+    assert called.code == 65 and "E-MISSING" in called.err and "E-MISSING" in wording(called.err)
     called = mlcli.bare("t.npz", "-o", "run", "-p", "3", "--set", "prepare.missing=drop", *ENTRIES)
     assert called.code == 0 and len(embedded("run")[0]) == 59
 

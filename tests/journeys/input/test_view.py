@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 FIRST = np.random.default_rng(5).standard_normal((30, 3))
 SECOND = FIRST[:, :2] ** 2 + 0.3 * np.random.default_rng(6).standard_normal((30, 2))
@@ -123,9 +124,9 @@ def test_what_is_wrong_with_the_second_view_is_mended_by_its_own_options(mlcli: 
     assert mlcli(*first, "labeled.csv", *mended[1], "-o", "b").code == 0
 
 
-def test_discriminants_need_labels(mlcli: Caller) -> None:
+def test_discriminants_need_labels(mlcli: Caller, wording: Wording) -> None:
     called = mlcli.bare("y.csv", "--id-column", "id", "-m", "lda")
-    assert called.code == 78 and "needs a label column" in called.err and "--label-column" in called.err
+    assert called.code == 78 and "E-NEEDS" in wording(called.err) and "--label-column" in called.err
 
 
 @pytest.mark.medium

@@ -19,6 +19,7 @@ from mlcli.report.figures.coloring import Groups, Range
 from mlcli.report.page.embedding import coloring_of
 from mlcli.runs.input_columns import split_names, with_colors
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 ROWS = 40
 KINDS, MOISTURE = ["hay", "pasture", "mixed", ""], [row % 5 if row != 3 else None for row in range(ROWS)]
@@ -87,7 +88,7 @@ def test_rows_that_the_run_left_out_have_no_color(mlcli: Caller, chosen: list[st
 
 @pytest.mark.medium
 def test_an_input_that_changed_or_is_gone_is_refused_and_labels_of_the_run_need_none(
-        mlcli: Caller) -> None:
+        mlcli: Caller, wording: Wording) -> None:
     write_sites(Path("sites.csv"))
     sites = Path("own")  # a copy of another test's run would find the input of that test
     assert mlcli("embed", "sites.csv", "--label-column", "type", "--columns", "a,b,c", "-q", "-o", sites).code == 0
@@ -98,7 +99,7 @@ def test_an_input_that_changed_or_is_gone_is_refused_and_labels_of_the_run_need_
     assert mlcli("report", sites, "--color-by", "moisture").code == 83
     Path("sites.csv").unlink()
     gone = mlcli("report", sites, "--color-by", "moisture")
-    assert gone.code == 66 and "'moisture' is no label column of the run" in gone.err and "--input" in gone.err
+    assert gone.code == 66 and "E-RUN-INPUT" in wording(gone.err) and "--input" in gone.err
     assert (sites / "report.html").read_bytes() == before
     assert mlcli("report", sites, "--color-by", "type").code == 0
     assert mlcli("report", sites, "--color-by", "moisture", "--input", "moved.csv").code == 0
@@ -165,12 +166,12 @@ def test_what_is_no_column_is_refused(mlcli: Caller, sites: Path, given: list[st
     assert called.code == code and called.err.startswith("mlcli: error[") and "--label-column" not in called.err
 
 
-def test_dissimilarities_have_no_columns(mlcli: Caller) -> None:
+def test_dissimilarities_have_no_columns(mlcli: Caller, wording: Wording) -> None:
     points = np.random.default_rng(0).standard_normal((9, 2))
     np.savetxt("d.csv", np.linalg.norm(points[:, None] - points, axis=2), delimiter=",")
     assert mlcli.bare("d.csv", "--dissimilarities", "-m", "mds", "-q", "-o", "run").code == 0
     called = mlcli("report", "run", "--color-by", "moisture")
-    assert called.code == 78 and "its input no columns" in called.err and "--labels" in called.err
+    assert called.code == 78 and "E-REPORT-LABEL" in wording(called.err) and "--labels" in called.err
 
 
 def test_names_are_split_as_a_line_of_csv_unless_they_are_labels() -> None:
@@ -215,7 +216,7 @@ def test_sampled_label_measures_equal_those_of_the_run(mlcli: Caller) -> None:
 
 
 @pytest.mark.medium
-def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, sites: Path) -> None:
+def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, sites: Path, wording: Wording) -> None:
     assert mlcli.bare("sites.csv", "--id-column", "site", "--columns", "a,b,c", "-m", "isomap", "-k", "5", "-q",
                       "-o", "map").code == 0
     called = mlcli("compare", sites, "map", "-o", "page.html", "--color-by", "moisture,type")
@@ -229,7 +230,7 @@ def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, si
     for flag, given in (("--orientation", "own"), ("--color-by", "type"), ("--input", "sites.csv"),
                         ("--labels", "sites.csv")):
         refused = mlcli("compare", sites, "map", flag, given)
-        assert refused.code == 2 and f"{flag} needs a page; {flag}; give -o FILE" in refused.err
+        assert refused.code == 2 and "E-NO-PAGE" in wording(refused.err)
     assert mlcli("compare", sites, "map", "-o", "new.html", "--input", "sites.csv").code == 78
     assert mlcli("compare", sites, "map", "-o", "new.html", "--color-by", "wetness").code == 78
     assert not Path("new.html").exists()

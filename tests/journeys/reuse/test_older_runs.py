@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 EMPTY = b"component,eigenvalue,proportion,cumulative\n"
 FACTS = {"ranked_by": "nothing", "computed": 0, "complete": False, "divisor": 1.0, "exponent": 0, "trace": None,
@@ -34,13 +35,13 @@ def test_a_run_with_an_empty_spectrum_is_read(older: Path, mlcli: Caller, comman
     assert "<h2>Embedding</h2>" in page and "<h2>Spectrum</h2>" not in page
 
 
-def test_a_spectrum_without_its_file_is_damage(older: Path, mlcli: Caller) -> None:
+def test_a_spectrum_without_its_file_is_damage(older: Path, mlcli: Caller, wording: Wording) -> None:
     path = older / "run.json"
     document = json.loads(path.read_text())
     del document["files"]["spectrum.csv"]
     path.write_text(json.dumps(document))
     called = mlcli("report", older, "-q")
-    assert called.code == 83 and "no spectrum" in called.err
+    assert called.code == 83 and "E-RUN-FILES" in wording(called.err)
 
 
 def test_a_run_with_a_seed_that_is_refused_today_is_read(mlcli: Caller) -> None:

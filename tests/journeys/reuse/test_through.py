@@ -14,6 +14,7 @@ from mlcli.cli.program import run
 from tests.faults.fuzz.directories import damaged, edited
 from tests.journeys.support import Caller
 from tests.support import distances
+from tests.wording import Wording
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 METHODS = {"pca": (), "isomap": ("-k", "9"), "lle": ("-k", "60"), "lda": ("-p", "1"), "kpca": ("--kernel", "gaussian")}
@@ -160,7 +161,7 @@ def test_a_damaged_source_is_83(mlcli: Caller, first: str, name: str) -> None:
     assert called.code == 83 and name in called.err and not Path("out").exists()
 
 
-def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first: str) -> None:
+def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first: str, wording: Wording) -> None:
     Path("empty").mkdir()
     assert mlcli("embed", "empty", "-o", "out").code == 66
     Path(first).rename("first.failed")
@@ -169,7 +170,7 @@ def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first:
     covariance = str(SAMPLES / "ability_cov.csv")
     assert mlcli.bare(covariance, "--set", "input.kind=covariance", "-o", "covariance", "-q").code == 0
     called = mlcli("embed", "covariance", "-o", "out")
-    assert called.code == 78 and "no rows that could be the input; covariance" in called.err
+    assert called.code == 78 and "E-NO-ROWS" in wording(called.err)
 
 
 @pytest.mark.parametrize(("options", "where"), [
@@ -177,9 +178,9 @@ def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first:
     (("--id-column", "id"), "--id-column"), (("--label-column", "Species"), "--label-column"),
     (("--set", "input.format=csv"), "input.format"), (("--view", "data.csv", "-m", "cca"), "--view")])
 def test_options_of_files_are_refused_for_a_run(mlcli: Caller, first: str, options: tuple[str, ...],
-                                                where: str) -> None:
+                                                where: str, wording: Wording) -> None:
     called = mlcli("embed", first, *options, "-o", "out")
-    assert called.code == 78 and "cannot be used with a run directory" in called.err and where in called.err
+    assert called.code == 78 and "E-INPUT-OPTION" in wording(called.err) and where in called.err
 
 
 def test_a_run_is_never_replaced_by_one_that_is_made_of_it(mlcli: Caller, first: str) -> None:

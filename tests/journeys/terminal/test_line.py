@@ -17,6 +17,7 @@ from mlcli.cli.program import COMMANDS, run
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.processes import call, neutral, program
+from tests.wording import Wording
 
 BASH = shutil.which("bash")
 
@@ -64,9 +65,9 @@ def test_a_list_without_brackets_is_answered_by_the_list(mlcli: Caller) -> None:
     assert called.code == 78 and called.err.endswith("; give --set report.image=[28,28]\n")
 
 
-def test_the_k_of_cmdscale_is_the_number_of_axes(mlcli: Caller) -> None:
+def test_the_k_of_cmdscale_is_the_number_of_axes(mlcli: Caller, wording: Wording) -> None:
     called = mlcli("embed", "data.csv", "-m", "cmdscale", "-k", "3")
-    assert called.code == 78 and called.err.endswith("; the number of axes is -p\n")
+    assert called.code == 78 and "E-CONFIG" in wording(called.err)
 
 
 def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Caller) -> None:
@@ -139,8 +140,8 @@ def test_help_fits_a_narrow_terminal(mlcli: Caller, monkeypatch: pytest.MonkeyPa
     assert mlcli("help", *[name] * bool(name)).out.splitlines() == lines
 
 
-def test_help_of_no_command_is_refused(mlcli: Caller) -> None:
-    assert "no command 'embd': did you mean 'embed'?" in mlcli("help", "embd").err
+def test_help_of_no_command_is_refused(mlcli: Caller, wording: Wording) -> None:
+    assert "E-COMMAND" in wording(mlcli("help", "embd").err)
 
 
 def test_the_version_has_a_short_flag(mlcli: Caller) -> None:

@@ -102,6 +102,6 @@ def test_names_are_text_and_embeddings_are_turned_onto_the_first() -> None:
     rows = [row(hostile, 0.9, k="1"), row("other", 0.8, k="2"),
             {"run": "third", "k": "3", "exit": 65, "error": f"E-CSV: {hostile}"}]
     page = runs_page(rows, ["k"], comparison, seed=0)
-    assert "<script" not in page and page.count("<svg") == 3 and "3 runs, 1 of them failed" in page
+    assert "<script" not in page and page.count("<svg") == 5 and "3 runs, 1 of them failed" in page
     assert re.search(r"E-CSV", page) and "Quality against k" in page
     assert "<svg" not in runs_page(rows[2:], ["k"], None, seed=0)

@@ -5,11 +5,13 @@ import re
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.report.figures.scatter import MOST_EDGES, Edges
+from mlcli.report.drawing.axes import Panel, Scale
+from mlcli.report.figures.scatter import APART, ASCENT, DESCENT, MOST_EDGES, SMALL, Edges, place_names
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from tests.report.support import contents
 
+PANEL = Panel(Scale.over((0.0, 1.0), 60, 468, whole=False), Scale.over((0.0, 1.0), 350, 60, whole=False))
 RING = np.column_stack([np.arange(30), (np.arange(30) + 1) % 30])
 
 
@@ -52,3 +54,28 @@ def test_of_many_edges_a_seeded_sample_is_drawn_and_the_page_says_so() -> None:
     text = page(contents(rows=100, edges=pairs))
     assert "Lines are a random sample of 10,000 of the 30,000 edges of the neighbor graph." in text
     assert len(text) < 2**20
+
+
+def test_names_cover_no_dot_and_no_other_name_and_stay_in_the_panel() -> None:
+    places = np.random.default_rng(3).uniform((60, 60), (468, 350), (60, 2))
+    names = [f"site {'x' * (row % 9)}{row}" for row in range(60)]
+    found = place_names(places, names, 3.6, PANEL)
+    before = {"start": 0.0, "middle": 0.5, "end": 1.0}
+    boxes = []
+    for text, name in zip(found, names, strict=True):
+        if text is not None:
+            left = text.x - before[text.anchor] * SMALL * len(name)
+            boxes.append((left, left + SMALL * len(name), text.y - ASCENT, text.y + DESCENT))
+    assert 20 < len(boxes) < 60
+    for place, (left, right, top, bottom) in enumerate(boxes):
+        assert left >= 60 and right <= 468 and top >= 60 and bottom <= 350
+        assert not any(left < x < right and top < y < bottom for x, y in places.tolist())
+        assert not any(left < other[1] and other[0] < right and top < other[3] and other[2] < bottom
+                       for other in boxes[:place])
+
+
+def test_a_name_stands_to_the_right_of_its_dot_where_it_can() -> None:
+    name, = place_names(np.array([[100.0, 100.0]]), ["a"], 3.0, PANEL)
+    other, = place_names(np.array([[467.0, 100.0]]), ["a"], 3.0, PANEL)
+    assert name is not None and (name.x, name.anchor) == (103 + APART, "start")
+    assert other is not None and (other.x, other.anchor) == (464 - APART, "end")

@@ -9,6 +9,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.for_run import read_new
 from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import noted, refused, table_of, written
+from tests.wording import Wording
 
 GENES = "gene,s1,s2,s3\na,1,2,3\nb,4,5,6\n"
 
@@ -46,7 +47,7 @@ def test_columns_that_are_chosen_are_those_of_the_file(tmp_path: Path) -> None:
     assert (tuple(table.ids), table.values.tolist()) == (("s3", "s1"), [[3, 6], [1, 4]])
 
 
-def test_new_points_are_matched_by_the_names_of_their_rows(tmp_path: Path) -> None:
+def test_new_points_are_matched_by_the_names_of_their_rows(tmp_path: Path, wording: Wording) -> None:
     path = written(tmp_path, "gene,t1,t2\nb,8,9\na,6,7\n")
     with noted() as notes:
         table = read_new(Input(path=path, transpose=True, id_column="gene"), ("a", "b"), ())
@@ -54,7 +55,7 @@ def test_new_points_are_matched_by_the_names_of_their_rows(tmp_path: Path) -> No
     assert notes.codes == ["N-REORDERED"]
     with pytest.raises(DataError) as caught:
         read_new(Input(path=path, transpose=True, id_column="gene"), ("a", "c"), ())
-    assert "1 column missing: 'c'; 1 column not of the run: 'b'" in caught.value.what
+    assert "E-COLUMNS-DIFFER" in wording(caught.value)
 
 
 def test_rows_of_one_name_are_refused(tmp_path: Path) -> None:

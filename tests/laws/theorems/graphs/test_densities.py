@@ -23,6 +23,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
 )
 from mlcli.native.layouts import Edges
 from tests.support import Notes, dissimilarities, distances, features, fit
+from tests.wording import Wording
 
 RANDOM = np.random.default_rng(4)
 SPARSE = RANDOM.standard_normal((40, 3))
@@ -142,9 +143,9 @@ def test_new_points_and_classes_keep_working() -> None:
         assert np.isfinite(model.project(given.values[:5] * 1.01)).all()
 
 
-def test_memberships_without_lengths_are_refused() -> None:
+def test_memberships_without_lengths_are_refused(wording: Wording) -> None:
     graph = AffinityGraph(np.zeros((3, 0)), ["a", "b", "c"], np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1]), np.ones(4))
-    with pytest.raises(ConfigError, match="densities need lengths"):
+    with wording.raises(ConfigError, "NEEDS"):
         METHODS["umap"](density={}).resolve(graph)
 
 

@@ -17,6 +17,7 @@ from mlcli.methods.processes.latents import Free
 from mlcli.methods.processes.new_points import Rows, place, sequence_objective, track
 from mlcli.methods.processes.posterior import Posterior
 from tests.support import fit
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(0)
 ROWS, POINTS = GENERATOR.standard_normal((12, 3)), GENERATOR.standard_normal((12, 2))
@@ -237,12 +238,12 @@ def test_what_has_no_use_is_refused(options: dict[str, Any], error: type[Excepti
     assert caught.value.where == where  # type: ignore[attr-defined]
 
 
-def test_rows_without_all_cells_are_refused() -> None:
+def test_rows_without_all_cells_are_refused(wording: Wording) -> None:
     gaps = ROWS.copy()
     gaps[1, 2] = np.nan
     with pytest.raises(DataError) as caught:
         fit("gpdm", gaps)
-    assert "complete rows" in str(caught.value) and caught.value.where == "prepare.missing"
+    assert "E-MISSING" in wording(caught.value) and caught.value.where == "prepare.missing"
 
 
 def test_a_sequence_at_rest_stays_there() -> None:

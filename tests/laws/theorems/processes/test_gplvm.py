@@ -21,6 +21,7 @@ from mlcli.methods.processes.latents import Free, FreeClouds, KernelRegression, 
 from mlcli.methods.processes.new_points import Rows, descend
 from tests.laws.agreement.tables import facts, read
 from tests.support import fit
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(0)
 ROWS, POINTS = GENERATOR.standard_normal((12, 3)), GENERATOR.standard_normal((12, 2))
@@ -185,12 +186,12 @@ def test_what_has_no_use_is_refused(options: dict[str, Any], where: str) -> None
     assert caught.value.where == where
 
 
-def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint() -> None:
+def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint(wording: Wording) -> None:
     gaps = ROWS.copy()
     gaps[1, 2] = np.nan
     with pytest.raises(DataError) as caught:
         fit("gplvm", gaps)
-    assert "complete rows" in str(caught.value) and caught.value.where == "prepare.missing"
+    assert "E-MISSING" in wording(caught.value) and caught.value.where == "prepare.missing"
     model = fit("gplvm", ROWS, constraint={"name": "kernel"}, minimize={"limit": 2})
     with pytest.raises(DataError) as caught:
         model.project(gaps)

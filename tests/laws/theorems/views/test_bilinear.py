@@ -13,6 +13,7 @@ from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
 from tests.support import Notes, features
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(31)
 FACTORS, VECTORS = GENERATOR.standard_normal((4, 5, 2)), GENERATOR.standard_normal((7, 2))
@@ -86,7 +87,7 @@ def test_a_style_with_fewer_directions_has_the_shortest_vectors() -> None:
     assert np.allclose(model.embedding[14:28], flat[14:28] @ np.linalg.pinv(factor, rcond=1e-10).T, atol=1e-12)
 
 
-def test_what_cannot_be_crossed_is_refused_by_name() -> None:
+def test_what_cannot_be_crossed_is_refused_by_name(wording: Wording) -> None:
     kept = (STYLE != 1) | (CONTENT != 3)
     with pytest.raises(DataError, match=r"1 of 28 pairs .*'s1' with 'c3'") as absent:
         fitted(crossed(NOISE[kept], STYLE[kept], CONTENT[kept]))
@@ -95,5 +96,5 @@ def test_what_cannot_be_crossed_is_refused_by_name() -> None:
         with pytest.raises(GeometryError, match=f"name one {called} only"):
             fitted(crossed(NOISE, style, content))
     data = crossed(NOISE)
-    with pytest.raises(DataError, match="1 rows have no content"):
+    with wording.raises(DataError, "NO-LABEL"):
         fitted(replace(data, contents=["", *data.contents[1:]]))

@@ -18,6 +18,7 @@ from mlcli.methods.views.canonical import canonical, group_variates, log_likelih
 from mlcli.methods.views.group_factors import factors_of_views
 from tests.laws.theorems.views.test_views import FIRST, MIXING, SECOND, SHARED, same
 from tests.support import features, fit
+from tests.wording import Wording
 
 NOISE = np.random.default_rng(21)
 THIRD = np.hstack([SHARED + NOISE.standard_normal((120, 2)), NOISE.standard_normal((120, 1))])
@@ -140,10 +141,10 @@ def test_noise_of_two_views_is_what_shared_factors_leave() -> None:
         assert np.allclose(own @ own.T + common @ common.T, np.cov(part.T, bias=True), atol=1e-11)
 
 
-def test_a_method_of_two_views_refuses_a_third() -> None:
+def test_a_method_of_two_views_refuses_a_third(wording: Wording) -> None:
     with pytest.raises(ConfigError) as caught:
         fit("gib", chained(*ALL))
-    assert caught.value.code == "E-VIEW" and "third view" in str(caught.value)
+    assert caught.value.code == "E-VIEW" and "E-VIEW" in wording(caught.value)
     with pytest.raises(ConfigError) as unused:
         fit("ibfa", chained(*ALL[:2]), minimize={"limit": 5})
     assert unused.value.code == "E-UNUSED"
