@@ -39,9 +39,9 @@ def test_what_was_meant_stands_next_to_the_word_and_a_file_that_is_missing_first
     assert "no command 'data.csv': did you mean 'mlcli embed data.csv'?" in mlcli("data.csv").err
 
 
-@pytest.mark.parametrize("arguments", [("check", "{}"), ("plan", "{}"), ("verify", "{}"), ("collect", "{}"), ("run", "{}"),
-                                       ("embed", "iris.csv", "-m", "cca", "--set", "input.view.path={}")],
-                         ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", [
+    ("check", "{}"), ("plan", "{}"), ("verify", "{}"), ("collect", "{}"), ("run", "{}"),
+    ("embed", "iris.csv", "-m", "cca", "--set", "input.view.path={}")], ids=lambda arguments: arguments[0])
 def test_a_name_that_no_file_can_have_is_a_missing_input(mlcli: Caller, arguments: tuple[str, ...]) -> None:
     Path("iris.csv").write_text("x,y\n1,2\n2,3\n4,3\n")
     called = mlcli(*(argument.format("y" * 5000) for argument in arguments))
