@@ -24,8 +24,8 @@ def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joine
     return graph, chain.data if kept is None else chain.data.take(kept), kept
 
 
-def estimate_fill(chain: ChainInput, *, squared: bool) -> float | None:
+def estimate_fill(data: Joined, neighbors: Neighborhood, *, squared: bool, few: int = FEW) -> float | None:
     """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory."""
-    points, neighbors = chain.data.points, neighborhood(chain)
+    points = data.points
     known = points is not None and rows_of(points) is None and isinstance(neighbors, Nearest)
-    return fill_of(points, neighbors.usual, squared=squared) if known and len(points) > FEW else None
+    return fill_of(points, neighbors.usual, squared=squared) if known and len(points) > few else None

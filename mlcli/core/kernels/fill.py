@@ -1,4 +1,4 @@
-"""Estimate of the entries in the factor of a sparse cost, extrapolated from two samples of the points."""
+"""Number of entries in the factor of a sparse cost; of many points extrapolated from two samples."""
 
 import numpy as np
 
@@ -17,11 +17,13 @@ def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
 
     The cost joins neighbors and, where it is `squared`, points that share a neighbor. By nested dissection a row's
     entries grow with the logarithm of the number of points on a surface, and with a power of it in more dimensions.
-    None for few points, or where the native kernels are not available.
+    Of points that are no more than the larger sample it is their number. None where there are no native kernels.
     """
     rows = len(points)
-    if rows <= SIZES[1] or not native.available():
+    if not native.available():
         return None
+    if rows <= SIZES[1]:
+        return float(_fill(points, min(count, rows - 1), squared))
     few, many = (_fill(points[np.linspace(0, rows - 1, size).astype(np.int64)], min(count, size - 1), squared) / size
                  for size in SIZES)
     apart, beyond = np.log2(SIZES[1] / SIZES[0]), np.log2(rows / SIZES[1])

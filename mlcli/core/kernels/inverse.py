@@ -21,7 +21,7 @@ from mlcli.core.krylov import SPARE, Apply, krylov
 from mlcli.core.linalg import singular, threads_for, triangle_of
 from mlcli.core.sparse_factors import CompressedRows, factorization
 
-FLAT = 3  # columns up to which the factor of the costs has little fill
+FLAT = 3  # columns up to which the factor of the costs has little fill, in more it may be a whole triangle
 USUAL, FILL, DEEP = 13.0, 8.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
 LISTED = 16.0  # bytes of a neighbor in lists, or of an end of an edge in a graph, which are in memory meanwhile
 ROOTED = 56.0  # bytes of an entry of R: itself, two copies that its product is made of, and what threads keep of it
@@ -44,8 +44,10 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
         return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
                     remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
-    entries = rows * count**2 * np.log2(rows) / USUAL
-    factor = 8.0 * fill if fill is not None else entries * (FILL if columns <= FLAT else DEEP)
+    # an edge joins only its ends: a row's fill grows with the neighbors, and not with their square
+    entries = rows * (count**2 / USUAL if squared else min(count**2 / USUAL, count)) * np.log2(rows)
+    usual = entries * FILL if columns <= FLAT else min(entries * DEEP, np.inf if squared else 4.0 * rows**2)
+    factor = 8.0 * fill if fill is not None else usual
     lists = LISTED * (rows * count + (0 if squared else numbers))
     block = min(demand.wanted(rows) + 1 + SPARE, rows)
     vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)

@@ -48,6 +48,11 @@ def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
     hold(measured(tmp_path, "pca of names", 1), slowest=4)
 
 
+@pytest.mark.medium
+def test_a_kernel_of_many_neighbors_takes_what_is_predicted(tmp_path: Path) -> None:
+    hold(measured(tmp_path, "diffusion of neighbors", 2), slowest=4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("name", [name for name, case in BENCH.CASES.items() if case.kind != "mnist"])
