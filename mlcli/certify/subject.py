@@ -88,7 +88,7 @@ class Subject:
     @cached_property
     def chain(self) -> Any:
         """The method's chain of stages with its options; None where the method is no chain."""
-        return self.method.chain("features" if self.given is None else self.given.kind)
+        return self.method.chain_of("features" if self.given is None else self.given.kind)
 
     @property
     def centered(self) -> bool:

@@ -20,7 +20,7 @@ from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recomm
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.pipeline.assess import assess
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
-from mlcli.pipeline.fit import fit
+from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import read_start
@@ -89,12 +89,11 @@ def compute(session: Session, given: Table | None = None) -> Run:
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
     _warn_of_columns(config, start)
-    config = config.with_image(start.source.image, start.features)
+    planned = plan_fit(config.with_image(start.source.image, start.features), start, planned)
     if not has_auto_axes(config.method):
-        return fit(config, start, session, planned)
-    method = with_recommended_axes(config.method, start.prepared.table.data(),
-                                   lambda: rules_of(fit(config, start, planned=planned), long=True))
-    return fit(config.replace(method=method), start, session)
+        return fit(planned, session)
+    method = with_recommended_axes(config.method, planned.data, lambda: rules_of(fit(planned), long=True))
+    return fit(plan_fit(planned.config.replace(method=method), start), session)
 
 
 def _warn_of_columns(config: RunConfig, start: Start) -> None:
