@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import AfterFit, memory_after_fit
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import running
+from mlcli.base.stages.stage import no_listeners, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
@@ -19,12 +20,14 @@ from mlcli.data.options.wording import listed, place
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
+from mlcli.findings.dimension.choose import has_auto_axes
+from mlcli.findings.quality.labels import Labels
 from mlcli.methods import Method, Model
 from mlcli.methods.memory import peak, require_memory
-from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.session import Session
 from mlcli.pipeline.start import Start
+from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
 
 
@@ -77,6 +80,33 @@ class FitPlan:
         """Raise RefusedByPlan where memory is known not to suffice."""
         with memory_after_fit(self.after):
             require_memory(self.steps_before, self.data, self.method, self.compute)
+
+
+def drawing_of(config: RunConfig, start: Start) -> AfterFit:
+    """Predict the memory of assessing a fit and drawing its figures; little if only the embedding is streamed.
+
+    Raises ConfigError where figures are to show labels that the table lacks.
+    """
+    table, asked = start.prepared.table, has_auto_axes(config.method)
+    source = start.source.source
+    read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
+    if config.output == "-":
+        return replace(read, rules=asked, quality=False)
+    report, measures = config.report, config.report.setting("quality")
+    report.require_point_labels(table.rows, table.labels)
+    if measures is not None:
+        with no_listeners():
+            Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
+    if not table.rows:  # a covariance, whose columns have names
+        table = table.take(())
+    drawn = plot_cost(report, table, unsure=config.method.decoder_variance and config.draws_decoder(start.features))
+    beside = 0.0
+    if measures is not None and config.method.beside_baseline:
+        from mlcli.findings.quality.baseline import baseline_steps
+
+        beside = max((step.memory for step in baseline_steps(config.method, table.data(), config.compute)), default=0.0)
+    return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
+                   baseline=beside, reading=read.reading, kept=read.kept)
 
 
 def _require_rows(table: Table, dropped: int) -> None:

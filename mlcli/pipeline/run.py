@@ -1,6 +1,6 @@
 """A run from its input to its output: read, prepare, fit, compute the findings, write, certify."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +18,6 @@ from mlcli.engine.cluster.notes import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
-from mlcli.pipeline.assess import assess
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
 from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
@@ -94,6 +93,21 @@ def compute(session: Session, given: Table | None = None) -> Run:
         return fit(planned, session)
     method = with_recommended_axes(config.method, planned.data, lambda: rules_of(fit(planned), long=True))
     return fit(plan_fit(planned.config.replace(method=method), start), session)
+
+
+def assess(result: Run) -> dict[str, Any]:
+    """Return the values of all findings that the run has, by name."""
+    found: dict[str, Any] = {}
+    for finding in result.config.report.wanted():
+        value = finding.compute(result, needed(finding.needs, found))
+        if value is not None:
+            found[finding.name] = value
+    return found
+
+
+def needed(names: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of some findings, of those that are there."""
+    return {name: found[name] for name in names if name in found}
 
 
 def _warn_of_columns(config: RunConfig, start: Start) -> None:
