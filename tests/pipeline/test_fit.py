@@ -46,6 +46,13 @@ def test_a_run_makes_each_part_of_its_plan_once(mlcli: Caller, made: Counter[str
     assert made["plan_paths"] == (method == "isomap")
 
 
+def test_the_baseline_of_a_layout_is_resolved_once(mlcli: Caller, made: Counter[str]) -> None:
+    np.save("points.npy", POINTS)
+    short = ("--set", "method.descent.steps=5", "--set", "method.descent.early_steps=5")
+    assert mlcli("embed", "points.npy", "-m", "tsne", "-o", "run", "-q", *short).code == 0
+    assert (made["of"], made["resolve"]) == (1, 2)  # the layout, and the baseline that is planned and then fitted
+
+
 def test_a_predicted_run_is_planned_once(mlcli: Caller, made: Counter[str]) -> None:
     np.save("points.npy", POINTS)
     assert json.loads(mlcli("plan", "points.npy", "-m", "isomap", "--json").out)["fits"]
