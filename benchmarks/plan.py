@@ -107,6 +107,8 @@ CASES = {
     "lle": Case("lle", "roll", ROLLS, ("-k", "12")),
     "lle of images": Case("lle", "mnist", ((500, 784), (2_000, 784), (5_000, 784), (10_000, 784))),
     "laplacian": Case("laplacian", "roll", ROLLS, NINE),
+    "diffusion of neighbors": Case("diffusion", "roll", ((300, 3), (3_000, 3), (9_000, 3), (30_000, 3)),
+                                   set_("nearest=64")),
     "ltsa": Case("ltsa", "roll", ROLLS, NINE), "mlle": Case("mlle", "roll", ROLLS, NINE),
     "hlle": Case("hlle", "roll", ROLLS, NINE),
     "lpp": Case("lpp", "factors", ((300, 10), (2_000, 50), (5_000, 200), (20_000, 20)), NINE),

@@ -216,6 +216,8 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
         return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
+    if alone + 2.0 * data.bytes > limit:  # there is no room to plan: a refusal takes no more than it allows
+        return 0
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
     square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
     rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0

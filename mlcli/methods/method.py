@@ -1,6 +1,7 @@
 """The base of all methods: what a class says of its input, its results and its laws, and the frame of a fit."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -87,9 +88,13 @@ class Method(Options):
         """Fit the model, in units that keep squares in range; raises DataError and RefusedByPlan."""
         with running("prepare"):
             normalized = self.in_range(data)
-        self.require_memory(self.steps_before_fit(normalized, compute), normalized, compute)
+        return self.fit_in_range(normalized, self.steps_before_fit(normalized, compute), compute)
+
+    def fit_in_range(self, normalized: Any, steps: Sequence[Step], compute: Compute) -> Model:
+        """Fit the model to data from `in_range`, of which the `steps_before_fit` are known; raises RefusedByPlan."""
+        require_memory(steps, normalized, self, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
-        return model.in_units(normalized, self.powers_of(data))
+        return model.in_units(normalized, self.powers_of(normalized))
 
     def in_range(self, data: Input) -> Any:
         """Return the data with the method's metric, in units that keep squares in range; raises DataError."""
@@ -150,7 +155,7 @@ class Method(Options):
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
-        if (chain := self.chain(data.kind)) is not None:
+        if (chain := self.chain_of(data.kind)) is not None:
             chain.require_decoder(data.kind)
         most = self.most_views if any(issubclass(accepted, Viewed) for accepted in self.accepts) else 1
         if isinstance(data, Viewed) and len(data.views) > most:
@@ -185,7 +190,7 @@ class Method(Options):
 
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """Return the intermediate results of a fit of such an input that a run may keep."""
-        chain = self.chain(kind)
+        chain = self.chain_of(kind)
         return () if chain is None else chain.makes(kind)
 
     def for_products(self) -> Self:
@@ -205,7 +210,7 @@ class Method(Options):
 
         By bootstrap, or with a neighbor graph, where repeated rows would be neighbors, by a sample without repetition.
         """
-        chain = self.chain(kind)
+        chain = self.chain_of(kind)
         free = chain is not None or self.columns_model != "none" or self.can_resample
         if kind not in (Features.kind, Dissimilarities.kind) or not free:
             return None
@@ -213,12 +218,12 @@ class Method(Options):
 
     def leads_back(self, kind: str) -> bool:
         """Whether coordinates of such an input have a decoder to features, with these options."""
-        chain = self.chain(kind)
+        chain = self.chain_of(kind)
         return self.decodes is not None and kind == Features.kind and (chain is None or chain.has_decoder)
 
     def require_loadings(self, kind: str, where: str) -> None:
         """Raise ConfigError for an option at `where` that needs loadings of columns if there are none."""
-        chain = self.chain(kind)
+        chain = self.chain_of(kind)
         if kind != Features.kind or not (self.has_loadings if chain is None else chain.by_columns):
             raise ConfigError("NO-LOADINGS", f"{self.name} has no loadings of columns here", where=where,
                               hint="leave it out, or choose a linear method of features, as pca, fa or lda")
@@ -297,7 +302,7 @@ class Method(Options):
 
         A method of columns has none.
         """
-        chain, size = self.chain(data.kind), len(data.values)
+        chain, size = self.chain_of(data.kind), len(data.values)
         if chain is None or (chain.kernel.by_columns and chain.centering != "double"):
             return 0.0
         placed = chain.paths is not None or chain.kernel.of_weights
@@ -325,17 +330,24 @@ class Method(Options):
 
     def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
         """Return the steps whose memory the data alone determines; those that a graph determines `solve` checks."""
-        chain = self.chain(data.kind)
+        chain = self.chain_of(data.kind)
         searching = None if chain is None else chain.search_steps(data, compute)
         return self.steps(data, compute, None) if searching is None else searching
-
-    def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
-        """Raise RefusedByPlan for a fit of these steps whose memory is over the limit."""
-        require_memory(steps, data, self, compute)
 
     def chain(self, kind: str = "features") -> Stages | None:
         """Return the chain of stages of this method for such an input; None where it is not a chain."""
         return None
+
+    def chain_of(self, kind: str) -> Stages | None:
+        """Return the chain for such an input, which is made and validated once."""
+        if kind not in self._chains:
+            self._chains[kind] = self.chain(kind)
+        return self._chains[kind]
+
+    @cached_property
+    def _chains(self) -> dict[str, Stages | None]:
+        """The chains that were made, by kind of input."""
+        return {}
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of a fit with costs; with a share, that part of the most expensive work is measured."""
@@ -346,7 +358,7 @@ class Method(Options):
         return Model.of_chain(self._compose(data, compute).fit(), data)
 
     def _compose(self, data: Any, compute: Compute) -> Composition:
-        chain = self.chain(data.kind)
+        chain = self.chain_of(data.kind)
         if chain is None:
             raise NotImplementedError
         return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import AfterFit, memory_after_fit
 from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import no_listeners, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
@@ -17,23 +20,26 @@ from mlcli.data.options.wording import listed, place
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
+from mlcli.findings.dimension.choose import has_auto_axes
+from mlcli.findings.quality.labels import Labels
 from mlcli.methods import Method, Model
-from mlcli.methods.memory import peak
-from mlcli.pipeline.assess import drawing_of
+from mlcli.methods.memory import peak, require_memory
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.session import Session
 from mlcli.pipeline.start import Start
+from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
 
 
 @frozen
 class FitPlan:
-    """A fit before it is made: the method resolved for its input, and the memory that is known to be needed."""
+    """A fit before it is made: the method resolved for its input, its steps, and the memory that is needed."""
 
+    config: RunConfig
+    start: Start
     data: Input
     method: Method
     after: AfterFit  # what findings and figures need
-    compute: Compute
 
     @classmethod
     def of(cls, config: RunConfig, start: Start) -> "FitPlan":
@@ -42,23 +48,65 @@ class FitPlan:
         _require_rows(table, len(start.prepared.dropped))
         data = table.data()
         with table.rows_named(), labels_named(table):
-            return cls(data, config.method.resolve(data), after, config.compute)
+            return cls(config, start, data, config.method.resolve(data), after)
+
+    @property
+    def compute(self) -> Compute:
+        """The use of the machine."""
+        return self.config.compute
 
     @cached_property
-    def steps(self) -> Sequence[Step]:
+    def normalized(self) -> Any:
+        """The data in units that keep squares in range; raises DataError."""
+        with self.start.prepared.table.rows_named(), running("prepare"):
+            return self.method.in_range(self.data)
+
+    @cached_property
+    def steps_before(self) -> Sequence[Step]:
         """The steps whose memory the data alone determines."""
-        return self.method.steps_before_fit(self.method.in_range(self.data), self.compute)
+        return self.method.steps_before_fit(self.normalized, self.compute)
+
+    def steps(self, measure: float | None) -> Sequence[Step]:
+        """Return all steps of the fit; with `measure`, that share of the most expensive work is timed."""
+        return self.method.steps(self.normalized, self.compute, measure)
 
     @cached_property
     def memory(self) -> float:
         """The bytes at the peak, as far as the data alone determines them."""
         with memory_after_fit(self.after):
-            return peak(self.steps, self.data, self.method, self.compute)
+            return peak(self.steps_before, self.data, self.method, self.compute)
 
     def require_memory(self) -> None:
         """Raise RefusedByPlan where memory is known not to suffice."""
         with memory_after_fit(self.after):
-            self.method.require_memory(self.steps, self.data, self.compute)
+            require_memory(self.steps_before, self.data, self.method, self.compute)
+
+
+def drawing_of(config: RunConfig, start: Start) -> AfterFit:
+    """Predict the memory of assessing a fit and drawing its figures; little if only the embedding is streamed.
+
+    Raises ConfigError where figures are to show labels that the table lacks.
+    """
+    table, asked = start.prepared.table, has_auto_axes(config.method)
+    source = start.source.source
+    read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
+    if config.output == "-":
+        return replace(read, rules=asked, quality=False)
+    report, measures = config.report, config.report.setting("quality")
+    report.require_point_labels(table.rows, table.labels)
+    if measures is not None:
+        with no_listeners():
+            Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
+    if not table.rows:  # a covariance, whose columns have names
+        table = table.take(())
+    drawn = plot_cost(report, table, unsure=config.method.decoder_variance and config.draws_decoder(start.features))
+    beside = 0.0
+    if measures is not None and config.method.beside_baseline:
+        from mlcli.findings.quality.baseline import baseline_steps
+
+        beside = max((step.memory for step in baseline_steps(config.method, table.data(), config.compute)), default=0.0)
+    return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
+                   baseline=beside, reading=read.reading, kept=read.kept)
 
 
 def _require_rows(table: Table, dropped: int) -> None:
@@ -77,15 +125,17 @@ def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) ->
     return planned or FitPlan.of(config, start)
 
 
-def fit(config: RunConfig, start: Start, session: Session | None = None, planned: FitPlan | None = None) -> Run:
-    """Fit the method, as `planned` if it was; a session keeps results of stages of this fit."""
-    prepared, planned = start.prepared, plan_fit(config, start, planned)
-    method, data = planned.method, planned.data
+def fit(plan: FitPlan, session: Session | None = None) -> Run:
+    """Fit the method as it was planned; a session keeps results of stages of this fit.
+
+    Raises RefusedByPlan where disk or memory do not suffice.
+    """
+    config, start, prepared, method = plan.config, plan.start, plan.start.prepared, plan.method
     if config.output is not None:
         require_disk(config, method, prepared.table)
-    with (prepared.table.rows_named(), memory_after_fit(planned.after),
-          nullcontext() if session is None else session.fitting(method, data)):
-        model = method.fit(data, config.compute)
+    with (prepared.table.rows_named(), memory_after_fit(plan.after),
+          nullcontext() if session is None else session.fitting(method, plan.data)):
+        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))

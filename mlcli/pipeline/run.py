@@ -1,6 +1,6 @@
 """A run from its input to its output: read, prepare, fit, compute the findings, write, certify."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,9 +18,8 @@ from mlcli.engine.cluster.notes import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
-from mlcli.pipeline.assess import assess
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
-from mlcli.pipeline.fit import fit
+from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import read_start
@@ -89,12 +88,26 @@ def compute(session: Session, given: Table | None = None) -> Run:
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
     _warn_of_columns(config, start)
-    config = config.with_image(start.source.image, start.features)
+    planned = plan_fit(config.with_image(start.source.image, start.features), start, planned)
     if not has_auto_axes(config.method):
-        return fit(config, start, session, planned)
-    method = with_recommended_axes(config.method, start.prepared.table.data(),
-                                   lambda: rules_of(fit(config, start, planned=planned), long=True))
-    return fit(config.replace(method=method), start, session)
+        return fit(planned, session)
+    method = with_recommended_axes(config.method, planned.data, lambda: rules_of(fit(planned), long=True))
+    return fit(plan_fit(planned.config.replace(method=method), start), session)
+
+
+def assess(result: Run) -> dict[str, Any]:
+    """Return the values of all findings that the run has, by name."""
+    found: dict[str, Any] = {}
+    for finding in result.config.report.wanted():
+        value = finding.compute(result, needed(finding.needs, found))
+        if value is not None:
+            found[finding.name] = value
+    return found
+
+
+def needed(names: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of some findings, of those that are there."""
+    return {name: found[name] for name in names if name in found}
 
 
 def _warn_of_columns(config: RunConfig, start: Start) -> None:

@@ -27,7 +27,7 @@ from mlcli.findings import FINDINGS
 from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, footprint, peak, remedy
-from mlcli.pipeline.fit import plan_fit
+from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
@@ -59,22 +59,19 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predict(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """Predict as `plan` does, with the current rates."""
-    start, planned = preview(config)
-    planned = plan_fit(config, start, planned)
+    planned = plan_fit(config, *preview(config))
     with memory_after_fit(planned.after):
-        return predict_prepared(config, start, planned.method, measure, workers)
+        return predict_fit(config, planned, measure, workers)
 
 
-def predict_prepared(config: RunConfig, start: Start, method: Method, measure: float | None,
-                     workers: int | None) -> dict[str, Any]:
-    """Predict a run on prepared rows, for which the method was resolved."""
+def predict_fit(config: RunConfig, planned: FitPlan, measure: float | None, workers: int | None) -> dict[str, Any]:
+    """Predict the run of a planned fit."""
+    start, method, data = planned.start, planned.method, planned.data
     table, first = start.prepared.table, start.reduced
-    data = table.data()
     with table.rows_named():
-        normalized = method.in_range(data)
-        fit = method.steps(normalized, config.compute, measure)
+        fit = planned.steps(measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
-            fit, normalized, method, config.compute)
+            fit, planned.normalized, method, config.compute)
     ahead = [] if first is None else fit_steps(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     parts, limit = footprint(fit, data, method, config.compute), config.compute.allowed_memory()

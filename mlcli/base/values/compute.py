@@ -13,6 +13,7 @@ from pydantic import Field
 from mlcli.base import units
 from mlcli.base.machine import limits, resources
 from mlcli.base.machine.blas import environment_threads
+from mlcli.base.machine.footprint import MIB, resident
 from mlcli.base.machine.scheduler import MOST, Memory, Threads
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
@@ -20,6 +21,7 @@ from mlcli.errors import ConfigError, RefusedByPlan
 
 FOREVER = 1e9  # seconds, which is 31 years; timers take no more than some powers of ten above it
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+SMALL = 4 * MIB  # bytes of data
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 
@@ -87,6 +89,13 @@ class Compute(Options):
         """Return the folder for results of stages: the chosen one, else MLCLI_CACHE; None where there is none."""
         chosen = self.cache or environment.get("MLCLI_CACHE", "")
         return Path(chosen) if chosen else None
+
+    def require_data(self, size: float, purpose: str, hint: str = "") -> None:
+        """Raise RefusedByPlan for data that takes so many bytes beside the program, before it is read.
+
+        Of small data the program is not counted: the fit refuses it, and says how many rows fit.
+        """
+        self.require(size + (resident(self.thread_count()) if size > SMALL else 0), purpose, hint)
 
     def require(self, needed: float, purpose: str, hint: str = "") -> None:
         """Raise RefusedByPlan for work whose predicted memory, in bytes, is over the limit.

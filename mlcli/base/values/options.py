@@ -89,7 +89,10 @@ class Options(BaseModel):
 
     def replace(self, **values: Any) -> Self:
         """Return a copy with some fields changed; fields that the user chose stay marked as chosen."""
-        return self.model_copy(update=values)
+        copy = self.model_copy(update=values)
+        for name in vars(copy).keys() - type(self).model_fields.keys():  # properties that followed from the others
+            del vars(copy)[name]
+        return copy
 
     def measured_in(self, unit: Unit, where: str = "method") -> Self:
         """Return the options with those that carry a power of the data's unit converted to `unit`.

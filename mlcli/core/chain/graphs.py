@@ -1,7 +1,9 @@
 """The neighbor graph of a chain: the neighbor rule, the connected graph, and the fill of a cost along it."""
 
+from mlcli.base.machine.footprint import resident
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
+from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.graph.graph import Graph
@@ -24,8 +26,11 @@ def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joine
     return graph, chain.data if kept is None else chain.data.take(kept), kept
 
 
-def estimate_fill(chain: ChainInput, *, squared: bool) -> float | None:
+def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool, few: int = FEW,
+                  ) -> float | None:
     """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory."""
-    points, neighbors = chain.data.points, neighborhood(chain)
-    known = points is not None and rows_of(points) is None and isinstance(neighbors, Nearest)
-    return fill_of(points, neighbors.usual, squared=squared) if known and len(points) > FEW else None
+    points = data.points
+    if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest) or len(points) <= few:
+        return None
+    room = compute.memory_bytes() - resident(compute.thread_count()) - 2.0 * points.nbytes  # as read, and in units
+    return fill_of(points, neighbors.usual, squared=squared, room=room)

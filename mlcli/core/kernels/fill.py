@@ -1,4 +1,4 @@
-"""Estimate of the entries in the factor of a sparse cost, extrapolated from two samples of the points."""
+"""Number of entries in the factor of a sparse cost; of many points extrapolated from two samples."""
 
 import numpy as np
 
@@ -9,26 +9,34 @@ from mlcli.base.types import Array
 from mlcli.core.graph.search import nearest
 
 SIZES = 1000, 4000  # rows of the samples: a surface shows only over two doublings
+ENTRY, MEMBER = 10.0, 32.0  # bytes of an entry of a sample's factor while it is counted, and of an entry of its R
 SURFACE, MOST = 1.4, 2.0  # growth of a row's entries as points double: the most of a surface's, and of many dimensions'
 
 
-def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
+def fill_of(points: Array, count: int, *, squared: bool, room: float = np.inf) -> float | None:
     """Return about how many entries the factor has, for an (n, d) array of points with `count` neighbors each.
 
     The cost joins neighbors and, where it is `squared`, points that share a neighbor. By nested dissection a row's
     entries grow with the logarithm of the number of points on a surface, and with a power of it in more dimensions.
-    None for few points, or where the native kernels are not available.
+    Of points that are no more than the larger sample it is their number. None where there are no native kernels, or no
+    `room` (bytes) to count: then there is none for the fit of all points either.
     """
-    rows = len(points)
-    if rows <= SIZES[1] or not native.available():
+    rows, few, counts = len(points), SIZES[0], list[float]()
+    if not native.available():
         return None
-    few, many = (_fill(points[np.linspace(0, rows - 1, size).astype(np.int64)], min(count, size - 1), squared) / size
-                 for size in SIZES)
-    apart, beyond = np.log2(SIZES[1] / SIZES[0]), np.log2(rows / SIZES[1])
-    doubled = float(max(many, 1.0) / max(few, 1.0)) ** (1 / apart)
+    for size in SIZES if rows > SIZES[1] else [rows]:
+        entries = min(size**2 / 2, counts[0] * (size / few) ** 2 * few if counts else np.inf)
+        if ENTRY * entries + MEMBER * size * (count + 1 if squared else 2 * count) > room:
+            return None
+        some = points if size == rows else points[np.linspace(0, rows - 1, size).astype(np.int64)]
+        counts.append(_fill(some, min(count, size - 1), squared) / size)
+    if len(counts) == 1:
+        return rows * counts[0]
+    apart, beyond = np.log2(SIZES[1] / few), np.log2(rows / SIZES[1])
+    doubled = float(max(counts[1], 1.0) / max(counts[0], 1.0)) ** (1 / apart)
     if doubled <= SURFACE:
-        return float(rows * (many + max(many - few, 0.0) / apart * beyond))
-    return float(rows * many * min(doubled, MOST) ** beyond)
+        return float(rows * (counts[1] + max(counts[1] - counts[0], 0.0) / apart * beyond))
+    return float(rows * counts[1] * min(doubled, MOST) ** beyond)
 
 
 def _fill(points: Array, count: int, squared: bool) -> int:

@@ -19,9 +19,9 @@ from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import STORED, note_krylov
 from mlcli.core.krylov import SPARE, Apply, krylov
 from mlcli.core.linalg import singular, threads_for, triangle_of
-from mlcli.core.sparse_factors import CompressedRows, Factorization, factorization
+from mlcli.core.sparse_factors import CompressedRows, factorization
 
-FLAT = 3  # columns up to which the factor of the costs has little fill
+FLAT = 3  # columns up to which the factor of the costs has little fill, in more it may be a whole triangle
 USUAL, FILL, DEEP = 13.0, 8.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
 LISTED = 16.0  # bytes of a neighbor in lists, or of an end of an edge in a graph, which are in memory meanwhile
 ROOTED = 56.0  # bytes of an entry of R: itself, two copies that its product is made of, and what threads keep of it
@@ -44,8 +44,10 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
         return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
                     remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
-    entries = rows * count**2 * np.log2(rows) / USUAL
-    factor = 8.0 * fill if fill is not None else entries * (FILL if columns <= FLAT else DEEP)
+    # an edge joins only its ends: a row's fill grows with the neighbors, and not with their square
+    entries = rows * (count**2 / USUAL if squared else min(count**2 / USUAL, count)) * np.log2(rows)
+    usual = entries * FILL if columns <= FLAT else min(entries * DEEP, np.inf if squared else 4.0 * rows**2)
+    factor = 8.0 * fill if fill is not None else usual
     lists = LISTED * (rows * count + (0 if squared else numbers))
     block = min(demand.wanted(rows) + 1 + SPARE, rows)
     vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)
@@ -89,14 +91,13 @@ class Inverse:
         """Relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
         return EPS * self.root.bound / self.shift
 
-    @cached_property
-    def factors(self) -> Factorization:
-        """The factorization of M + shift."""
-        return factorization(self.root, self.shift, where=self.where, hint=self.hint)
+    def solver(self) -> Apply:
+        """Factor M + shift, and return what multiplies an (n, b) array of vectors by its inverse, off the null vector.
 
-    def apply(self, block: Array) -> Array:
-        """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
-        return self.off_null(self.factors.solve(self.off_null(block)))
+        The factors are freed with the function, before the stage ends and gives memory back.
+        """
+        factors = factorization(self.root, self.shift, where=self.where, hint=self.hint)
+        return lambda block: self.off_null(factors.solve(self.off_null(block)))
 
     def off_null(self, block: Array) -> Array:
         """Return an (n, b) array of vectors less their components along the null vector."""
@@ -150,7 +151,7 @@ def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start = kernel.off_null(start)  # or the null vector would be an eigenvector too, at cost zero
         noise = max(kernel.noise, LATER)
-        vectors, tolerance, following = _in_turns(kernel.apply, start, count, demand.tolerance or STORED, noise)
+        vectors, tolerance, following = _in_turns(kernel.solver(), start, count, demand.tolerance or STORED, noise)
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]

@@ -13,7 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import AHEAD, each, in_order, one_by_one, row_blocks
-from mlcli.base.rows.memo import memoize
+from mlcli.base.rows.memo import memoize, recall
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
@@ -265,7 +265,12 @@ class Paths(Options):
         """Return the plan of `kernel`, or of `from_landmarks`, with its cost."""
         if landmarks is not None:
             return plan_landmarks(graph, landmarks)
-        return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
+        given = (*graph.parts, self.algorithm, self.precision, compute.memory_bytes(), allowed())
+        chosen: PathPlan | None = recall("paths auto", given)
+        if chosen is not None and chosen.store == self.store:  # the fit's plan, which is also that of the quality
+            return chosen
+        return memoize(f"paths {self.store}", given, lambda: plan_paths(
+            graph, self.algorithm, self.store, self.precision, compute))
 
     def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
         """Return all distances; those of few points are kept, because the report uses them again."""

@@ -53,7 +53,7 @@ def array_sheet(stored: StoredArray, input: Input, compute: Compute) -> Sheet:
     rows, columns = stored.table
     require_content(rows, columns, input.path)
     copies = 8 if stored.dtype == np.dtype("<f8") and not stored.fortran else 8 + stored.dtype.itemsize
-    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers", stored.hint)
+    compute.require_data(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers", stored.hint)
     values = as_doubles(stored.read(), input.path)
     if values.ndim == 1:
         return Sheet(values, ())

@@ -92,7 +92,7 @@ def _read(path: Path, input: Input, compute: Compute) -> Names:
     """Read the columns of a file of names; raises DataError for lines of different lengths, and for none."""
     with open_input(str(path), compute) as file, text_stream(file, Input(
             path=str(path), decompress_ratio=input.decompress_ratio, decompress_limit=input.decompress_limit)) as text:
-        compute.require(64.0 * file.size, f"the names in {path.name}")
+        compute.require_data(64.0 * file.size, f"the names in {path.name}")
         lines = [line.decode().rstrip("\r\n").split("\t") for line in text]
     with suppress(ValueError):
         if lines:

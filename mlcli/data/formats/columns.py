@@ -221,9 +221,9 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     sources = sources_of(choice.columns, file.lengths)
     wanted = [*dict.fromkeys((*sources, *(choice.names[column] for column in _text_columns(choice))))]
     texts = file.require([choice.names[column] for column in _text_columns(choice)])
-    compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
-                    + (f" with {texts:,} bytes of ids and labels" if texts else ""),
-                    FEWER)
+    compute.require_data(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
+                         + (f" with {texts:,} bytes of ids and labels" if texts else ""),
+                         FEWER)
     taken = ColumnTable(choice, np.empty((file.rows, columns)), sources)
     for row, batch in file.batches(wanted):
         taken.add(row, batch, opened.path)

@@ -133,7 +133,7 @@ class Hdf5:
             raise self.refused(dataset)
         size = math.prod(dataset.shape) * dataset.dtype.itemsize
         require_within_limits(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
-        self.compute.require(3.0 * size, f"a data set of {counted(size, 'byte')}")
+        self.compute.require_data(3.0 * size, f"a data set of {counted(size, 'byte')}")
         return np.asarray(dataset[()])
 
     def texts(self, dataset: Any, sides: int | None = 1) -> tuple[str, ...]:

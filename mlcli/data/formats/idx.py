@@ -45,7 +45,7 @@ def _numbers(stream: BinaryIO, kind: np.dtype[Any], shape: tuple[int, ...], path
     """Return the numbers, after a check of their size against memory; raises DataError."""
     numbers = math.prod(shape)
     size = numbers * kind.itemsize
-    compute.require(2.0 * size + 8.0 * numbers, f"an array of {counted(numbers, 'number')}", FEWER)
+    compute.require_data(2.0 * size + 8.0 * numbers, f"an array of {counted(numbers, 'number')}", FEWER)
     content = bytearray()
     while len(content) <= size and (chunk := stream.read(min(CHUNK, size + 1 - len(content)))):
         content += chunk

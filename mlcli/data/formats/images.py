@@ -88,8 +88,8 @@ def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[
     pillow()
     first = _picture(files[0], input)
     cells = prod(first.values.shape)
-    compute.require(16.0 * cells * len(files), f"{counted(len(files), 'image')} of {cells:,} numbers",
-                    "choose fewer of them, or make them smaller")
+    compute.require_data(16.0 * cells * len(files), f"{counted(len(files), 'image')} of {cells:,} numbers",
+                         "choose fewer of them, or make them smaller")
     values, pictures = np.empty((len(files), cells)), list[Picture]()
     for row, picture in enumerate(in_order(lambda file: _picture(file, input), files)):
         _require_alike(first, picture, files[0], files[row])

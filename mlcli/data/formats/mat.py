@@ -97,7 +97,7 @@ class ByScipy:
 
     def entries(self, variable: Variable) -> Entries:
         """Return the entries of a sparse variable."""
-        self.compute.require(8.0 * sum(variable.shape), f"a matrix of {counted(variable.shape[0], 'row')}")
+        self.compute.require_data(8.0 * sum(variable.shape), f"a matrix of {counted(variable.shape[0], 'row')}")
         stored = self._read(variable)
         if stored.format == "csc":
             stored.check_format(full_check=True)  # SciPy trusts the file, and would read anywhere

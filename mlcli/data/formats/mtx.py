@@ -28,7 +28,7 @@ def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entrie
 
     content = _content(opened, input, compute)
     rows, columns, entries = _announced(content, opened.path)
-    compute.require(ENTRY * entries + 8.0 * (rows + columns), f"a matrix of {counted(entries, 'entry')}")
+    compute.require_data(ENTRY * entries + 8.0 * (rows + columns), f"a matrix of {counted(entries, 'entry')}")
     try:
         matrix = mmread(io.BytesIO(content)).tocoo()
     except (ValueError, OverflowError, TypeError, MemoryError) as error:
@@ -48,7 +48,7 @@ def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
     with text_stream(opened, input) as stream:
         while chunk := stream.read(CHUNK):
             content += chunk
-            compute.require(2.0 * len(content), "a Matrix Market file")
+            compute.require_data(2.0 * len(content), "a Matrix Market file")
     return bytes(content)
 
 

@@ -176,7 +176,7 @@ class _SparseArchive:
             if header.dtype.kind not in kinds or len(header.shape) != sides:
                 raise self.refused(f"{name} is of type {header.dtype} and shape {header.shape}")
             require_size(header, entry.file_size, self.input.path)
-            self.compute.require(3.0 * header.size, f"an array of {counted(header.size, 'byte')}")
+            self.compute.require_data(3.0 * header.size, f"an array of {counted(header.size, 'byte')}")
             return read_values(cast(BinaryIO, stream), header, self.input.path)
 
     def refused(self, what: str) -> DataError:

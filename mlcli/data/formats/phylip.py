@@ -52,7 +52,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     require_content(size, size, text.path)
     if size > text.survey.lines - 1:
         raise Lines(iter(()), text.path, 1).fault(f"{counted(size, 'point')} need as many rows")
-    compute.require(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
+    compute.require_data(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
     try:
         return matrix(text, size, strict=False)
     except DataError as relaxed:

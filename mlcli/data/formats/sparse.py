@@ -120,7 +120,7 @@ def _sides(stored: Stored, shape: AnyArray) -> tuple[int, int]:
 def _compressed(stored: Stored, size: int, other: int, entries: int) -> tuple[AnyArray, AnyArray]:
     """Return the first entry of each index along the compressed axis and the end, and indices along the other one."""
     starts = stored.array("indptr", "iu", 1).astype(np.int64)
-    stored.compute.require(16.0 * size, f"a matrix of {counted(size, 'row')}")
+    stored.compute.require_data(16.0 * size, f"a matrix of {counted(size, 'row')}")
     if len(starts) != size + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
         raise stored.refused("indptr does not cut the entries into rows")
     return starts.astype(smallest_type(entries + 1)), _places(stored, "indices", other)
@@ -154,8 +154,8 @@ class Sparse:
                               where=place(input.path), hint=f"{NO_PAIRS}; "
                               "if its entries are the edges of a graph, give {input.kind=graph} instead")
         rows, columns = self.matrix.shape
-        compute.require(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
-                        "numbers with all its zeros", FEWER)
+        compute.require_data(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
+                             "numbers with all its zeros", FEWER)
         note("N-DENSE", f"the sparse table of {rows:,} x {columns:,} numbers is held as a dense table", entries=int(
             self.matrix.nnz))
         return replace(self.names, values=self.matrix.toarray())

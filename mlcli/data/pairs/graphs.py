@@ -43,7 +43,7 @@ def points_of_graph(edges: Edges, input: Input, source: Source, compute: Compute
     """
     if edges.size < 1:
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
-    compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
+    compute.require_data(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
     ids = edges.ids or RowNumbers.up_to(edges.size)
     graph = GraphReader(ids, input, matrix).graph(edges)
     return Table(graph.values, (), ids, edges.id_name if edges.ids else ROW, {}, input.kind, source, graph=graph)

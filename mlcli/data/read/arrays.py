@@ -124,7 +124,7 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)
     size = 8.0 * matrix.shape[0] * matrix.shape[1]
     if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
-        compute.require(2 * size, "a sparse array with all its zeros", FEWER)
+        compute.require_data(2 * size, "a sparse array with all its zeros", FEWER)
         return _of_dense(matrix.toarray(), input, ids=ids, columns=columns, labels=labels)
     names = numbered_names("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
     rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")

@@ -62,8 +62,8 @@ def take_rows(table: Table, kept: Indices, input: Input, compute: Compute, strea
     table = replace(bare, values=as_array(some), kind=table.kind, columns=columns)
     if input.stream == "always" or (streams and not _is_held(some, input, compute)):
         return after_first_pass(table, input, compute)
-    compute.require(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
-                    f"choose fewer rows ({{input.rows}}), or {FEWER}")
+    compute.require_data(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
+                         f"choose fewer rows ({{input.rows}}), or {FEWER}")
     values = in_memory(some)
     table = replace(table, values=values)
     if not input.square:  # its numbers are not yet checked

@@ -40,7 +40,7 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
         text, first = next(((other, rows) for other in others if _rises(rows := _first(other))), (text, first))
     if not _rises(first):
         return None
-    compute.require(100.0 * text.survey.size + 8.0 * text.survey.lines**2, "one triangle of a matrix")
+    compute.require_data(100.0 * text.survey.size + 8.0 * text.survey.lines**2, "one triangle of a matrix")
     return _sheet(text, list(_records(text)))
 
 
@@ -148,7 +148,7 @@ def read_printed(text: Text, compute: Compute) -> Sheet:
         if not block.ends or block.header[block.ends[-1] :].strip():
             raise _fault(text, block.first, "its names do not stand over numbers")
     names = _names(blocks)
-    compute.require(8.0 * len(names) ** 2, f"a matrix of {counted(len(names), 'point')}")
+    compute.require_data(8.0 * len(names) ** 2, f"a matrix of {counted(len(names), 'point')}")
     values, first = np.full((len(names), len(names)), np.nan), len(names) - len(blocks[0].rows)
     column = 0
     for block in blocks:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -35,9 +36,13 @@ def baseline_method(method: Method, data: Input, axes: int) -> Method | None:
     """Return the method that is the baseline, resolved for the data; None where the method is shown without one."""
     if not method.beside_baseline or data.kind not in KINDS:
         return None
-    clipped = Eigensolve.model_construct(set(), components=axes)  # as a default, which is clipped
-    with mute_notes():
-        return METHODS[KINDS[data.kind]](eigensolve=clipped).resolve(data)
+
+    def resolved() -> Method:
+        clipped = Eigensolve.model_construct(set(), components=axes)  # as a default, which is clipped
+        with mute_notes():
+            return METHODS[KINDS[data.kind]](eigensolve=clipped).resolve(data)
+
+    return memoize("baseline", (data.kind, *data.values.shape, axes), resolved)  # all that it depends on
 
 
 def baseline_steps(method: Method, data: Input, compute: Compute) -> Sequence[Step]:

@@ -67,5 +67,5 @@ class Isomap(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return neighbors, at most n - 1; raises ConfigError for options of paths that landmarks leave unused."""
-        self.chain().refuse_void()
+        self.chain(data.kind).refuse_void()
         return super().resolved_stages(data)

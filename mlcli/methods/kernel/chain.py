@@ -156,6 +156,10 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         """Return the method, which is a chain."""
         return self
 
+    def chain_of(self, kind: str) -> Stages:
+        """Return the method, which is a chain."""
+        return self
+
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raise ConfigError where the stages do not fit this kind of input, or each other."""
         super().require_kind(kind, missing)
@@ -166,10 +170,15 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         with rename_errors(self.kernel):
             return super().resolve(data)
 
-    def fit(self, data: Input, compute: Compute) -> Model:
+    def in_range(self, data: Input) -> Any:
+        """Return the data like any method, with errors that name a chain's options."""
+        with rename_errors(self.kernel):
+            return super().in_range(data)
+
+    def fit_in_range(self, normalized: Any, steps: Sequence[Step], compute: Compute) -> Model:
         """Fit like any method, with errors that name a chain's options."""
         with rename_errors(self.kernel):
-            return super().fit(data, compute)
+            return super().fit_in_range(normalized, steps, compute)
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps, with errors and remedies that name a chain's options."""
@@ -186,7 +195,8 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
         """Return the steps whose memory the data alone determines."""
-        return self.search_steps(data, compute) or self.steps(data, compute, None)
+        with rename_errors(self.kernel):
+            return self.search_steps(data, compute) or self.steps(data, compute, None)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return graph and kernel for the data; raises ConfigError for an option that another one makes void."""

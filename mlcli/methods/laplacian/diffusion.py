@@ -23,6 +23,7 @@ from mlcli.base.values.options import Options, option, option_of
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering, uncentered
+from mlcli.core.chain.graphs import estimate_fill
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
@@ -43,7 +44,7 @@ from mlcli.core.graph.weights import weight_rows
 from mlcli.core.kernels.corrections import correction_for
 from mlcli.core.kernels.forms import CACHED, Dense
 from mlcli.core.kernels.functions import median_length
-from mlcli.core.kernels.inverse import Inverse, inverse_step
+from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
@@ -345,7 +346,8 @@ class DiffusionChain:
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=None, squared=False)]
+                             tall=entries * 2 // 3, numbers=entries * 4 // 3, squared=False,
+                             fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False, few=WHOLE_SVD))]
 
     def _sparse_fit(self) -> Fitted:
         """Return the fit of affinities along the edges of the neighbor graph, and of each point with itself."""

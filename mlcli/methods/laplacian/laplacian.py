@@ -49,7 +49,8 @@ class LaplacianChain:
         tall = entries * 2 // 3
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
-                             tall=tall, numbers=2 * tall, fill=estimate_fill(chain, squared=False), squared=False)]
+                             tall=tall, numbers=2 * tall, squared=False,
+                             fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False))]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of L."""

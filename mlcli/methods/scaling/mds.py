@@ -57,7 +57,7 @@ class MDS(Method):
 
     def axes_of(self, data: Input) -> int:
         """Return the number of axes; for a share of the variance, the largest, at most the rank of the features."""
-        flat = data.kind == Features.kind and self.chain().linear
+        flat = data.kind == Features.kind and self.chain(data.kind).linear
         return min(super().axes_of(data), data.values.shape[1]) if flat else super().axes_of(data)
 
     def chain(self, kind: str = "features") -> Stages:

@@ -47,7 +47,7 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
         bottom = symmetric_eigen((root.matrix().T @ root.matrix()).toarray())[1][:, ::-1][:, 1 : count + 1]
     else:
         start = compute.generator().standard_normal((merged.size, count + SPARE))
-        bottom = krylov(Inverse(root).apply, start, count, TOLERANCE).vectors[:, :count]
+        bottom = krylov(Inverse(root).solver(), start, count, TOLERANCE).vectors[:, :count]
     spread = bottom[groups] - bottom[groups].mean(axis=0)
     return orthonormal(spread)
 

@@ -387,6 +387,11 @@ def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
     assert 0.5 < told / fill._fill(points, 10, False) < 1.5
 
 
+def test_the_factor_of_few_points_is_counted() -> None:
+    points = np.random.default_rng(0).random((300, 3))
+    assert fill_of(points, 299, squared=False) == 300 * 299 / 2  # all join all: a whole triangle
+
+
 def test_an_output_of_a_name_that_is_too_long_does_not_keep_from_planning(mlcli: Caller, roll: str) -> None:
     assert mlcli("plan", roll, "--set", f"output={'y' * 300}").code == 0
     assert mlcli("embed", roll, "-o", "y" * 300, "-q").code == 73

@@ -89,7 +89,7 @@ def test_texts_come_out_alike_in_every_encoding(tmp_path: Path, monkeypatch: pyt
 def test_the_memory_of_texts_counts(tmp_path: Path) -> None:
     texts = [np.random.default_rng(i).bytes(50_000).hex() for i in range(100)]
     parquet.write_table(pa.table({"x": np.arange(100.0), "kind": texts}), tmp_path / "t.parquet")
-    read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="30M"))
+    read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="500M"))
     with pytest.raises(RefusedByPlan):
         read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="5M"))
 

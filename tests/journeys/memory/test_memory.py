@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +78,24 @@ def test_a_plan_tells_pieces_of_a_graph_or_that_it_does_not_look_for_them(mlcli:
                   if step["stage"] == "graph")
         assert told in graph
         assert ("not looked for" in graph) == (method != "isomap")
+
+
+PEAK = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], capture_output=True).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10)
+"""  # a child's peak would begin with the memory of its parent
+
+
+@pytest.mark.medium
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of a peak is that of Linux")
+@pytest.mark.parametrize(("method", "limit"), [("isomap", 75), ("laplacian", 110), ("diffusion", 120)])
+def test_a_refusal_takes_no_more_than_the_limit(own_directory: Path, method: str, limit: int) -> None:
+    """Neither a table is read that does not fit beside the program, nor are samples planned that do not."""
+    np.save("wide.npy", POINTS.standard_normal((40_000, 50)))
+    command = (sys.executable, "-m", "mlcli", "embed", "wide.npy", "-m", method, "--threads", "1", "-q", "-o", "run",
+               "--memory-limit", f"{limit}M")
+    ended = subprocess.run([sys.executable, "-c", PEAK, *command], capture_output=True, text=True, check=True)
+    code, peak = map(float, ended.stdout.split())
+    assert code == 82
+    assert peak <= limit

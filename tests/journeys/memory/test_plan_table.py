@@ -48,6 +48,11 @@ def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
     hold(measured(tmp_path, "pca of names", 1), slowest=4)
 
 
+@pytest.mark.medium
+def test_a_kernel_of_many_neighbors_takes_what_is_predicted(tmp_path: Path) -> None:
+    hold(measured(tmp_path, "diffusion of neighbors", 2), slowest=4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("name", [name for name, case in BENCH.CASES.items() if case.kind != "mnist"])
@@ -61,4 +66,5 @@ def test_runs_take_what_is_predicted(tmp_path: Path, name: str, place: int) -> N
 def test_a_sparse_factorization_and_landmarks_take_no_more_than_is_predicted(tmp_path: Path, name: str) -> None:
     row = measured(tmp_path, name, 2)
     assert row["code"] == 0
-    assert 1 <= row["memory_predicted"] / row["memory"] <= 1.25
+    least = 1.03 if name in ("lle", "hlle") else 1  # in hand for other machines, where they take a little more
+    assert least <= row["memory_predicted"] / row["memory"] <= 1.25

@@ -227,7 +227,7 @@ def test_neighbors_are_taken_where_all_pairs_do_not_fit_into_memory_and_it_says_
     assert "N-SPARSE" in notes.codes
     assert np.array_equal(model.embedding, fit_by(64, features(points)).embedding)
     method = METHODS["diffusion"]()
-    assert max(step.memory for step in method.steps(features(points), compute, None)) < 500e6
+    assert max(step.memory for step in method.steps(features(points), compute, None)) < 200e6
     assert max(step.memory for step in method.steps(features(points), Compute(), None)) > 1e9
 
 
