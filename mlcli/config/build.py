@@ -13,7 +13,7 @@ from mlcli.base.machine.limits import require_room
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import TAG, Options
-from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
+from mlcli.config.describe import alternative, alternatives, is_section, plugins_in, several, tag_of
 from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.config.run_config import RunConfig
@@ -200,6 +200,8 @@ def pop_value(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[st
 def fingerprint(config: RunConfig) -> str:
     """Return the hash of a run's options, without file locations and the resources of the machine."""
     values = {**config.model_dump(mode="json"), "name": config.method.name}
+    if added := [plugin.facts() for plugin in plugins_in(config)]:
+        values["plugins"] = added
     later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
              and getattr(config.report, name) == finding.default]
     later += [f"method.{name}" for name in config.method.later
@@ -219,7 +221,8 @@ def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
     values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
-    return "".join(_section(name, value) for name, value in values.items())
+    needed = dict.fromkeys(f"# needs the package {plugin.owner}\n" for plugin in plugins_in(config))
+    return "".join((*needed, *(_section(name, value) for name, value in values.items())))
 
 
 def _section(name: str, value: Any) -> str:

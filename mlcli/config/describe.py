@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import Choices
 from mlcli.base.values.options import TAG, Options, Power, Synonyms
+from mlcli.base.values.plugins import Plugin
 
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
@@ -84,6 +85,16 @@ def alternatives(info: FieldInfo) -> list[type[Options]]:
 def choices_of(info: FieldInfo) -> Choices | None:
     """Return the table of the alternatives of a field, where they are loaded by name."""
     return next((item for item in info.metadata if isinstance(item, Choices)), None)
+
+
+def plugins_in(options: Options) -> Iterator[Plugin]:
+    """Yield the alternatives among chosen options that installed packages add."""
+    for name, info in type(options).model_fields.items():
+        value, choices = getattr(options, name), choices_of(info)
+        if isinstance(value, Options):
+            added = None if choices is None else choices.plugin(tag_of(type(value)))
+            yield from [] if added is None else [added]
+            yield from plugins_in(value)
 
 
 def is_section(info: FieldInfo) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.types import Indices
 from mlcli.base.values.options import TAG
+from mlcli.base.values.plugins import require_installed
 from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file
@@ -159,6 +160,7 @@ def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:
     Raises UnsafeFile, and DependencyMissing for what is not installed here.
     """
     path = folder / names.CONFIG
+    require_installed(read_manifest(folder).get("plugins", ()), str(folder))
     with own_file(path):
         layer = from_file(path)
         written = build.build(layer, fits=False)

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
+from mlcli.config.describe import plugins_in
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.prepare.missing import Dropped
@@ -57,8 +58,10 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     view: dict[str, Any] = {}
     for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
         view = {"view": {**table.facts(section.path), **view}}
+    added = [plugin.facts() for plugin in plugins_in(config)]
     return {
         "method": config.method.name,
+        **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),

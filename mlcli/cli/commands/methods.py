@@ -10,6 +10,7 @@ from mlcli.cli.line.behavior import Json
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.line.flags import FLAGS
 from mlcli.cli.screen.columns import GAP, wrapped
+from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
@@ -47,6 +48,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
         print_json(facts(name) if name else {"methods": [facts(method) for method in METHODS]})
     else:
         typer.echo(page(name) if name else listing())
+    if name is None:
+        warn(METHODS.unusable)
 
 
 def listing() -> str:

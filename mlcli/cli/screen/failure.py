@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import typer
@@ -111,6 +111,10 @@ def understood(error: Exception) -> MlcliError:
     if isinstance(error, OSError) and is_storage(error):
         return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
                             where=str(error.filename or ""), hint="check the disk's free space and quota")
+    from mlcli.base.values.plugins import culprit, in_words
+
+    if (plugin := culprit(error)) is not None:
+        return plugin.broken(in_words(error), written_down(error))
     return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
                       hint="this is a bug; please report it with that file")
 
@@ -167,6 +171,12 @@ def written_down(error: Exception) -> str:
     except OSError:
         return "no traceback could be written"
     return f"traceback in {name}"
+
+
+def warn(errors: Iterable[MlcliError]) -> None:
+    """Lines on standard error about what other packages add and this program cannot use, which stops nothing."""
+    for error in errors:
+        say(rendered(error, Form()).replace("error[", "warning[", 1))
 
 
 def rendered(error: MlcliError, form: Form) -> str:
