@@ -12,6 +12,7 @@ from mlcli.certify.certificate import Certificate
 from mlcli.config.describe import plugins_in
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -22,6 +23,7 @@ from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
 
 LEADING = 10  # eigenvalues reported at the end
+NO_FORMATS = (*OWN, "array", "run")  # of other packages: the program's own, an array in memory, and a run
 
 
 @frozen
@@ -58,7 +60,9 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     view: dict[str, Any] = {}
     for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
         view = {"view": {**table.facts(section.path), **view}}
-    added = [plugin.facts() for plugin in plugins_in(config)]
+    files = [file.format for table in source.views for file in (table.source, table.labels_source) if file is not None]
+    formats = [FORMATS.plugin(name) for name in dict.fromkeys(files) if name not in NO_FORMATS]
+    added = [plugin.facts() for plugin in (*plugins_in(config), *formats) if plugin is not None]
     return {
         "method": config.method.name,
         **({"plugins": added} if added else {}),

@@ -5,6 +5,7 @@ table names the module and the class of each, and what is asked of all of them (
 all of them. Installed packages may add to an open table (`plugins.py`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Union
@@ -15,6 +16,31 @@ from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 from mlcli.base.values.options import TAG, Options
 from mlcli.base.values.plugins import Plugin, Table, object_at, plugin, usable
 from mlcli.errors import MlcliError
+
+
+class Names(ABC):
+    """The names of a table that an option may have, as the annotation of a text."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names; those of installed packages last."""
+
+    @abstractmethod
+    def fits(self, name: str) -> bool:
+        """Whether it is one of the names."""
+
+    def require(self, value: Any) -> str:
+        """Return a name; raises the error of a literal for anything else."""
+        if isinstance(value, str) and self.fits(value):
+            return value
+        *others, last = map(repr, self.names())
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.require)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"enum": self.names(), "type": "string"}
 
 
 class Choices(Mapping[str, type[Any]]):

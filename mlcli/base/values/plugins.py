@@ -18,6 +18,7 @@ Table = Literal["methods", "metrics", "formats", "findings"]
 TABLES: tuple[Table, ...] = get_args(Table)
 NAME = re.compile("[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*")  # names and versions of packages
+UNKNOWN = "of an unknown name"
 NOUNS: Mapping[Table, str] = {"methods": "method", "metrics": "metric", "formats": "format", "findings": "finding"}
 
 
@@ -96,10 +97,18 @@ def installed(table: Table) -> Mapping[str, tuple[Plugin, ...]]:
 
     found: dict[str, tuple[Plugin, ...]] = {}
     for entry in entry_points(group=f"mlcli.{table}"):
-        known: Mapping[str, Any] = dict(entry.dist.metadata) if entry.dist is not None else {}
-        package, version = (str(known.get(key) or "") for key in ("Name", "Version"))
-        found[entry.name] = (*found.get(entry.name, ()), Plugin(table, entry.name, entry.value, package, version))
+        package, version = _owner(entry.dist)
+        found[entry.name] = (*found.get(entry.name, ()), Plugin(
+            table, name=entry.name, where=entry.value, package=package, version=version))
     return found
+
+
+def _owner(distribution: Any) -> tuple[str, str]:
+    """Return the name and the version of a package; UNKNOWN for one without metadata, or with damaged ones."""
+    try:
+        return str(distribution.name or UNKNOWN), str(distribution.version or "")
+    except (KeyError, AttributeError, OSError, ValueError):
+        return UNKNOWN, ""
 
 
 def plugin(table: Table, name: str) -> Plugin | None:
