@@ -1,8 +1,11 @@
 """Packages that add to the program's tables, laid out in a folder as an installer does, without network or build."""
 
+import os
 import shutil
 import tomllib
 from pathlib import Path
+
+from tests.processes import PACKAGES
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
 
@@ -24,3 +27,8 @@ def describe(site: Path, name: str, version: str, entries: dict[str, dict[str, s
              for line in (f"[{group}]", *(f"{key} = {place}" for key, place in names.items()))]
     (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return site
+
+
+def on_path(*sites: Path) -> dict[str, str]:
+    """The variables of a process with such folders on Python's path."""
+    return {"PYTHONPATH": os.pathsep.join([*map(str, sites), *(os.environ.get(name, "") for name in PACKAGES)])}

@@ -1,0 +1,153 @@
+"""A package adds a method, a metric and a format: `examples/plugin`, laid out as an installer does, then removed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.plugins import describe, install, on_path
+from tests.processes import call, python
+
+pytestmark = pytest.mark.medium
+POINTS = np.random.default_rng(5).random((60, 3))
+NEEDED = "needs the package mlcli-example 0.1.0, which is not installed"
+PIP = "pip install 'mlcli-example==0.1.0'"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example, as it is installed."""
+    return install(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Points as a table; the same are the vertices of `points.off` beside it."""
+    folder = tmp_path_factory.mktemp("points")
+    lines = [" ".join(map(repr, row)) for row in POINTS.tolist()]
+    (folder / "points.off").write_text("OFF\n# a mesh\n60 1 0\n" + "\n".join(lines) + "\n3 0 1 2\n")
+    path = folder / "points.csv"
+    path.write_text("x,y,z\n" + "\n".join(lines).replace(" ", ",") + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(site: Path, table: Path) -> Path:
+    """A run with the method, the metric and the format of the package."""
+    folder = table.with_name("run")
+    ended = call("embed", table.with_suffix(".off"), "-m", "cisomap", "--metric", "kulczynski", "-k", "8", "-o", folder,
+                 "-q", **on_path(site))
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def test_a_run_keeps_what_it_needs_and_is_verified_and_places_new_points(site: Path, run: Path, table: Path) -> None:
+    manifest = json.loads((run / "run.json").read_text())
+    owner = {"package": "mlcli-example", "version": "0.1.0"}
+    assert manifest["plugins"] == [
+        {"table": "methods", "name": "cisomap", **owner}, {"table": "metrics", "name": "kulczynski", **owner},
+        {"table": "formats", "name": "off", **owner}]
+    assert json.loads((run / "model.json").read_text())["packages"] == {"mlcli_example": owner}
+    assert (run / "config.yaml").read_text().startswith("# needs the package mlcli-example 0.1.0\ninput:")
+    verified = call("verify", run, "--full", **on_path(site))
+    assert verified.returncode == 0 and "conformal paths" in verified.stdout and "fail" not in verified.stdout
+    placed = call("project", run, table, "-o", table.with_name("placed.csv"), "-q", **on_path(site))
+    assert placed.returncode == 0, placed.stderr
+    first, second = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2))
+                     for path in (run / "embedding.csv", table.with_name("placed.csv")))
+    np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_without_the_package_a_run_names_it(run: Path, table: Path) -> None:
+    for ended in (call("verify", run), call("report", run), call("compare", run, run, "-o", table.with_name("both")),
+                  call("project", run, table, "-o", "-")):
+        assert (ended.returncode, ended.stdout) == (69, "") and "error[E-PLUGIN-MISSING]" in ended.stderr
+        assert NEEDED in ended.stderr and PIP in ended.stderr and "damaged" not in ended.stderr
+    assert "cisomap: 60 rows x 2 axes" in python("import mlcli, sys; print(mlcli.open_run(sys.argv[1]))", run)
+    unknown = call("embed", table, "-m", "cisomap", "-o", table.with_name("other"))
+    assert unknown.returncode == 78 and "unknown method 'cisomap': did you mean 'isomap'?" in unknown.stderr
+
+
+def test_without_the_package_a_run_of_its_format_alone_is_shown_and_says_what_reading_needs(site: Path,
+                                                                                           table: Path) -> None:
+    folder = table.with_name("mesh")
+    assert call("embed", table.with_suffix(".off"), "-q", "-o", folder, **on_path(site)).returncode == 0
+    assert call("embed", table, "-q", "-o", table.with_name("plain")).returncode == 0
+    assert (folder / "embedding.csv").read_bytes() == (table.with_name("plain") / "embedding.csv").read_bytes()
+    assert call("report", folder).returncode == 0
+    ended = call("verify", folder)
+    assert ended.returncode == 69 and f"format 'off' of the run {NEEDED}" in ended.stderr
+
+
+def test_a_wrong_line_of_its_format_is_named(site: Path, table: Path) -> None:
+    wrong = table.with_name("wrong.off")
+    wrong.write_text("OFF\n2 0 0\n1 2 3\n4 five 6\n")
+    ended = call("embed", wrong, "-o", table.with_name("wrong"), **on_path(site))
+    assert ended.returncode == 65 and "error[E-OFF]: 'five' is not a number" in ended.stderr
+    assert "wrong.off:4" in ended.stderr
+
+
+def test_lists_schema_plan_help_and_completion_know_the_names(site: Path, table: Path) -> None:
+    assert "A curved surface unrolled whose scale may differ" in call("methods", **on_path(site)).stdout
+    page = call("methods", "CIsomap", **on_path(site)).stdout
+    assert page.startswith("cisomap:") and "'haversine' or 'kulczynski'" in page
+    found = json.loads(call("schema", **on_path(site)).stdout)["$defs"]
+    assert found["CIsomap"]["properties"]["name"]["const"] == "cisomap" and "Kulczynski" in found
+    assert "off" in found["Input"]["properties"]["format"]["enum"]
+    planned = call("plan", table.with_suffix(".off"), "-m", "cisomap", **on_path(site)).stdout
+    assert planned.startswith("cisomap: 60 rows x 3 columns")
+    for words, name in (("embed -m cis", "cisomap"), ("embed --metric ku", "kulczynski"), ("methods cis", "cisomap"),
+                        ("embed --set input.format=of", "off")):
+        asked = {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": f"mlcli {words}",
+                 "COMP_CWORD": str(len(words.split()))}
+        assert call(**asked, **on_path(site)).stdout.split() == [name]
+
+
+def test_chains_sweeps_python_and_estimators_know_the_names(site: Path, table: Path) -> None:
+    (table.with_name("sweep.yaml")).write_text(
+        f"input: {{path: {table}}}\nmethod: {{name: chain, metric: kulczynski, graph: {{}}, paths: {{}}}}\n"
+        f"report: {{outputs: [embedding]}}\noutput: {table.with_name('swept')}\n"
+        "sweep: {method.graph.neighbors.count: [7, 9]}\n")
+    ended = call("run", table.with_name("sweep.yaml"), "-q", **on_path(site))
+    assert ended.returncode == 0, ended.stderr
+    code = ("import sys, pickle, mlcli, numpy as np; from mlcli.sklearn import CIsomap; "
+            "points = np.loadtxt(sys.argv[1], delimiter=',', skiprows=1); "
+            "run = mlcli.embed(points, 'cisomap', neighbors=8, metric='kulczynski', components=3); "
+            "again = pickle.loads(pickle.dumps(run)); "
+            "print(np.abs(again.project(points) - run.embedding).max() < 1e-9, run.embedding.shape, "
+            "CIsomap(neighbors=8).fit_transform(points).shape)")
+    assert python(f"import warnings; warnings.simplefilter('ignore'); {code}", table,
+                  **on_path(site)) == "True (60, 3) (60, 2)\n"
+
+
+def test_packages_that_cannot_be_used_are_named_and_stop_no_other_run(tmp_path: Path, site: Path, table: Path) -> None:
+    describe(tmp_path, "mlcli-other", "2.0", {"mlcli.methods": {
+        "cisomap": "other:Method", "broken": "not_there:Method", "pca": "other:Method"}})
+    both = on_path(site, tmp_path)
+    listed = call("methods", **both)
+    assert listed.returncode == 0 and "cisomap" not in listed.stdout and "isomap" in listed.stdout
+    warned = sorted(line.partition(" of package")[0] for line in listed.stderr.splitlines())
+    assert [line.partition(": ")[2] for line in warned] == [
+        "warning[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: mlcli-example 0.1.0, mlcli-other 2.0; keep one of "
+        "them: pip uninstall mlcli-other", "warning[E-PLUGIN]: method 'broken'", "warning[E-PLUGIN]: method 'pca'"]
+    twice = call("embed", table, "-m", "cisomap", "-o", tmp_path / "run", **both)
+    assert twice.returncode == 78 and "error[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: " in twice.stderr
+    broken = call("embed", table, "-m", "broken", "-o", tmp_path / "run", **both)
+    assert broken.returncode == 69 and "No module named 'not_there'" in broken.stderr
+    assert "method 'broken' of package mlcli-other 2.0 cannot be used" in broken.stderr
+    assert call("embed", table, "-q", "-o", tmp_path / "run", **both).returncode == 0
+
+
+def test_code_of_a_package_that_fails_in_a_run_is_named(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "failing.py").write_text(
+        "from typing import Literal\nfrom mlcli.methods.principal.pca import PCA\n\n\nclass Failing(PCA):\n"
+        "    name: Literal['failing'] = 'failing'\n\n    def solve(self, data, compute):\n"
+        "        return data.nothing\n")
+    describe(tmp_path, "mlcli-failing", "3.1", {"mlcli.methods": {"failing": "failing:Failing"}})
+    ended = call("embed", table, "-m", "failing", "-o", tmp_path / "run", **on_path(tmp_path))
+    assert ended.returncode == 69 and "Traceback" not in ended.stderr and not (tmp_path / "run").exists()
+    assert "method 'failing' of package mlcli-failing 3.1 cannot be used: AttributeError" in ended.stderr
+    log = Path(ended.stderr.partition("traceback in ")[2].partition(";")[0])
+    assert "data.nothing" in log.read_text()
+    log.unlink()
