@@ -13,7 +13,7 @@ from mlcli.base.machine.limits import require_room
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import TAG, Options
-from mlcli.config.describe import alternative, alternatives, is_section, plugins_in, several, tag_of
+from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
 from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.config.run_config import RunConfig
@@ -82,7 +82,7 @@ def validate(layer: Layer) -> RunConfig:
 
         converted, said = convert_synonyms(RunConfig, layer)
         if converted.values == layer.values:
-            raise explain(error, RunConfig, layer) from error
+            raise explain(error, layer) from error
     return validate(converted).with_conversions(said)
 
 
@@ -200,9 +200,9 @@ def pop_value(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[st
 def fingerprint(config: RunConfig) -> str:
     """Return the hash of a run's options, without file locations and the resources of the machine."""
     values = {**config.model_dump(mode="json"), "name": config.method.name}
-    if added := [plugin.facts() for plugin in plugins_in(config)]:
+    if added := [plugin.facts() for plugin in config.plugins()]:
         values["plugins"] = added
-    later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
+    later = [f"report.{name}" for name, finding in FINDINGS.own.items() if finding.option and name not in HASHED
              and getattr(config.report, name) == finding.default]
     later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
@@ -221,7 +221,7 @@ def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
     values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
-    needed = dict.fromkeys(f"# needs the package {plugin.owner}\n" for plugin in plugins_in(config))
+    needed = dict.fromkeys(f"# needs the package {plugin.owner}\n" for plugin in config.plugins())
     return "".join((*needed, *(_section(name, value) for name, value in values.items())))
 
 

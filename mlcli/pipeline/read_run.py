@@ -20,6 +20,7 @@ from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
+from mlcli.findings.finding import Finding
 from mlcli.findings.frame.contents import Contents, Embedding
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.pipeline.result import Run
@@ -34,7 +35,6 @@ from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import damaged, json_of, own_file
 
 WHOLE = Layer()  # nothing said: as the run was made
-FILES = [file.name for finding in FINDINGS.values() for file in finding.files if file.shape is not None]
 
 
 def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
@@ -122,18 +122,25 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> Contents:
     """
     manifest = read_manifest(folder)
     listed, kept = manifest["files"], embeddings(manifest)
-    small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *FILES) if name in listed]
+    small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *files_of(FINDINGS.own))
+             if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (SPECTRUM.name in listed)
     if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder, drawing)
+    require_intact(folder, manifest, tuple(name for name in files_of(FINDINGS.added) if name in listed))
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
     if not all_finite(table.values):
         wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
         raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
     return contents(folder, manifest, config, table)
+
+
+def files_of(findings: Mapping[str, Finding[Any]]) -> list[str]:
+    """Return the names of the files that are read back as some findings."""
+    return [file.name for finding in findings.values() for file in finding.files if file.shape is not None]
 
 
 def with_labels(run: Contents, path: str | None) -> Contents:

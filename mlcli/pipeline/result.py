@@ -9,7 +9,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
-from mlcli.config.describe import plugins_in
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
@@ -62,7 +61,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         view = {"view": {**table.facts(section.path), **view}}
     files = [file.format for table in source.views for file in (table.source, table.labels_source) if file is not None]
     formats = [FORMATS.plugin(name) for name in dict.fromkeys(files) if name not in NO_FORMATS]
-    added = [plugin.facts() for plugin in (*plugins_in(config), *formats) if plugin is not None]
+    added = [plugin.facts() for plugin in (*config.plugins(), *formats) if plugin is not None]
     return {
         "method": config.method.name,
         **({"plugins": added} if added else {}),

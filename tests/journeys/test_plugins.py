@@ -131,12 +131,126 @@ def test_packages_that_cannot_be_used_are_named_and_stop_no_other_run(tmp_path: 
     assert [line.partition(": ")[2] for line in warned] == [
         "warning[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: mlcli-example 0.1.0, mlcli-other 2.0; keep one of "
         "them: pip uninstall mlcli-other", "warning[E-PLUGIN]: method 'broken'", "warning[E-PLUGIN]: method 'pca'"]
+    examined = call("doctor", **both)
+    assert "method cisomap of mlcli-other 2.0\nmethod broken of mlcli-other 2.0\n" in examined.stdout
+    assert sorted(examined.stderr.splitlines()) == sorted(listed.stderr.splitlines())
     twice = call("embed", table, "-m", "cisomap", "-o", tmp_path / "run", **both)
     assert twice.returncode == 78 and "error[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: " in twice.stderr
     broken = call("embed", table, "-m", "broken", "-o", tmp_path / "run", **both)
     assert broken.returncode == 69 and "No module named 'not_there'" in broken.stderr
     assert "method 'broken' of package mlcli-other 2.0 cannot be used" in broken.stderr
     assert call("embed", table, "-q", "-o", tmp_path / "run", **both).returncode == 0
+
+
+FINDING = '''"""How far points are from the origin."""
+
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.shape import Number, Shape
+from mlcli.findings.finding import File, Finding, Json, Place
+
+
+class Extent(Options):
+    """How far points are from the origin; null: not measured."""
+
+    power: float = option(1.0, "Power of the distances.", gt=0)
+
+
+class Document(Shape):
+    """extent.json."""
+
+    largest: Number
+
+
+TABLE = File("extent.json", Json("added_extent:Document"))
+
+
+class ExtentFinding(Finding):
+    """The largest distance from the origin."""
+
+    name = "extent"
+    files = (TABLE,)
+    option = (Extent | None, None)
+    stage = "Measures how far points are from the origin."
+    columns = ("extent_largest",)
+
+    def compute(self, result, known):
+        import numpy as np
+
+        from mlcli.base.stages.stage import running
+
+        with running("extent"):
+            power = result.config.report.setting("extent").power
+            return {"largest": float(np.linalg.norm(result.model.embedding, axis=1).max() ** power)}
+
+    def write(self, value, folder, result):
+        from mlcli.findings.frame.files import write_document
+
+        write_document(folder / TABLE.name, value)
+
+    def read(self, folder, run):
+        return TABLE.read(folder)
+
+    def sections(self, value, run):
+        from mlcli.report.drawing.html import section, sentence
+
+        said = sentence(f"Points are up to {value['largest']:.6g} from the origin.")
+        return [(Place.RESULT, section("Extent", said))]
+
+    def facts(self, value):
+        return {} if value is None else {"extent": {"extent_largest": value["largest"]}}
+
+    def headline(self):
+        return self.columns
+
+    def lines(self, summary):
+        fact = summary.get("extent")
+        return (f"extent: {fact['extent_largest']:.6g}",) if fact else ()
+'''
+
+
+def test_a_finding_of_a_package_is_off_until_the_option_of_its_name_is_given(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "added_extent.py").write_text(FINDING)
+    describe(tmp_path, "mlcli-extent", "0.3", {"mlcli.findings": {"extent": "added_extent:ExtentFinding"}})
+    here, plain, folder = on_path(tmp_path), tmp_path / "plain", tmp_path / "run"
+    assert call("embed", table, "-q", "-o", plain, **here).returncode == 0
+    measured = "embed", table, "--set", "report.extent.power=2"
+    ended = call(*measured, "-o", folder, **here)
+    assert ended.returncode == 0 and "\nextent: " in ended.stderr.replace("mlcli: ", ""), ended.stderr
+    ended = call(*measured, "--json", "-o", folder, "--force", **here)
+    values = np.loadtxt(folder / "embedding.csv", delimiter=",", skiprows=1, usecols=(1, 2))
+    largest = float(np.square(values).sum(axis=1).max())
+    assert json.loads(ended.stdout)["extent"]["extent_largest"] == pytest.approx(largest, rel=1e-12)
+    manifest = json.loads((folder / "run.json").read_text())
+    assert manifest["plugins"] == [{"table": "findings", "name": "extent", "package": "mlcli-extent", "version": "0.3"}]
+    assert "extent.json" in manifest["files"] and "plugins" not in json.loads((plain / "run.json").read_text())
+    assert {path.name for path in folder.iterdir()} - {path.name for path in plain.iterdir()} == {"extent.json"}
+    page = (folder / "report.html").read_bytes()
+    assert b"Points are up to" in page and b"Measures how far points" in page
+    assert call("report", folder, **here).returncode == 0 and (folder / "report.html").read_bytes() == page
+    assert call("verify", folder, **here).returncode == 0
+    assert call("collect", tmp_path, "-o", tmp_path / "table", "-q", **here).returncode == 0
+    assert "extent_largest" in (tmp_path / "table" / "runs.csv").read_text().splitlines()[0]
+    (folder / "extent.json").write_text("{}")
+    assert call("report", folder, **here).returncode == 83
+    assert json.loads(call("schema", **here).stdout)["$defs"]["Extent"]["properties"]["power"]["default"] == 1.0
+    wrong = call("embed", table, "--set", "report.extent.power=0", "-o", tmp_path / "no", **here)
+    assert wrong.returncode == 78 and "report.extent.power must be over 0, not 0" in wrong.stderr
+    lacking = call("report", folder)
+    assert lacking.returncode == 69
+    assert "finding 'extent' of the run needs the package mlcli-extent 0.3" in lacking.stderr
+
+
+def test_a_sweep_sends_the_options_of_a_finding_of_a_package_to_its_processes(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "added_extent.py").write_text(FINDING)
+    describe(tmp_path, "mlcli-extent", "0.3", {"mlcli.findings": {"extent": "added_extent:ExtentFinding"}})
+    (tmp_path / "sweep.yaml").write_text(
+        f"input: {{path: {table}}}\nmethod: {{name: isomap}}\nreport: {{extent: {{}}}}\noutput: {tmp_path / 'swept'}\n"
+        "sweep: {method.neighbors.count: [7, 8, 9]}\n")
+    ended = call("run", tmp_path / "sweep.yaml", "-q", "--jobs", "2", **on_path(tmp_path))
+    assert ended.returncode == 0, ended.stderr
+    lines = (tmp_path / "swept" / "runs.csv").read_text().splitlines()
+    place = lines[0].split(",").index("extent_largest")
+    assert len(lines) == 4 and all(float(line.split(",")[place]) > 0 for line in lines[1:])
 
 
 def test_code_of_a_package_that_fails_in_a_run_is_named(tmp_path: Path, table: Path) -> None:

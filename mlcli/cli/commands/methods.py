@@ -14,7 +14,7 @@ from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
-from mlcli.config.run_config import option_rows
+from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
 from mlcli.methods import METHODS, remedy_for
 
@@ -49,7 +49,7 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     else:
         typer.echo(page(name) if name else listing())
     if name is None:
-        warn(METHODS.unusable)
+        warn(unusable_plugins())
 
 
 def listing() -> str:
