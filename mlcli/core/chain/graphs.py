@@ -20,12 +20,14 @@ def neighborhood(chain: ChainInput) -> Neighborhood:
 def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joined, Indices | None]:
     """Return the connected graph, its points, and their indices (m of n) where some are left out, otherwise None."""
     joining = chain.joining
-    graph, kept = connected_graph(chain.data, neighborhood(chain), joining.neighbors.pieces, joining.rule, consequence)
-    return graph, chain.data if kept is None else chain.data.take(kept), kept
+    data, neighbors = chain.joined, neighborhood(chain)
+    graph, kept = connected_graph(data, neighbors, joining.neighbors.pieces, joining.rule, consequence)
+    return graph, data if kept is None else data.take(kept), kept
 
 
 def estimate_fill(chain: ChainInput, *, squared: bool) -> float | None:
     """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory."""
     points, neighbors = chain.data.points, neighborhood(chain)
-    known = points is not None and rows_of(points) is None and isinstance(neighbors, Nearest)
-    return fill_of(points, neighbors.usual, squared=squared) if known and len(points) > FEW else None
+    if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest) or len(points) <= FEW:
+        return None
+    return fill_of(points, neighbors.usual, squared=squared)
