@@ -51,7 +51,7 @@ def test_a_run_keeps_what_it_needs_and_is_verified_and_places_new_points(site: P
     assert json.loads((run / "model.json").read_text())["packages"] == {"mlcli_example": owner}
     assert (run / "config.yaml").read_text().startswith("# needs the package mlcli-example 0.1.0\ninput:")
     verified = call("verify", run, "--full", **on_path(site))
-    assert verified.returncode == 0 and "conformal paths" in verified.stdout and "fail" not in verified.stdout
+    assert verified.returncode == 0 and "conformal edges" in verified.stdout and "fail" not in verified.stdout
     placed = call("project", run, table, "-o", table.with_name("placed.csv"), "-q", **on_path(site))
     assert placed.returncode == 0, placed.stderr
     first, second = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=(1, 2))
@@ -140,6 +140,72 @@ def test_packages_that_cannot_be_used_are_named_and_stop_no_other_run(tmp_path: 
     assert broken.returncode == 69 and "No module named 'not_there'" in broken.stderr
     assert "method 'broken' of package mlcli-other 2.0 cannot be used" in broken.stderr
     assert call("embed", table, "-q", "-o", tmp_path / "run", **both).returncode == 0
+
+
+FACTS = """
+from dataclasses import replace
+import numpy as np, warnings
+from scipy.spatial.distance import cdist
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
+from mlcli.core.check.metrics import bounded_distances
+from mlcli.methods import METHODS
+from mlcli_example.kulczynski import Kulczynski, defined
+warnings.simplefilter("ignore")
+
+def fit(name, points, **options):
+    data = Features(points, list(map(str, range(len(points)))), list("xyz"[: points.shape[1]]))
+    method = METHODS[name](neighbors={"count": 4}, **options).resolve(data)
+    return method, method.in_range(data), method.fit(data, Compute())
+
+# where neighbors are equally far everywhere, M is a constant, and C-Isomap is Isomap in units of it
+angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+ring = np.column_stack([np.cos(angles), np.sin(angles)])
+mean = np.sort(cdist(ring, ring), axis=1)[:, 1:5].mean(axis=1)
+one, other = (fit(name, ring)[2] for name in ("cisomap", "isomap"))
+assert np.ptp(mean) < 1e-12 and np.allclose(one.spectrum.eigenvalues * mean[0] ** 2, other.spectrum.eigenvalues)
+# a unit changes nothing, and another scale in one half of the points is taken away
+points = np.random.default_rng(1).random((70, 3))
+method, data, model = fit("cisomap", points)
+assert np.allclose(fit("cisomap", points * 1e-3)[2].embedding, model.embedding, atol=1e-9)
+assert all(check.verdict == "pass" for check in method.identities(data, model, full=True))
+# lies about M, an edge and a neighbor are found
+similarity = model.projector.similarity
+graph = similarity.graph
+def lie(**parts):
+    wrong = replace(model, projector=replace(model.projector, similarity=replace(similarity, **parts)))
+    return [check.name for check in method.identities(data, wrong, full=True) if check.verdict == "fail"]
+moved = np.array(graph.lengths); moved[7] *= 1 + 1e-6
+ends, ranked = np.array(graph.indices), np.argsort(cdist(points[:1], points)[0])
+assert ranked[1] in ends[: graph.starts[1]]
+ends[np.flatnonzero(ends == ranked[1])[0]] = ranked[-1]
+print(lie(scales=similarity.scales * 1.001), lie(graph=replace(graph, lengths=moved)),
+      lie(graph=replace(graph, indices=ends)))
+# the metric is its definition, symmetric, and zero between equal rows
+counts = np.random.default_rng(2).poisson(2.0, (30, 6)) + np.eye(30, 6)
+metric = Kulczynski()
+found = metric.compare(counts, counts)
+shared = np.minimum(counts[:, None], counts).sum(axis=2)
+plain = 1 - (shared / counts.sum(axis=1)[:, None] + shared / counts.sum(axis=1)) / 2
+assert np.allclose(found, plain, atol=1e-14) and np.array_equal(found, found.T) and not found.diagonal().any()
+known = bounded_distances(metric, counts, counts)
+assert np.all(np.abs(found - known.distances) <= known.errors) and np.allclose(defined(metric, counts, counts), plain)
+"""
+
+
+def test_the_example_computes_what_its_descriptions_say(site: Path) -> None:
+    assert python(FACTS, **on_path(site)) == (
+        "['conformal edges'] ['conformal edges'] ['conformal neighbors', 'conformal edges']\n")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("OF\n1 0 0\n1 2 3\n", "the first word is not OFF"), ("OFF\n", "the number of vertices is missing"),
+    ("OFF x\n", "the number of vertices is missing"), ("OFF\n5 0 0\n1 2 3\n", "5 points need as many lines"),
+    ("OFF 2 0 0\n1 2 3\n4 5\n", "vertex 2 of 2 has 2 numbers, not 3"), ("OFF\n0 0 0\n", "0 rows")])
+def test_a_damaged_file_of_its_format_is_refused(site: Path, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "wrong.off").write_text(text)
+    ended = call("embed", tmp_path / "wrong.off", "-o", tmp_path / "run", **on_path(site))
+    assert ended.returncode == 65 and said in ended.stderr and "Traceback" not in ended.stderr
 
 
 FINDING = '''"""How far points are from the origin."""

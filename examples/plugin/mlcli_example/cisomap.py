@@ -12,10 +12,11 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Spatial
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
+from mlcli.core.check.kernels import Witness, of_paths
 from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.graph import Graph
@@ -35,7 +36,7 @@ from mlcli.methods import Method, Model
 from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
-SOURCES = 8  # points whose paths the certificate finds again, unless it checks all
+CHECKED = 64  # points whose edges the certificate looks at, unless it checks all
 
 
 @stored(points="nd", scales="n")
@@ -70,6 +71,10 @@ class ConformalPaths(Similarity):
         """Return the graph and the matrices of its path lengths."""
         return path_products(self.graph, True, centering)
 
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
+        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
+        return of_paths(self.graph, fit, full)
+
     def distance_unit(self, unit: Unit) -> Unit:
         """Return no unit: an edge is a ratio of distances."""
         return Unit()
@@ -91,7 +96,7 @@ class CIsomap(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(0, 0)
-    proof: ClassVar = "spectrum"
+    proof: ClassVar = "kernel"
     decodes: ClassVar = None
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     has_loadings: ClassVar = False
@@ -108,7 +113,7 @@ class CIsomap(Method):
         """Return settings by neighborhood size."""
         return by_neighbors(seen)
 
-    def resolved_stages(self, data: Spatial) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return neighbors, at most n - 1; raises ConfigError for a radius, which leaves M about the same everywhere.
         """
         self.refuse_unused("edges are in units of the mean distance to a count of neighbors", "neighbors.radius")
@@ -144,8 +149,8 @@ class CIsomap(Method):
                      products=similarity.products(spectrum.centering))
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
-        """Check M and the edges against distances computed again, and coordinates against paths that SciPy finds."""
-        return list(checks(data if model.kept is None else data.take(model.kept), model, full))
+        """Check neighbors, M and the edges against distances computed again; paths are checked as a kernel."""
+        return list(checks(data, model, full))
 
 
 def tails(graph: Graph) -> Indices:
@@ -168,15 +173,13 @@ def mean_lengths(graph: Graph, neighbors: int) -> Array:
 
 
 def checks(data: Spatial, model: Model, full: bool) -> Iterator[Check]:
-    """Yield the checks of a fit, of some points or of all, by code that the fit does not use."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
+    """Yield the checks of the graph of a fit, of some points or of all, by code that the fit does not use."""
     from mlcli.core.check.metrics import bounded_distances
 
-    found: Any = model.projector
-    similarity, graph, size = found.similarity, found.similarity.graph, len(data.values)
-    chosen = np.unique(np.linspace(0, size - 1, size if full else SOURCES).astype(np.int64))
+    assert isinstance(model.projector, Projector) and isinstance(model.projector.similarity, ConformalPaths)
+    similarity, size = model.projector.similarity, len(data.values)
+    graph = similarity.graph
+    chosen = np.unique(np.linspace(0, size - 1, size if full else CHECKED).astype(np.int64))
     wrong, worst = 0, 0.0
     for row in chosen.tolist():
         distances = data.values[row] if isinstance(data, Dissimilarities) else (
@@ -190,11 +193,5 @@ def checks(data: Spatial, model: Model, full: bool) -> Iterator[Check]:
         near = others[distances[others] < nearest.max() * (1 - 1e-9)]
         wrong += len(np.setdiff1d(near, joined))
     yield count("conformal neighbors", wrong, "neighbors without an edge", exact=full)
-    yield ratio("conformal edges", worst, EPS * 2**16, "edges are d / √(M(i) M(j)), by distances of their own",
+    yield ratio("conformal edges", worst, EPS * 2**10, "edges are d / √(M(i) M(j)), by distances of their own",
                 exact=full)
-    matrix = csr_array((np.maximum(graph.lengths, np.finfo(float).tiny), graph.indices, graph.starts), (size, size))
-    paths = np.asarray(dijkstra(matrix, indices=chosen))
-    rows = found.centering(-(paths**2) / 2) @ found.axes
-    gap, largest = np.abs(rows - model.embedding[chosen]), np.abs(model.embedding).max(initial=0.0)
-    yield ratio("conformal paths", float(gap.max(initial=0.0)), 1e-7 * float(largest) / 10,
-                "coordinates follow from shortest paths found again", exact=full)

@@ -32,8 +32,8 @@ def read_off(opened: Opened, input: Input, compute: Compute) -> Sheet:
     size = int(sizes[0])
     require_content(size, len(COLUMNS), opened.path)
     if size > text.survey.lines:
-        raise refused(opened.path, line, f"{counted(size, 'vertex', 'vertices')} need as many lines")
-    compute.require(8.0 * len(COLUMNS) * size, f"{size:,} vertices")
+        raise refused(opened.path, line, f"{counted(size, 'point')} need as many lines")
+    compute.require(8.0 * len(COLUMNS) * size, f"{size:,} points of three numbers")
     values = np.empty((size, len(COLUMNS)))
     for row in range(size):
         line, cells = next(lines, (line, []))
