@@ -30,14 +30,17 @@ BY_TAG: dict[str, Storable] = {}
 BY_KIND: dict[type[Any], Storable] = {}
 
 
-def stored(tag: str, *, within: Mapping[str, str] | None = None, **shapes: str) -> Callable[[type[T]], type[T]]:
+def stored(tag: str = "", *, within: Mapping[str, str] | None = None, **shapes: str) -> Callable[[type[T]], type[T]]:
     """Declares a class whose values can be stored, under a tag of its own; raises ValueError for a tag that is taken.
+
+    A class of another package has no tag: it is stored under its place, MODULE:CLASS, where a model finds it.
     """
 
     def declare(kind: type[T]) -> type[T]:
-        if tag in BY_TAG:
-            raise ValueError(f"two kinds of values are stored as {tag!r}")
-        BY_TAG[tag] = BY_KIND[kind] = Storable(tag, kind, shapes, within or {})
+        own = tag or f"{kind.__module__}:{kind.__qualname__}"
+        if own in BY_TAG:
+            raise ValueError(f"two kinds of values are stored as {own!r}")
+        BY_TAG[own] = BY_KIND[kind] = Storable(own, kind, shapes, within or {})
         return kind
 
     return declare

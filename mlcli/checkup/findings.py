@@ -15,7 +15,6 @@ from mlcli.checkup.report import EdgeFacts, Euclidean, Features, Finding, Metric
 from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighborhoods import MANY
-from mlcli.core.metrics import AMOUNTS
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.triangles import SHARE
@@ -146,7 +145,7 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
                       f"variation: {names}", "they carry no information; leave them out")
-    amounts = config.method.distance.name in AMOUNTS
+    amounts = config.method.distance.amounts
     if features.nearly_constant_columns and not amounts:  # rare species are no fault where presence counts
         names = listed([column.column for column in features.nearly_constant], total=features.nearly_constant_columns)
         yield Finding("C-NEARLY-CONSTANT", "warning", f"{counted(features.nearly_constant_columns, 'column')} with one "

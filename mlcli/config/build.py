@@ -82,7 +82,7 @@ def validate(layer: Layer) -> RunConfig:
 
         converted, said = convert_synonyms(RunConfig, layer)
         if converted.values == layer.values:
-            raise explain(error, RunConfig, layer) from error
+            raise explain(error, layer) from error
     return validate(converted).with_conversions(said)
 
 
@@ -200,7 +200,9 @@ def pop_value(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[st
 def fingerprint(config: RunConfig) -> str:
     """Return the hash of a run's options, without file locations and the resources of the machine."""
     values = {**config.model_dump(mode="json"), "name": config.method.name}
-    later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
+    if added := [plugin.facts() for plugin in config.plugins()]:
+        values["plugins"] = added
+    later = [f"report.{name}" for name, finding in FINDINGS.own.items() if finding.option and name not in HASHED
              and getattr(config.report, name) == finding.default]
     later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
@@ -219,7 +221,8 @@ def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
     values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
-    return "".join(_section(name, value) for name, value in values.items())
+    needed = dict.fromkeys(f"# needs the package {plugin.owner}\n" for plugin in config.plugins())
+    return "".join((*needed, *(_section(name, value) for name, value in values.items())))
 
 
 def _section(name: str, value: Any) -> str:

@@ -9,8 +9,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.choices import Choices
+from mlcli.base.values.choices import Choices, Names
 from mlcli.base.values.options import TAG, Options, Power, Synonyms
+from mlcli.base.values.plugins import Plugin
 
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
@@ -23,12 +24,17 @@ class Row:
     """An option, or a section of options, in words."""
 
     path: str  # method.neighbors.count
-    type: str  # a whole number
+    kind: str | Names  # a whole number; names are listed when they are asked for
     range: str  # at least 1
     default: str  # 10
     sentence: str
     only: Mapping[str, str] = field(default_factory=dict)  # section -> required alternative
     synonyms: Mapping[str, str] = field(default_factory=dict)  # another name -> the option's value in terms of it
+
+    @property
+    def type(self) -> str:
+        """The type in words, with the names of a table that are allowed."""
+        return self.kind if isinstance(self.kind, str) else listed([show(name) for name in self.kind.names()], "or")
 
     @property
     def words(self) -> str:
@@ -50,11 +56,12 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
             continue  # stands with the section that it chooses
         value = info.default if usual is None else getattr(usual, name)
         default, sentence = shown_default(info, value), sentence_of(name, info)
-        yield Row(path=here, type=in_words(info.annotation), range=limits(info.metadata), default=default,
+        named = next((item for item in info.metadata if isinstance(item, Names)), None)
+        yield Row(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata), default=default,
                   sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
-            yield Row(path=f"{here}.{TAG}", type=names, range="", default=default, sentence=sentence, only=only)
+            yield Row(path=f"{here}.{TAG}", kind=names, range="", default=default, sentence=sentence, only=only)
         for kind in classes:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only,
                             usual=value if isinstance(value, kind) else None)
@@ -84,6 +91,16 @@ def alternatives(info: FieldInfo) -> list[type[Options]]:
 def choices_of(info: FieldInfo) -> Choices | None:
     """Return the table of the alternatives of a field, where they are loaded by name."""
     return next((item for item in info.metadata if isinstance(item, Choices)), None)
+
+
+def plugins_in(options: Options) -> Iterator[Plugin]:
+    """Yield the alternatives among chosen options that installed packages add."""
+    for name, info in type(options).model_fields.items():
+        value, choices = getattr(options, name), choices_of(info)
+        if isinstance(value, Options):
+            added = None if choices is None else choices.plugin(tag_of(type(value)))
+            yield from [] if added is None else [added]
+            yield from plugins_in(value)
 
 
 def is_section(info: FieldInfo) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mlcli.base.values.options import TAG, Options
-from mlcli.config.describe import LIST, Row, listed, rows, show, unique
+from mlcli.base.values.options import TAG
+from mlcli.config.describe import LIST, Row, listed, show, unique
 from mlcli.config.layers import Layer
+from mlcli.config.run_config import option_rows
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError, RefusedByPlan, option
 from mlcli.methods import remedy_for
@@ -21,13 +22,13 @@ BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
 
-def explain(error: ValidationError, options: type[Options], layer: Layer) -> ConfigError:
+def explain(error: ValidationError, layer: Layer) -> ConfigError:
     """Return the error for the first problem, with its origin, and the paths of the others."""
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
     (keys, problem), *others = [item for item in problems.items() if not is_above(item[0], problems)]
-    known = list(rows(options))
+    known = option_rows()
     what, hint = wording(keys, problem, known, layer)
     given = problem[0]["input"]
     lists = any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known)

@@ -7,7 +7,7 @@ from typing import Any
 from mlcli.base.values.options import TAG, Options, Power, Synonyms
 from mlcli.config.describe import alternative, alternatives, is_section, several, show
 from mlcli.config.layers import Layer
-from mlcli.config.run_config import RunConfig, section_rows
+from mlcli.config.run_config import option_rows
 from mlcli.config.several_values import sweep_of
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
@@ -24,7 +24,7 @@ def paths_for(flag: str) -> Mapping[str, str]:
     Sections have no value of their own, and are left out.
     """
     name = flag.partition("=")[0].lstrip("-").replace("-", "_")
-    rows = [row for section in RunConfig.model_fields for row in section_rows(section)]
+    rows = option_rows()
     sections = {row.path.rpartition(".")[0] for row in rows}
     options = [row for row in rows if row.path.count(".") and row.path not in sections]
     named = {row.path: "VALUE" for row in options if row.path.rpartition(".")[2] == name}

@@ -1,16 +1,18 @@
 """The section `report`: outputs of a run besides the model, and measures of quality."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, Strict, create_model, field_validator
+from pydantic import Field, ModelWrapValidatorHandler, Strict, create_model, field_validator, model_validator
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import Options, option
+from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
 from mlcli.config.drawing import Look, NoOutlines, Outlines
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, MlcliError
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
 
@@ -72,7 +74,7 @@ else:
 
 
 class Report(FindingOptions):
-    """Outputs of a run, and measures computed for them."""
+    """Outputs of a run, and measures computed for them."""  # findings of packages: `with_findings`
 
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are written: the cheap checks, and samples for the "
@@ -105,10 +107,28 @@ class Report(FindingOptions):
                          "largest loadings on its two axes.", ge=0, le=100)
     look: Look = Look()
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def with_findings_of_packages(cls, values: Any, handler: ModelWrapValidatorHandler["Report"]) -> "Report":
+        """Return the options, with those of findings that installed packages add where some are given."""
+        unknown = [name for name in values if name not in cls.model_fields] if isinstance(values, dict) else []
+        added = tuple(name for name in unknown if isinstance(name, str) and FINDINGS.plugin(name) is not None)
+        return with_findings(added).model_validate(values) if added else handler(values)
+
+    def plugins(self) -> list[Plugin]:
+        """Return the findings that installed packages add and that have an option here."""
+        return [plugin for name in type(self).model_fields if name not in Report.model_fields
+                and (plugin := FINDINGS.plugin(name)) is not None]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Runs are sent to other processes, which make the subclass again."""
+        added = tuple(name for name in type(self).model_fields if name not in Report.model_fields)
+        return _blank, (added,), self.__getstate__()
+
     def setting(self, name: str) -> Any:
         """Return the option of a finding; None if it is off or not among the outputs."""
         listed = not FINDINGS[name].output or self.writes(name)
-        return getattr(self, name) or None if listed else None
+        return getattr(self, name, None) or None if listed else None
 
     def wanted(self) -> list[Finding[Any]]:
         """Return the findings that the options choose."""
@@ -182,3 +202,29 @@ class Report(FindingOptions):
     def products_to_keep(self) -> tuple[Name, ...]:
         """Return the results of stages to write as files, each once."""
         return tuple(dict.fromkeys((*self.keep, *(("graph",) if self.draw_graph else ()))))
+
+
+@cache
+def with_findings(added: tuple[str, ...]) -> type[Report]:
+    """Return the options with those of findings that installed packages add; raises what `FINDINGS.look_up` does."""
+    if not added:
+        return Report
+    options: dict[str, Any] = {name: FINDINGS.look_up(name).option for name in added}
+    return create_model("Report", __base__=Report, __module__=__name__, **options)
+
+
+def with_all_findings() -> type[Report]:
+    """Return the options with those of all findings that installed packages add and that can be used."""
+    return with_findings(tuple(added_findings()[0]))
+
+
+@cache
+def added_findings() -> tuple[Sequence[str], Sequence[MlcliError]]:
+    """Return the names of findings that installed packages add, and the errors of those that cannot be used."""
+    return FINDINGS.look_up_all(Report.model_fields)
+
+
+def _blank(added: tuple[str, ...]) -> Report:
+    """Return options without values, to be filled by `__setstate__`."""
+    kind = with_findings(added)
+    return kind.__new__(kind)

@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from functools import cache
 
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, SerializeAsAny
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
+from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
-from mlcli.config.describe import Row, rows
-from mlcli.config.report_options import Report
+from mlcli.config.describe import Row, plugins_in, rows
+from mlcli.config.report_options import Report, added_findings, with_all_findings
+from mlcli.core.metrics import METRICS
+from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Prepare
-from mlcli.errors import ConfigError
-from mlcli.methods import AnyMethod, methods_accepting, methods_in_blocks
+from mlcli.errors import ConfigError, MlcliError
+from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
 from mlcli.methods.principal.pca import PCA
 
 
@@ -25,7 +28,7 @@ class RunConfig(Options):
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
     method: AnyMethod = option(PCA(), "The method; `mlcli methods` describes each.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
-    report: Report = option(Report(), "What is written besides the model.")
+    report: SerializeAsAny[Report] = option(Report(), "What is written besides the model.")
     output: FileName | None = option(None, "Directory to write; - writes the embedding as CSV to standard output "
                                      "(default: runs/DATA-METHOD).")
     _conversions: tuple[str, ...] = PrivateAttr(default=())  # sentences on options that were given under other names
@@ -102,6 +105,10 @@ class RunConfig(Options):
                 error = error.changed(hint=f"choose a method that does: {names}")
             raise error from None
 
+    def plugins(self) -> list[Plugin]:
+        """Return what installed packages add to the tables and these options choose."""
+        return [*plugins_in(self), *self.report.plugins()]
+
     @property
     def streams(self) -> bool:
         """Whether the first step, the method or PCA ahead of it, can read a table in blocks."""
@@ -120,8 +127,14 @@ class RunConfig(Options):
 
 @cache
 def option_rows() -> tuple[Row, ...]:
-    """Return every option of a run, in words."""
-    return tuple(row for section in RunConfig.model_fields for row in section_rows(section))
+    """Return every option of a run, in words, with those of findings that installed packages add."""
+    added = rows(with_all_findings(), "report", fields=added_findings()[0])
+    return (*(row for section in RunConfig.model_fields for row in section_rows(section)), *added)
+
+
+def unusable_plugins() -> list[MlcliError]:
+    """Return the errors of what installed packages add to the tables and the program cannot use."""
+    return [*METHODS.unusable, *METRICS.unusable, *FORMATS.unusable, *added_findings()[1]]
 
 
 @cache

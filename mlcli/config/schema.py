@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import create_model
 from pydantic.fields import FieldInfo
 
 from mlcli.base.values.options import TAG, Options
 from mlcli.config.describe import alternatives
+from mlcli.config.report_options import added_findings, with_all_findings
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import GRID, LIST, SWEEP, ZIP
 
@@ -16,8 +18,10 @@ NAMED = ("properties", "$defs")  # objects with names as keys, not keywords of t
 
 def schema() -> dict[str, Any]:
     """Return the schema of a configuration file: a run, and the sweep over it."""
-    tree = draft7(RunConfig.model_json_schema())
-    require_names(RunConfig, tree["$defs"])
+    run = create_model("RunConfig", __base__=RunConfig, report=(with_all_findings(), RunConfig.model_fields["report"])
+                       ) if added_findings()[0] else RunConfig
+    tree = draft7(run.model_json_schema())
+    require_names(run, tree["$defs"])
     return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep()}}
 
 
@@ -52,7 +56,8 @@ def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
     unnamed = {type(info.default).__name__ for info in found}
     for kind in {kind for info in found if len(alternatives(info)) > 1 for kind in alternatives(info)}:
         if kind.__name__ not in unnamed:
-            definition = definitions[kind.__name__]
+            place = f"{kind.__module__}.{kind.__qualname__}".replace(".", "__")  # of one of two classes of a name
+            definition = definitions[place if place in definitions else kind.__name__]
             definition["required"] = sorted({TAG, *definition.get("required", [])})
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray
+from mlcli.base.values.plugins import object_at
 
 if TYPE_CHECKING:
     from mlcli.config.report_options import Report
@@ -51,10 +52,9 @@ class Json:
 
     def read(self, path: Path) -> dict[str, Any]:
         """Return the document; raises UnsafeFile."""
-        from mlcli.findings.frame.files import class_at
         from mlcli.rundir.reading import json_of
 
-        return json_of(path, class_at(self.where))
+        return json_of(path, object_at(self.where))
 
 
 @frozen

@@ -45,7 +45,7 @@ class Certificate:
 
 def subject_of(method: Method, given: Input | None, model: Model, plan: Plan) -> Subject:
     """Return the subject of a certificate: a method's model of an input, which is None where it is not at hand."""
-    return Subject.of(method.chain("features" if given is None else given.kind), dict(method), given, model, plan)
+    return Subject.of(method.chain_of("features" if given is None else given.kind), dict(method), given, model, plan)
 
 
 def check_numbers(method: Method, subject: Subject) -> Iterator[Check]:

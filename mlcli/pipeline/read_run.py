@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.types import Indices
 from mlcli.base.values.options import TAG
+from mlcli.base.values.plugins import require_installed
 from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file
@@ -19,6 +20,7 @@ from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
+from mlcli.findings.finding import Finding
 from mlcli.findings.frame.contents import Contents, Embedding
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.pipeline.result import Run
@@ -33,7 +35,6 @@ from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import damaged, json_of, own_file
 
 WHOLE = Layer()  # nothing said: as the run was made
-FILES = [file.name for finding in FINDINGS.values() for file in finding.files if file.shape is not None]
 
 
 def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
@@ -121,18 +122,25 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> Contents:
     """
     manifest = read_manifest(folder)
     listed, kept = manifest["files"], embeddings(manifest)
-    small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *FILES) if name in listed]
+    small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *files_of(FINDINGS.own))
+             if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (SPECTRUM.name in listed)
     if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder, drawing)
+    require_intact(folder, manifest, tuple(name for name in files_of(FINDINGS.added) if name in listed))
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
     if not all_finite(table.values):
         wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
         raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
     return contents(folder, manifest, config, table)
+
+
+def files_of(findings: Mapping[str, Finding[Any]]) -> list[str]:
+    """Return the names of the files that are read back as some findings."""
+    return [file.name for finding in findings.values() for file in finding.files if file.shape is not None]
 
 
 def with_labels(run: Contents, path: str | None) -> Contents:
@@ -159,6 +167,8 @@ def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:
     Raises UnsafeFile, and DependencyMissing for what is not installed here.
     """
     path = folder / names.CONFIG
+    added = read_manifest(folder).get("plugins", ())
+    require_installed((kept for kept in added if kept["table"] != "formats"), str(folder))  # no input is read here
     with own_file(path):
         layer = from_file(path)
         written = build.build(layer, fits=False)

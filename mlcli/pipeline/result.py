@@ -10,6 +10,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -21,6 +22,7 @@ from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
 
 LEADING = 10  # eigenvalues reported at the end
+NO_FORMATS = (*OWN, "array", "run")  # of other packages: the program's own, an array in memory, and a run
 
 
 @frozen
@@ -57,8 +59,12 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     view: dict[str, Any] = {}
     for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
         view = {"view": {**table.facts(section.path), **view}}
+    files = [file.format for table in source.views for file in (table.source, table.labels_source) if file is not None]
+    formats = [FORMATS.plugin(name) for name in dict.fromkeys(files) if name not in NO_FORMATS]
+    added = [plugin.facts() for plugin in (*config.plugins(), *formats) if plugin is not None]
     return {
         "method": config.method.name,
+        **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.rows.blocks import in_order
+from mlcli.base.values.plugins import missing, packages
 from mlcli.core.similarities.projector import OF_COVARIANCE
 from mlcli.errors import UnsafeFile
-from mlcli.rundir.kinds import Kinds
+from mlcli.rundir.kinds import Kinds, packages_in
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
@@ -43,6 +44,7 @@ def _similarity(former: dict[str, Any]) -> dict[str, Any]:
 
 
 FORMAT = 2
+PACKAGES = "packages"  # others that declare kinds of values in the model, by the names that they are imported by
 LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
@@ -65,7 +67,9 @@ def save(folder: Path, model: dict[str, Any]) -> dict[str, Any]:
 
     _, sha256 = _together(size, write, lambda: _sha256(stored))
     entry = {"bytes": size, "sha256": sha256}
-    header = {"format": FORMAT, "arrays": {"file": ARRAYS, **entry}, "model": tree}
+    used = {name: {"package": one.package, "version": one.version} for name, one in packages_in(tree).items()}
+    header = {"format": FORMAT, "arrays": {"file": ARRAYS, **entry}, **({PACKAGES: used} if used else {}),
+              "model": tree}
     (folder / MODEL).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
     return entry
 
@@ -79,6 +83,9 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
     """
     path, arrays = folder / MODEL, folder / ARRAYS
     header = _header(path)
+    for name, facts in header.get(PACKAGES, {}).items():
+        if name not in packages():
+            raise missing("the model", facts.get("package"), facts.get("version"), str(path))
 
     def restored() -> dict[str, Any]:
         with arrays.open("rb") as stream:
@@ -126,6 +133,9 @@ def _header(path: Path) -> dict[str, Any]:
     for key in ("arrays", "model"):
         if not isinstance(header.get(key), dict):
             raise _unsafe(f"{key} is missing", path)
+    kept = header.get(PACKAGES, {})
+    if not (isinstance(kept, dict) and all(isinstance(facts, dict) for facts in kept.values())):
+        raise _unsafe(f"{PACKAGES} is no mapping of packages", path)
     return dict(header)
 
 

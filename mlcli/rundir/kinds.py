@@ -1,6 +1,8 @@
 """The kinds of values that models hold: the tag of each, and the module that declares it.
 
 A tag never changes: models of earlier versions name it. A module is imported when a model has a value of its kinds.
+The tag of a kind of another package is its place, MODULE:CLASS; it is imported if that package is installed and adds
+to a table of the program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from mlcli.base.stored import BY_TAG
+from mlcli.base.values.plugins import Plugin, packages, root
 
 TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.centering": ("centering",),
@@ -74,8 +77,10 @@ class Kinds(Mapping[str, type[Any]]):
     """The kinds of values by tag, each imported when it is looked up; of those to be stored, all that there are."""
 
     def __getitem__(self, tag: str) -> type[Any]:
-        if tag not in BY_TAG:
+        if tag not in BY_TAG and tag in MODULES:
             import_module(MODULES[tag])
+        elif tag not in BY_TAG:
+            import_of_package(tag)
         return BY_TAG[tag].kind
 
     def __iter__(self) -> Iterator[str]:
@@ -83,3 +88,28 @@ class Kinds(Mapping[str, type[Any]]):
 
     def __len__(self) -> int:
         return len(BY_TAG)
+
+
+def import_of_package(tag: str) -> None:
+    """Import the module of a kind of another package; raises KeyError where no installed package has such a tag.
+
+    Raises DependencyMissing for a package that cannot be imported.
+    """
+    module, colon, _ = tag.partition(":")
+    if not colon or root(module) not in packages():
+        raise KeyError(tag)
+    with packages()[root(module)].blamed():
+        import_module(module)
+
+
+def packages_in(tree: Any) -> dict[str, Plugin]:
+    """Return the packages that declare kinds of values in the tree of a model, by the names that they are imported by.
+    """
+    parts: list[Any] = [tree]
+    found = dict[str, Plugin]()
+    for part in parts:
+        parts += part if isinstance(part, list) else part.values() if isinstance(part, dict) else ()
+        tag = part.get("type") if isinstance(part, dict) else None
+        if isinstance(tag, str) and ":" in tag and (name := root(tag)) in packages():
+            found[name] = packages()[name]
+    return found

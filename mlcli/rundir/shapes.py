@@ -124,6 +124,15 @@ class Answered(Shape):
     differs: list[str] = Field(default=[])
 
 
+class Added(Shape):
+    """A name that another package adds to a table of the program."""
+
+    table: str
+    name: Name
+    package: str
+    version: str = ""
+
+
 class Manifest(Shape):
     """run.json."""
 
@@ -131,6 +140,7 @@ class Manifest(Shape):
     mlcli: str = ""
     finished: str = ""
     method: Name
+    plugins: list[Added] = Field(default=[])
     asked: str | None = None  # the hash of the options; none in runs of earlier versions
     input: Inputs
     reduced: Reduced | None = None

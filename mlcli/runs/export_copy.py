@@ -89,7 +89,7 @@ def lineage(folder: Path) -> tuple[Exported, ...]:
 def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     """Return the options by which a run read its input, where it lies now; raises as `export_copy` does."""
     facts = first.run.manifest["input"]
-    input = moved(first.run.config, facts, given, ()).input
+    input = moved(first.run.config, first.run.manifest, given, ()).input
     if facts.get("format") != HDF5 or input.path == "-":
         raise not_anndata(input.path)
     if is_remote(input.path):

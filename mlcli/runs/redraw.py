@@ -91,6 +91,8 @@ def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
     try:
         return read_run(folder, assignment("report.figures", formats, f"figures of {folder}").over(drawing))
     except DependencyMissing as error:
+        if error.code != "E-EXTRA":
+            raise
         raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
 
 

@@ -17,7 +17,6 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.core.metrics import AMOUNTS
 from mlcli.core.metrics.points import metric_of, squares
 from mlcli.core.permutations import Permutations, permutations_of
 from mlcli.core.relation.dispersion import Center, dispersion
@@ -87,7 +86,7 @@ class InputRows:
             return False
         values = self.start.source.values
         return bool(values.min(initial=0.0) >= 0) and (
-            method.domain == "amounts" or method.distance.name in AMOUNTS
+            method.domain == "amounts" or method.distance.amounts
             or not set(OF_AMOUNTS).isdisjoint(prepare.transform) or bool(np.all(values == np.round(values))))
 
 

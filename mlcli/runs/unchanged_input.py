@@ -17,14 +17,12 @@ def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
     Raises InputMissing where one of its files is gone, with what the run lacks without it, and UnsafeFile where one is
     not what the run read.
     """
-    facts = run.manifest["input"]
-    return _unchanged(moved(run.config, facts, given, ()), run, given, lack)
+    return _unchanged(moved(run.config, run.manifest, given, ()), run, given, lack)
 
 
 def unchanged_table(run: Contents, given: str | None, lack: str) -> RunConfig:
     """Return what `unchanged_input` does, of the table alone: without views, and without labels that no row needs."""
-    facts = run.manifest["input"]
-    config = moved(run.config, facts, given, ())
+    config = moved(run.config, run.manifest, given, ())
     labels = config.input.labels if config.input.where else LabelFile()  # conditions may be about labels
     return _unchanged(config.replace(input=config.input.replace(view=View(), labels=labels)), run, given, lack)
 

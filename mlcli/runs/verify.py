@@ -1,6 +1,6 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is what it was."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, skipped
+from mlcli.base.values.plugins import require_installed
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
@@ -117,7 +118,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
     changed = changed_files(folder, manifest)
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = read_as_then(moved(config_of(folder), manifest["input"], given, views), manifest)
+    config = read_as_then(moved(config_of(folder), manifest, given, views), manifest)
     state = input_state(config, manifest["input"], (given, *views))
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
@@ -207,12 +208,13 @@ def changed_files(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, known in manifest["files"].items() if not is_own(folder, name, known))
 
 
-def moved(config: RunConfig, known: dict[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
+def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
     """The configuration with the files where they lie now, or where the run found them.
 
-    Raises ConfigError for a view that the run has not.
+    Raises ConfigError for a view that the run has not, and DependencyMissing for a format that is not installed.
     """
-    first, others = config.input.path, config.input.views
+    first, others, known = config.input.path, config.input.views, manifest["input"]
+    require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
     if len(views) > len(others):
         text = "no second view" if not others else f"{len(others)} views besides its input"
         raise ConfigError("NO-VIEW", f"the run has {text}", where="--view", hint="leave it out")

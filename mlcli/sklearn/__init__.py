@@ -13,6 +13,7 @@ from mlcli.methods import METHODS
 require("sklearn", "mlcli.sklearn")
 
 NO_ESTIMATOR = ("bilinear",)  # new rows have coordinates only with their styles, and transform takes rows alone
+JOINED = str.maketrans("", "", "-._")  # what names in CamelCase leave out
 
 
 def __getattr__(name: str) -> Any:
@@ -37,7 +38,13 @@ def __dir__() -> list[str]:
 
 
 def method_of(name: str) -> str | None:
-    """Return the method that a name in CamelCase means, by its own name or another one; None where there is none."""
-    written = {other.replace("-", "").replace(".", ""): method for method in METHODS if method not in NO_ESTIMATOR
-               for other in (method, *METHODS.other_names(method))}
-    return written.get(name.lower())
+    """Return the method that a name in CamelCase means, by its own name or another one; None where there is none.
+
+    Methods of installed packages are looked for after the others.
+    """
+    for methods in (METHODS.places, METHODS):
+        written = {other.translate(JOINED): method for method in methods if method not in NO_ESTIMATOR
+                   for other in (method, *METHODS.other_names(method))}
+        if name.lower() in written:
+            return written[name.lower()]
+    return None

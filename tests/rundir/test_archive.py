@@ -1,6 +1,7 @@
 """Models on disk: no pickle, and nothing that was changed is believed."""
 
 import json
+import sys
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli.core.centering import Centering
-from mlcli.errors import UnsafeFile
+from mlcli.errors import DependencyMissing, UnsafeFile
 from mlcli.rundir import archive
 from tests.support import fit
 from tests.wording import Wording
@@ -66,13 +67,25 @@ def test_every_truncated_header_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [
     {"format": 3}, {"format": None}, {"model": {"x": {"type": "os.system", "fields": {}}}},
     {"model": {"x": {"type": "centering", "fields": {"no": 1}}}}, {"model": {"x": {"array": "missing"}}},
-    {"model": {"x": {"type": "gaussian", "options": {"rate": "__import__('os')"}}}}, {"arrays": {}}, {"model": []}])
+    {"model": {"x": {"type": "gaussian", "options": {"rate": "__import__('os')"}}}}, {"arrays": {}}, {"model": []},
+    {"model": {"x": {"type": "os:system", "fields": {}}}}, {"model": {"x": {"type": "antigravity:x", "fields": {}}}},
+    {"packages": []}, {"packages": {"os": "1.0"}}])
 def test_a_header_cannot_name_code_or_what_is_not_there(tmp_path: Path, change: dict) -> None:
     save(tmp_path)
     path = tmp_path / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(UnsafeFile):
         archive.load(tmp_path)
+
+
+def test_a_header_names_a_package_that_is_missing_and_none_is_imported(tmp_path: Path) -> None:
+    save(tmp_path)
+    path = tmp_path / "model.json"
+    needed = {"antigravity": {"package": "mlcli-absent", "version": "1.0"}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "packages": needed}))
+    with pytest.raises(DependencyMissing, match=r"the model needs the package mlcli-absent 1\.0"):
+        archive.load(tmp_path)
+    assert "antigravity" not in sys.modules
 
 
 def test_a_pickle_in_the_arrays_is_never_opened(tmp_path: Path, wording: Wording) -> None:

@@ -52,7 +52,7 @@ def test_scikit_learn_is_asked_for_where_it_is_missing(monkeypatch: pytest.Monke
 
 @pytest.mark.medium
 def test_one_estimator_loads_one_method() -> None:
-    loaded = ("import sys; from mlcli.methods import HOMES; from mlcli.sklearn import LPP; "
+    loaded = ("import sys; from mlcli.methods import METHODS; from mlcli.sklearn import LPP; "
               "print([name for name in ('isomap', 'lpp') if ")
-    assert python(loaded + "HOMES[name] in sys.modules])") == "['lpp']\n"
+    assert python(loaded + "METHODS.places[name].partition(':')[0] in sys.modules])") == "['lpp']\n"
     assert python("import sys, mlcli.api; print('sklearn' in sys.modules)") == "False\n"

@@ -1,41 +1,104 @@
 """Options of which one is chosen by its name, loaded only when it is.
 
 A run needs one method, and importing the others, with all that they compute, would take longer than most runs. So a
-table names the module of each, and what is asked of all of them (the help, the schema, a remedy) imports all of them.
+table names the module and the class of each, and what is asked of all of them (the help, the schema, a remedy) imports
+all of them. Installed packages may add to an open table (`plugins.py`).
 """
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from mlcli.base.values.options import TAG, Options
+from mlcli.base.values.plugins import Plugin, Table, object_at, plugin, usable
+from mlcli.errors import MlcliError
+
+
+class Names(ABC):
+    """The names of a table that an option may have, as the annotation of a text."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names; those of installed packages last."""
+
+    @abstractmethod
+    def fits(self, name: str) -> bool:
+        """Whether it is one of the names."""
+
+    def require(self, value: Any) -> str:
+        """Return a name; raises the error of a literal for anything else."""
+        if isinstance(value, str) and self.fits(value):
+            return value
+        *others, last = map(repr, self.names())
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.require)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"enum": self.names(), "type": "string"}
 
 
 class Choices(Mapping[str, type[Any]]):
-    """Sets of options by name, each imported when it is looked up; as an annotation, the type of such a section."""
+    """Sets of options by name, each imported when it is looked up; as an annotation, the type of such a section.
 
-    def __init__(self, base: type[Options], modules: Mapping[str, str], aliases: Mapping[str, str] | None = None,
-                 ) -> None:
-        self.base, self.modules, self.aliases = base, dict(modules), dict(aliases or {})
+    `places` has MODULE:CLASS by name. An open table (`table`) has the names of installed packages as well: these are
+    looked for after the others, and listed after them if they can be used. `fault` says what their classes lack.
+    """
+
+    def __init__(self, base: type[Options], places: Mapping[str, str], aliases: Mapping[str, str] | None = None,
+                 table: Table | None = None, fault: Callable[[type[Any]], str] = lambda kind: "") -> None:
+        self.base, self.places, self.aliases = base, dict(places), dict(aliases or {})
+        self.table, self.fault = table, fault
         self.kinds: dict[str, type[Any]] = {}
 
     def __getitem__(self, name: str) -> type[Any]:
         if name not in self.kinds:
-            self.kinds[name] = declared(self.modules[name], name, self.base)
+            added = self.plugin(name)
+            self.kinds[name] = object_at(self.places[name]) if added is None else added.load(
+                lambda kind: self._fault(kind, name))
         return self.kinds[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.modules
+        return isinstance(name, str) and (name in self.places or self.plugin(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.modules)
+        return iter((*self.places, *self._added[0]))
 
     def __len__(self) -> int:
-        return len(self.modules)
+        return len(self.places) + len(self._added[0])
+
+    def plugin(self, name: str) -> Plugin | None:
+        """Return what an installed package adds under a name; None for the program's own, and for unknown names.
+
+        Raises ConfigError where two packages add it.
+        """
+        if self.table is None or name in self.places or name in self.aliases:
+            return None
+        return plugin(self.table, name)
+
+    @property
+    def unusable(self) -> Sequence[MlcliError]:
+        """The errors of what installed packages add and the table does not list."""
+        return self._added[1]
+
+    @cached_property
+    def _added(self) -> tuple[Sequence[str], Sequence[MlcliError]]:
+        """The names that installed packages add, and the errors of those that cannot be used."""
+        return ((), ()) if self.table is None else usable(self.table, {*self.places, *self.aliases}, self.__getitem__)
+
+    def _fault(self, kind: Any, name: str) -> str:
+        """Return what is wrong with the class of a package for a name; empty if it can be used."""
+        if not (isinstance(kind, type) and issubclass(kind, self.base)):
+            return f"it is no class derived from {self.base.__module__}.{self.base.__name__}"
+        if TAG not in kind.model_fields or kind.model_fields[TAG].default != name:
+            return f"the default of its field `{TAG}` is not {name!r}"
+        kind.model_rebuild()  # which raises for options without a schema
+        return self.fault(kind)
 
     def other_names(self, name: str) -> list[str]:
         """Return the aliases of a name."""
@@ -43,13 +106,13 @@ class Choices(Mapping[str, type[Any]]):
 
     def load_all(self) -> None:
         """Import all alternatives."""
-        for name in self.modules:
+        for name in self:
             self[name]
 
     def add(self, kind: type[Options]) -> None:
         """Add a set of options that is already declared."""
         name = str(kind.model_fields[TAG].default)
-        self.modules[name], self.kinds[name] = kind.__module__, kind
+        self.places[name], self.kinds[name] = f"{kind.__module__}:{kind.__qualname__}", kind
 
     def named(self, name: str) -> type[Any] | None:
         """Return the options of a name or an alias, whatever its case, also with underscores as in Python; None where
@@ -57,8 +120,9 @@ class Choices(Mapping[str, type[Any]]):
         """
         lowered = name.lower()
         forms = (lowered, lowered.replace("_", "-"), lowered.replace("_", ""))
-        known = (self.get(self.aliases.get(form, form)) for form in forms)
-        return next((kind for kind in known if kind is not None), None)
+        names = [self.aliases.get(form, form) for form in forms]
+        known = (self[form] for form in sorted(names, key=lambda form: form not in self.places) if form in self)
+        return next(known, None)
 
     @cached_property
     def union(self) -> Any:
@@ -99,12 +163,3 @@ class NamedChoices(Choices):
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return handler(TypeAdapter(self.union | Literal[tuple(self)]).core_schema)
-
-
-def declared(module: str, name: str, base: type[Options]) -> type[Any]:
-    """Return the options of this name that a module declares; raises LookupError where it does not."""
-    for kind in vars(import_module(module)).values():
-        if (isinstance(kind, type) and issubclass(kind, base) and kind.__module__ == module
-                and TAG in kind.model_fields and kind.model_fields[TAG].default == name):
-            return kind
-    raise LookupError(f"{module} declares no options of the name {name!r}")

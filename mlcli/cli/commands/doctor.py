@@ -13,9 +13,12 @@ import mlcli
 from mlcli.base import units
 from mlcli.base.machine import blas, limits, resources
 from mlcli.base.machine.rates import read
+from mlcli.base.values.plugins import NOUNS, TABLES, installed
 from mlcli.cli.line.behavior import Json
 from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
+from mlcli.config.run_config import unusable_plugins
 from mlcli.errors import NumericalError
 from mlcli.rundir.machine import libraries, packages, system
 
@@ -40,6 +43,7 @@ def doctor(json: Json = False, calibrate: Calibrate = None) -> None:
         print_json(document)
     else:
         tell(lines(document))
+    warn(unusable_plugins())
     if not document["eigensolver"]["right"]:
         raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
                              where=", ".join(library["library"] for library in document["blas"]),
@@ -65,9 +69,10 @@ def facts() -> dict[str, Any]:
     from mlcli.native import absence, describe, lower_level
 
     eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
+    added = [one.facts() for table in TABLES for found in installed(table).values() for one in found]
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": system(),
-        "packages": packages(), "blas": libraries(),
+        **({"plugins": added} if added else {}), "packages": packages(), "blas": libraries(),
         "blas_settings": blas.settings().facts(), "cores": resources.affinity(), "threads": threads.count,
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
         "memory": memory.bytes, "memory_source": memory.source,
@@ -102,6 +107,8 @@ def lines(document: dict[str, Any]) -> list[str]:
         *(f"{name} {number or 'missing'}" for name, number in document["packages"].items()),
         *(f"{library['library']} in {library['used_by']}: kernel {library['kernel']}, {library['threads']} threads"
           for library in document["blas"]),
+        *(f"{NOUNS[one['table']]} {one['name']} of {one['package']} {one['version']}"
+          for one in document.get("plugins", ())),
         f"variables set for them: {variables(settings['exported'])}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
         f"threads: {document['threads']} ({document['threads_source']}); found: "

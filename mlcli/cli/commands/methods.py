@@ -10,10 +10,11 @@ from mlcli.cli.line.behavior import Json
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.line.flags import FLAGS
 from mlcli.cli.screen.columns import GAP, wrapped
+from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
-from mlcli.config.run_config import option_rows
+from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
 from mlcli.methods import METHODS, remedy_for
 
@@ -47,6 +48,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
         print_json(facts(name) if name else {"methods": [facts(method) for method in METHODS]})
     else:
         typer.echo(page(name) if name else listing())
+    if name is None:
+        warn(unusable_plugins())
 
 
 def listing() -> str:

@@ -1,6 +1,8 @@
 """`mlcli schema`: the JSON schema of the YAML files."""
 
+from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
+from mlcli.config.run_config import unusable_plugins
 from mlcli.config.schema import schema as schema_of_files
 
 
@@ -13,3 +15,4 @@ def schema() -> None:
     Editors use it for a YAML file whose first line is `# yaml-language-server: $schema=./mlcli.schema.json`.
     """
     print_json(schema_of_files())
+    warn(unusable_plugins())

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import typer
@@ -115,6 +115,10 @@ def understood(error: Exception) -> MlcliError:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return InputMissing("NAME-LENGTH", "no file can have so long a name", where=str(error.filename or "")[:60],
                             hint="check the path")
+    from mlcli.base.values.plugins import culprit, in_words
+
+    if (plugin := culprit(error)) is not None:
+        return plugin.broken(in_words(error), written_down(error))
     return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
                       hint="this is a bug; please report it with that file")
 
@@ -171,6 +175,12 @@ def written_down(error: Exception) -> str:
     except OSError:
         return "no traceback could be written"
     return f"traceback in {name}"
+
+
+def warn(errors: Iterable[MlcliError]) -> None:
+    """Lines on standard error about what other packages add and this program cannot use, which stops nothing."""
+    for error in errors:
+        say(rendered(error, Form()).replace("error[", "warning[", 1))
 
 
 def rendered(error: MlcliError, form: Form) -> str:

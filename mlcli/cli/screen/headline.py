@@ -9,17 +9,18 @@ from mlcli.findings import FINDINGS
 from mlcli.rundir.plain import plain
 
 Document = Mapping[str, Any]
-FOUND = {name: keys for name, finding in FINDINGS.items() if (keys := finding.headline())}
-FACTS = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
-         "proportions", *FOUND, "certificate", "seconds", "warnings", "notes")  # in their order
-INNER = {"input": ("path", "kind", "rows", "columns"), **FOUND}  # of those that hold more
+FIRST = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
+         "proportions")  # facts before those of findings, in their order,
+LAST = ("certificate", "seconds", "warnings", "notes")  # and after them
+INPUT = ("path", "kind", "rows", "columns")  # of the input
 AXES = 10  # whose eigenvalues and shares are told
 
 
 def headline(document: Document) -> dict[str, Any]:
     """Return the leading facts of a run under the keys of the whole document, with the first axes only."""
-    short = {name: document[name] for name in FACTS if name in document}
-    for name, inner in INNER.items():
+    found = {name: keys for name, finding in FINDINGS.items() if (keys := finding.headline())}
+    short = {name: document[name] for name in (*FIRST, *found, *LAST) if name in document}
+    for name, inner in {"input": INPUT, **found}.items():
         if short.get(name):
             short[name] = {key: short[name][key] for key in inner if key in short[name]}
     for name in ("eigenvalues", "proportions"):

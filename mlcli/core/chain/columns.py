@@ -107,7 +107,7 @@ class FunctionChain:
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
             return self._build_fit(solve_spectrum(chain, kernel, chain.size - double), Columns())
         function: Function = chain.kernel.function
-        similarity = KernelValues.of(function, metric_of(chain.data), chain.data)
+        similarity = KernelValues.of(function, metric_of(chain.data), chain.features)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
         spectrum = solve_spectrum(chain, kernel_, chain.size - double)
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
@@ -115,8 +115,8 @@ class FunctionChain:
 
     def _build_fit(self, spectrum: Spectrum, similarity: Columns | KernelValues,
                    decoder: Affine | None = None) -> Fitted:
-        data, values = self.chain.data, self.chain.data.values
+        values = self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
         if self.chain.kernel.of_distances:
-            products = {**products, **distances_product(data)}
+            products = {**products, **distances_product(self.chain.spatial)}
         return build_fit(self.chain, spectrum, similarity, decoder=decoder, products=products)

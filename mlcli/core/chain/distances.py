@@ -71,7 +71,7 @@ class PairwiseChain:
             rows, points=len(data.values), landmarks=count, axes=chain.eigensolve.wanted(count), threads=threads)
         held, whole = (1 + (chain.correction != "none")) * square + placing, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory",
-                      seconds_of_squares(data, count, threads) + FIRST * pass_cost(count**2), held,
+                      seconds_of_squares(chain.spatial, count, threads) + FIRST * pass_cost(count**2), held,
                       remedy=remedy, square=whole)]
         if chain.correction != "none":
             steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
@@ -96,7 +96,7 @@ class PairwiseChain:
 
     def fit(self) -> Fitted:
         """Return the fit of all points, or of landmarks, which then place the others."""
-        data, count = self.chain.data, self.chain.landmarks
+        data, count = self.chain.spatial, self.chain.landmarks
         rows = rows_of(data.values)
         if count is None:
             return self.fit_to(data) if rows is None else self._by_passes(rows)

@@ -22,8 +22,9 @@ def neighborhood(chain: ChainInput) -> Neighborhood:
 def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joined, Indices | None]:
     """Return the connected graph, its points, and their indices (m of n) where some are left out, otherwise None."""
     joining = chain.joining
-    graph, kept = connected_graph(chain.data, neighborhood(chain), joining.neighbors.pieces, joining.rule, consequence)
-    return graph, chain.data if kept is None else chain.data.take(kept), kept
+    data, neighbors = chain.joined, neighborhood(chain)
+    graph, kept = connected_graph(data, neighbors, joining.neighbors.pieces, joining.rule, consequence)
+    return graph, data if kept is None else data.take(kept), kept
 
 
 def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool, few: int = FEW,

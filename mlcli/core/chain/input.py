@@ -8,7 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Given
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Joined, Spatial, WeightedGraph
 from mlcli.base.values.products import Products
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.chain.options import Centered, Coordinates, NeighborGraph
@@ -37,7 +37,7 @@ class ChainInput:
     eigensolve: Eigensolve
     coordinates: Coordinates
     decoder: Any  # an option of `options.py`
-    data: Any  # of a kind that the kernel takes
+    data: Input  # of a kind that the kernel takes
     compute: Compute
     require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
 
@@ -45,6 +45,23 @@ class ChainInput:
     def size(self) -> int:
         """The number of points."""
         return len(self.data.values)
+
+    @property
+    def features(self) -> Features:
+        """The data; for chains of functions of two points."""
+        assert isinstance(self.data, Features)
+        return self.data
+
+    @property
+    def spatial(self) -> Spatial:
+        """The data; for chains of distances."""
+        assert isinstance(self.data, Features | Dissimilarities)
+        return self.data
+
+    @property
+    def joined(self) -> Joined:
+        """The data; for chains of a neighbor graph."""
+        return self.data if isinstance(self.data, WeightedGraph) else self.spatial
 
     @property
     def joining(self) -> NeighborGraph:

@@ -1,4 +1,4 @@
-"""The kernels of a chain, by the module that declares each with its options, its formula and its costs."""
+"""The kernels of a chain, by the class that declares each with its options, its formula and its costs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,21 +6,21 @@ from mlcli.base.values.choices import Choices
 from mlcli.core.kernels.options import KernelOptions
 
 KERNELS = Choices(KernelOptions, {
-    "gower": "mlcli.core.chain.pairs",
-    "linear": "mlcli.core.chain.pairs",
-    "polynomial": "mlcli.core.kernels.functions",
-    "gaussian": "mlcli.core.kernels.functions",
-    "sigmoid": "mlcli.core.kernels.functions",
-    "laplacian": "mlcli.core.kernels.laplacian",
-    "cosine": "mlcli.core.kernels.functions",
-    "given": "mlcli.core.chain.pairs",
-    "reconstruction": "mlcli.methods.local.lle",
-    "modified_reconstruction": "mlcli.methods.local.mlle",
-    "alignment": "mlcli.methods.local.ltsa",
-    "hessian": "mlcli.methods.local.hlle",
-    "unfolding": "mlcli.methods.unfolding.sde",
-    "graph_laplacian": "mlcli.methods.laplacian.laplacian",
-    "diffusion": "mlcli.methods.laplacian.diffusion",
+    "gower": "mlcli.core.chain.pairs:GowerKernel",
+    "linear": "mlcli.core.chain.pairs:Products",
+    "polynomial": "mlcli.core.kernels.functions:Polynomial",
+    "gaussian": "mlcli.core.kernels.functions:Gaussian",
+    "sigmoid": "mlcli.core.kernels.functions:Sigmoid",
+    "laplacian": "mlcli.core.kernels.laplacian:LaplacianKernel",
+    "cosine": "mlcli.core.kernels.functions:CosineKernel",
+    "given": "mlcli.core.chain.pairs:Given",
+    "reconstruction": "mlcli.methods.local.lle:Reconstruction",
+    "modified_reconstruction": "mlcli.methods.local.mlle:ModifiedReconstruction",
+    "alignment": "mlcli.methods.local.ltsa:Alignment",
+    "hessian": "mlcli.methods.local.hlle:Hessian",
+    "unfolding": "mlcli.methods.unfolding.sde:UnfoldingKernel",
+    "graph_laplacian": "mlcli.methods.laplacian.laplacian:GraphLaplacian",
+    "diffusion": "mlcli.methods.laplacian.diffusion:DiffusionKernel",
 })
 
 if TYPE_CHECKING:

@@ -154,14 +154,14 @@ class LocalChain:
         kernel, (rows, columns), count = chain.kernel, chain.data.values.shape, neighbors.usual
         axes = min(kernel.local_dimension(chain.eigensolve), columns)  # neighbors span no more of them
         tall = rows * kernel.height(count, axes)
-        return [*graph_steps(chain.data, neighbors, chain.compute),
+        return [*graph_steps(chain.joined, neighbors, chain.compute),
                 kernel.step((rows, columns), count, axes, chain.compute.thread_count()),
                 inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=tall, numbers=tall * count,
                              fill=estimate_fill(chain.data, neighbors, chain.compute, squared=True), squared=True)]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of M."""
-        chain, data, kernel, neighbors = self.chain, self.chain.data, self.chain.kernel, neighborhood(self.chain)
+        chain, data, kernel, neighbors = self.chain, self.chain.spatial, self.chain.kernel, neighborhood(self.chain)
         lists, kept = kernel.lists(data, neighbors, chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
         kernel.require_members(data, lists, kernel.local_dimension(chain.eigensolve))

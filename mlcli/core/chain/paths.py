@@ -29,7 +29,7 @@ class PathChain:
         """Return the steps; the graph is computed for this, because its fill determines the other costs."""
         chain = self.chain
         neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
-        graph, made = planned_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
+        graph, made = planned_graph(chain.joined, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
         return [*made, *self._solver_steps(graph, self._plan(graph), share)]
 
     def _plan(self, graph: Graph) -> PathPlan:
@@ -46,8 +46,8 @@ class PathChain:
         """Return the fit of K = -H D² H / 2 with D the shortest paths, or of a function of D."""
         chain, joining = self.chain, self.chain.joining
         neighbors = joining.neighbors.neighborhood(chain.data)
-        graph, kept = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)
-        data = chain.data if kept is None else chain.data.take(kept)
+        graph, kept = connected_graph(chain.joined, neighbors, joining.neighbors.pieces, joining.rule)
+        data = chain.joined if kept is None else chain.joined.take(kept)
         plan = self._plan(graph)
         chain.require(self._solver_steps(graph, plan), data)
         given = isinstance(data, LengthGraph)

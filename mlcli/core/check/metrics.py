@@ -13,6 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS
+from mlcli.base.values.plugins import object_at
 from mlcli.core.metrics import FittedMetric
 
 NARROW = 32  # columns up to which distances are summed one column at a time
@@ -73,11 +74,12 @@ class BoundedDistances:
 def bounded_distances(metric: FittedMetric, left: Array, right: Array) -> BoundedDistances:
     """Return distances (m x n) of (m, d) and (n, d) arrays under a metric, with error bounds."""
     distances, errors = np.empty((len(left), len(right))), np.empty((len(left), len(right)))
-    formula, own = FORMULAS[metric.name], SLACK.get(metric.name)
+    given: Any = metric  # of another package, where it is not in these tables
+    formula, own = FORMULAS.get(metric.name) or object_at(given.definition), SLACK.get(metric.name)
 
     def fill(some: slice) -> None:
         found = formula(metric, left, right[some]).reshape(len(left), some.stop - some.start)
-        slack = 0.0 if own is None else own(found, np.vstack([left, right[some]]))
+        slack = getattr(given, "rounding", 0.0) if own is None else own(found, np.vstack([left, right[some]]))
         distances[:, some], errors[:, some] = found, EPS * ((64 + right.shape[1]) * found + 64 * slack)
 
     each(fill, row_blocks(len(right), CACHED, right.shape[1]))

@@ -4,36 +4,45 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
 from mlcli.core.metrics.base import Comparison, Metric
 from mlcli.core.metrics.gower import RangedGower
 from mlcli.core.metrics.minkowski import Euclidean
 
-MODULES = {  # in the order of docs/metrics.md
-    "euclidean": "minkowski",
-    "cityblock": "minkowski",
-    "chebyshev": "minkowski",
-    "minkowski": "minkowski",
-    "cosine": "angles",
-    "correlation": "angles",
-    "braycurtis": "counts",
-    "canberra": "minkowski",
-    "jaccard": "counts",
-    "ruzicka": "counts",
-    "dice": "counts",
-    "hamming": "minkowski",
-    "jensenshannon": "shares",
-    "hellinger": "shares",
-    "aitchison": "shares",
-    "gower": "gower",
-    "haversine": "haversine",
+NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
+    "euclidean": "minkowski:Euclidean",
+    "cityblock": "minkowski:Cityblock",
+    "chebyshev": "minkowski:Chebyshev",
+    "minkowski": "minkowski:Minkowski",
+    "cosine": "angles:Cosine",
+    "correlation": "angles:Correlation",
+    "braycurtis": "counts:BrayCurtis",
+    "canberra": "minkowski:Canberra",
+    "jaccard": "counts:Jaccard",
+    "ruzicka": "counts:Ruzicka",
+    "dice": "counts:Dice",
+    "hamming": "minkowski:Hamming",
+    "jensenshannon": "shares:JensenShannon",
+    "hellinger": "shares:Hellinger",
+    "aitchison": "shares:Aitchison",
+    "gower": "gower:Gower",
+    "haversine": "haversine:Haversine",
 }
 ALIASES = {"l2": "euclidean", "manhattan": "cityblock", "taxicab": "cityblock", "l1": "cityblock",
            "maximum": "chebyshev", "linf": "chebyshev", "bray": "braycurtis", "bray-curtis": "braycurtis",
            "jensen-shannon": "jensenshannon"}  # other names that people type
-AMOUNTS = ("braycurtis", "ruzicka", "jaccard", "dice", "canberra", "hellinger", "jensenshannon", "aitchison")
-METRICS = NamedChoices(Metric, {name: f"mlcli.core.metrics.{module}" for name, module in MODULES.items()},
-                       ALIASES)
+
+
+def fault(kind: type[Metric]) -> str:
+    """Return what the class of a metric of another package lacks; empty if nothing."""
+    if not hasattr(kind, "definition"):
+        return "it does not declare the `definition` that its distances are checked by"
+    return "" if kind in BY_KIND else "models cannot store it: it is not declared as @stored()"
+
+
+METRICS = NamedChoices(Metric, {name: f"mlcli.core.metrics.{place}" for name, place in NAMES.items()}, ALIASES,
+                       "metrics", fault)
 
 if TYPE_CHECKING:
     AnyMetric = Metric
@@ -42,4 +51,4 @@ else:
 FittedMetric = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
-__all__ = ["AMOUNTS", "EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]
+__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]

@@ -114,6 +114,11 @@ class Metric(Options):
     closed: ClassVar[bool] = False  # whether texts that no training row has are refused
     contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
     presence: ClassVar[bool] = False  # whether it compares only which numbers are not zero
+    amounts: ClassVar[bool] = False  # whether rows are amounts, as of species
+    # of a metric of another package: the function, as MODULE:FUNCTION, that computes distances (m x n) of rows (m x d,
+    # n x d) for the certificate by code of its own, and the part of their error that does not shrink with a distance
+    definition: ClassVar[str]
+    rounding: ClassVar[float] = 0.0  # in roundings
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
 

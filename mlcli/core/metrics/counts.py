@@ -20,6 +20,7 @@ class BrayCurtis(Metric):
     """
 
     name: Literal["braycurtis"] = "braycurtis"
+    amounts: ClassVar[bool] = True
     column_seconds: ClassVar[float] = 3e-10
     triangle: ClassVar[bool] = False
 
@@ -40,6 +41,7 @@ class Ruzicka(Metric):
     """
 
     name: Literal["ruzicka"] = "ruzicka"
+    amounts: ClassVar[bool] = True
     column_seconds: ClassVar[float] = 5e-10
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
@@ -78,6 +80,7 @@ class Jaccard(Presence):
     """
 
     name: Literal["jaccard"] = "jaccard"
+    amounts: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuse numbers below zero (n x d); raises DataError."""
@@ -100,6 +103,7 @@ class Dice(Presence):
     """
 
     name: Literal["dice"] = "dice"
+    amounts: ClassVar[bool] = True
     triangle: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:

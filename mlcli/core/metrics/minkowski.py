@@ -71,6 +71,7 @@ class Canberra(Metric):
     """
 
     name: Literal["canberra"] = "canberra"
+    amounts: ClassVar[bool] = True
     column_seconds: ClassVar[float] = 4e-10
 
     def compare(self, left: Array, right: Array) -> Array:

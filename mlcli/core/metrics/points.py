@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, Labeled, Spatial, TwoViews
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Labeled, Spatial, TwoViews
 from mlcli.base.values.scaling import Unit
 from mlcli.core.distances import BLOCK
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric, Metric
@@ -89,7 +89,7 @@ def is_euclidean(data: Input) -> bool:
     return isinstance(data, Features) and metric_of(data).plain
 
 
-def training_points(data: Spatial) -> tuple[Array | None, FittedMetric]:
+def training_points(data: Joined) -> tuple[Array | None, FittedMetric]:
     """Return the training points (n x d) and the metric; None instead of points where the data is dissimilarities."""
     return (data.values if isinstance(data, Features) else None), metric_of(data)
 

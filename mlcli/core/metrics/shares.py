@@ -22,6 +22,7 @@ class Hellinger(Metric):
     """
 
     name: Literal["hellinger"] = "hellinger"
+    amounts: ClassVar[bool] = True
     embeds: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
@@ -41,6 +42,7 @@ class JensenShannon(Metric):
     """
 
     name: Literal["jensenshannon"] = "jensenshannon"
+    amounts: ClassVar[bool] = True
     column_seconds: ClassVar[float] = 8e-9
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
@@ -61,6 +63,7 @@ class Aitchison(Metric):
     """The Euclidean distance of centered log-ratios, ln x - mean(ln x) (Aitchison, 1986); vegan's `aitchison`."""
 
     name: Literal["aitchison"] = "aitchison"
+    amounts: ClassVar[bool] = True
     scalable: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
 

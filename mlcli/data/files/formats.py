@@ -6,21 +6,20 @@ from shlex import quote
 from mlcli.data.files.signatures import GENOTYPES, SIGNATURES, START, YAML, signature_of
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import COMPRESSED, compression, other_content
-from mlcli.data.options.formats import FILES, FORMATS, Format
+from mlcli.data.options.formats import AUTO, BY_ENDING, FORMATS, OWN, Format
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place
 from mlcli.errors import ConfigError, DataError
 
-BY_ENDING = {ending: format.name for format in FILES for ending in format.endings}
 BESIDE_GENOTYPES = {".bim": "the names of variants", ".fam": "the names of samples", ".ped": "genotypes in letters"}
 ENDINGS = {*BY_ENDING, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # suffixes of data files
 
 
 def format_of(opened: Opened, input: Input) -> Format:
     """Return the format to read; raises ConfigError for combinations that do not exist, DataError for other content."""
-    if input.format == "auto" and not isinstance(input, AllTexts):
+    if input.format == AUTO and not isinstance(input, AllTexts):
         _refuse_names_of_genotypes(opened)
-    format = FORMATS[input.format if input.format != "auto" else _guessed(opened)]
+    format = FORMATS[input.format if input.format != AUTO else _guessed(opened)]
     if format.folder:
         _refuse(f"{format.name} are read from a folder", "input.path", "give the folder that holds them")
     if not format.text and input.path == "-":
@@ -42,8 +41,9 @@ def _guessed(opened: Opened) -> str:
     if opened.path == "-":
         return "csv"
     ending = ending_of(opened.path)
-    if ending in BY_ENDING:
-        return BY_ENDING[ending]
+    known = FORMATS.with_ending(ending) if ending in BY_ENDING or ending not in (*ENDINGS, *YAML) else None
+    if known is not None:
+        return known.name
     if ending in YAML:
         raise DataError("NOT-READ", "a YAML file describes runs and holds no data", where=place(opened.path),
                         hint=f"to make the run that it describes: mlcli run {quote(opened.path)}")
@@ -72,7 +72,8 @@ def ending_of(path: str) -> str:
 
 def may_be(path: str, format: str) -> bool:
     """Whether a path may name a file of a binary format: its name has that format's ending, or none that is known."""
-    return path != "-" and BY_ENDING.get(ending_of(path), format) == format
+    known = BY_ENDING.get(ending_of(path))
+    return path != "-" and (known is None or known.name == format)
 
 
 def _start(opened: Opened) -> bytes:
@@ -85,7 +86,7 @@ def _require_content(opened: Opened, format: Format) -> None:
     """Raise DataError if the first bytes are plainly those of another format."""
     start = _start(opened)
     known = signature_of(start)
-    if known is None:
+    if known is None or (format.name not in OWN and start.startswith(format.starts)):
         return
     fitting = {other.format for other in SIGNATURES if other.fits(start)} if known.format else {""}
     if format.name not in fitting:

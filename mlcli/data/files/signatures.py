@@ -5,7 +5,7 @@ import zlib
 from contextlib import suppress
 
 from mlcli.base.frozen import frozen
-from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.formats import OWN
 
 START = 1 << 10  # bytes of a file that are compared
 BINARY = b"\0"  # a byte that texts do not contain
@@ -27,7 +27,7 @@ class Signature:
     @property
     def is_packed(self) -> bool:
         """Whether such files are read in compressed form."""
-        return self.format in FORMATS and FORMATS[self.format].packed
+        return self.format in OWN and OWN[self.format].packed
 
     def fits(self, start: bytes) -> bool:
         """Whether the first bytes of a file match."""
@@ -95,7 +95,7 @@ SIGNATURES = (
               remedy="write it as HDF5: biom convert -i FILE -o data.biom --to-hdf5"),
     *(Signature(start, "JSON", remedy=f"{PANDAS}read_json(FILE)") for start in (b'{"', b"[{", b"[[", b"{\n", b"[\n")),
     *(Signature(start, format.content or format.title, format=format.name, form=format.form)
-      for format in FORMATS.values() for start in format.starts),
+      for format in OWN.values() for start in format.starts),
 )
 
 

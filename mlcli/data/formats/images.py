@@ -26,14 +26,14 @@ from mlcli.data.formats.arrays import matrix_sheet
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import Hashes, combined_hash, parts_of
 from mlcli.data.formats.reader import Reader
-from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.formats import OWN
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError, DataError
 
-ENDINGS = FORMATS["images"].endings
+ENDINGS = OWN["images"].endings
 READ = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # formats for Pillow: others are rare or unsafe
 NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # modes with one number for a pixel, used unchanged
 FOLDER = "folder"  # the column of labels

@@ -13,13 +13,13 @@ from mlcli.data.files.file_id import FileId
 from mlcli.data.files.remote import is_remote, parts_under, state_of
 from mlcli.data.files.source import open_regular, remote_hash
 from mlcli.data.formats.cell_names import matrix_in, name_files
-from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.formats import OWN
 from mlcli.data.options.wording import place
 from mlcli.data.table.table import Source
 from mlcli.errors import DataError
 from mlcli.process.file_hash import state
 
-PARTS = sorted((format for format in FORMATS.values() if format.parts), key=lambda format: format.text)
+PARTS = sorted((format for format in OWN.values() if format.parts), key=lambda format: format.text)
 
 
 def parts_of(path: str) -> list[str]:

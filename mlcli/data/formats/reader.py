@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.plugins import object_at
 from mlcli.data.files.arrow import arrow_reading
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
 from mlcli.data.formats.block_file import BlockFile, sheet_of_blocks
-from mlcli.data.options.formats import FORMATS, Format
+from mlcli.data.options.formats import FORMATS, OWN, Format
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
 from mlcli.data.table.sheet import Sheet, require_unique_ids
@@ -82,8 +82,11 @@ class Reader:
 
 
 def reader_of(format: Format) -> Reader:
-    """Return the reader of a format; imports its module."""
-    reader = import_module(f"mlcli.data.formats.{format.name}").READER
+    """Return the reader of a format; imports its module. Raises DependencyMissing for one of a package that is none."""
+    added = FORMATS.plugin(format.name)
+    reader = object_at(format.reader or f"mlcli.data.formats.{format.name}:READER")
+    if added is not None and not isinstance(reader, Reader):
+        raise added.broken(f"{format.reader} is no {Reader.__module__}.{Reader.__name__}")
     assert isinstance(reader, Reader)
     return reader
 
@@ -127,7 +130,7 @@ def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
     """Return the table of a folder that one format reads as a whole, such as images; None for any other path."""
     if input.path == "-" or not Path(input.path).is_dir():
         return None
-    for format in FORMATS.values():
+    for format in OWN.values():
         folder = reader_of(format).folder if format.folder else None
         if folder is not None and (table := folder(input, compute)) is not None:
             return table

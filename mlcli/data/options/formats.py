@@ -1,10 +1,20 @@
-"""Formats of input files. Each has a reader, `data/formats/NAME.py`, and an entry of `FORMATS`."""
+"""Formats of input files. Each has a reader, `data/formats/NAME.py`, and an entry of `OWN`.
+
+Installed packages add others (`base/values/plugins.py`): these are looked for if `input.format` is the name of none
+here, and for a file whose name has an ending of none here.
+"""
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.choices import Names
+from mlcli.base.values.plugins import Plugin, object_at, plugin, usable
+from mlcli.errors import MlcliError
 
+AUTO = "auto"  # the value of input.format that lets name and first bytes of a file decide
 HDF5 = "hdf5"  # the format of AnnData's files,
 ANNDATA = ".h5ad"  # and their ending
 IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and the number of sizes
@@ -29,9 +39,10 @@ class Format:
     parts: bool = False  # whether a folder of such files is one table
     key: str = ""  # what `key` chooses in a file that may hold several tables
     blocks: tuple[str, ...] = ()  # kinds of input that can be read in blocks of rows
+    reader: str = ""  # of a format of another package: its `Reader`, as MODULE:OBJECT
 
 
-FORMATS = {format.name: format for format in (
+OWN: Mapping[str, Format] = {format.name: format for format in (
     Format("csv", "CSV", (".csv",), text=True, parts=True, blocks=("features",)),
     Format("tsv", "TSV", (".tsv", ".tab"), text=True, parts=True, blocks=("features",)),
     Format("parquet", "Parquet", (".parquet", ".pq"), (b"PAR1",), parts=True, blocks=("features",)),
@@ -47,9 +58,67 @@ FORMATS = {format.name: format for format in (
     Format("images", "images", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm",
                                 ".pnm"), labels=False, folder=True),
 )}
-FILES = tuple(format for format in FORMATS.values() if not format.folder)  # formats of single files
+FILES = tuple(format for format in OWN.values() if not format.folder)  # formats of single files
+BY_ENDING: Mapping[str, Format] = {ending: format for format in FILES for ending in format.endings}
 TEXTS = frozenset(format.name for format in FILES if format.text)
 KEYS = "; ".join(format.key for format in FILES if format.key)
+
+
+class Formats(Mapping[str, Format]):
+    """The formats by name, with those that installed packages add."""
+
+    def __getitem__(self, name: str) -> Format:
+        added = self.plugin(name)
+        return OWN[name] if added is None else added.load(lambda format: fault(format, name))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in OWN or self.plugin(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*OWN, *self._added[0]))
+
+    def __len__(self) -> int:
+        return len(OWN) + len(self._added[0])
+
+    def plugin(self, name: str) -> Plugin | None:
+        """Return what an installed package adds under a name; None for the program's own, and for unknown names.
+
+        Raises ConfigError where two packages add it.
+        """
+        return None if name in OWN or name == AUTO else plugin("formats", name)
+
+    def with_ending(self, ending: str) -> Format | None:
+        """Return the format of files with an ending, in small letters; None if there is none."""
+        if ending in BY_ENDING or not ending:
+            return BY_ENDING.get(ending)
+        return next((self[name] for name in self._added[0] if ending in self[name].endings), None)
+
+    @property
+    def unusable(self) -> Sequence[MlcliError]:
+        """The errors of what installed packages add and the table does not list."""
+        return self._added[1]
+
+    @cached_property
+    def _added(self) -> tuple[Sequence[str], Sequence[MlcliError]]:
+        """The names that installed packages add, and the errors of those that cannot be used."""
+        return usable("formats", {*OWN, AUTO}, self.__getitem__)
+
+
+def fault(format: Any, name: str) -> str:
+    """Return what is wrong with the entry of a package for a name; empty if it can be used."""
+    if not isinstance(format, Format):
+        return f"it is no {Format.__module__}.{Format.__name__}"
+    if format.name != name:
+        return f"the name in its entry is not {name!r}"
+    if format.folder or format.parts:
+        return "only formats of single files can be added"
+    if taken := next((ending for ending in format.endings if ending in BY_ENDING), ""):
+        return f"files that end in {taken} are {BY_ENDING[taken].title}"
+    object_at(format.reader)
+    return ""
+
+
+FORMATS = Formats()
 
 
 def formats_with_blocks(kind: str) -> str:
@@ -58,11 +127,26 @@ def formats_with_blocks(kind: str) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+@frozen
+class FormatNames(Names):
+    """The names of the formats that are `allowed`, and that of none."""
+
+    allowed: Callable[[Format], bool]
+
+    def names(self) -> list[str]:
+        """Return the names; those of installed packages last."""
+        return [AUTO, *(name for name, format in FORMATS.items() if self.allowed(format))]
+
+    def fits(self, name: str) -> bool:
+        """Whether it is one of the names."""
+        return name == AUTO or (name in FORMATS and self.allowed(FORMATS[name]))
+
+
 if TYPE_CHECKING:
     OfTable: TypeAlias = str
     OfView: TypeAlias = str
     OfLabels: TypeAlias = str
 else:  # the values that options may have
-    OfTable = Literal["auto", *FORMATS]
-    OfView = Literal["auto", *(name for name, format in FORMATS.items() if not format.pairs)]
-    OfLabels = Literal["auto", *(format.name for format in FILES if format.labels)]
+    OfTable = Annotated[str, FormatNames(lambda format: True)]
+    OfView = Annotated[str, FormatNames(lambda format: not format.pairs)]
+    OfLabels = Annotated[str, FormatNames(lambda format: format.labels and not format.folder)]

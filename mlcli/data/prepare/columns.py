@@ -15,7 +15,7 @@ from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.percent import percent
-from mlcli.data.options.formats import FORMATS, TEXTS
+from mlcli.data.options.formats import OWN, TEXTS
 from mlcli.data.options.wording import LISTED, counted, joined, shown
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.table import Source, Table
@@ -74,7 +74,7 @@ def warn_of_dominant(table: Table, known: Collection[str]) -> None:
 
 def remedy(name: str, source: Source | None) -> str:
     """Return what to do about a column that holds nearly all of the variance, of a file or of an array in memory."""
-    of_file = source is not None and source.format in FORMATS
+    of_file = source is not None and source.format in OWN
     way = f", as by {option('input.label_columns', name)}" if of_file else ""
     return (f"leave it out if it describes the rows{way}; if it was only measured in another unit, give "
             "{prepare.scale=standard}")

@@ -14,7 +14,7 @@ from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.arrays import Texts
 from mlcli.data.formats.reader import reader_of
-from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.formats import OWN
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.numbers import are_numbers
 from mlcli.data.options.second_files import LabelFile
@@ -23,7 +23,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, option, with_paths
 
-ENDINGS = FORMATS["images"].endings
+ENDINGS = OWN["images"].endings
 
 
 @frozen

@@ -7,7 +7,7 @@ from mlcli.data.files.arrow import arrow_reading
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.parts import id_of, source_of_files
 from mlcli.data.formats.reader import reader_of
-from mlcli.data.options.formats import FORMATS, Format
+from mlcli.data.options.formats import OWN, Format
 from mlcli.data.options.input import Input
 from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError
@@ -20,7 +20,7 @@ def source_of_parts(files: list[str], input: Input) -> Source:
 
 def _format_of(files: list[str]) -> Format:
     """Return the format of all files, by the name of the first."""
-    return FORMATS[PurePath(files[0]).suffix[1:]]
+    return OWN[PurePath(files[0]).suffix[1:]]
 
 
 def read_parts(files: list[str], input: Input, compute: Compute) -> BlockFile:

@@ -1,21 +1,15 @@
 """Files of findings: writes them, and reads arrays back as values."""
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.values.plugins import object_at
 from mlcli.findings.finding import Arrays, File
 from mlcli.rundir.parts import require_shape, require_within
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.reading import damaged
 from mlcli.storage.fields import require_types
-
-
-def class_at(where: str) -> Any:
-    """Return the class that MODULE:CLASS names."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
@@ -40,7 +34,7 @@ def read_arrays(file: File, folder: Path, known: dict[str, int], fits: Callable[
     assert isinstance(file.shape, Arrays)
     name = path.name.removesuffix(".npz")
     try:
-        value = class_at(file.shape.where)(**arrays)
+        value = object_at(file.shape.where)(**arrays)
         require_types(value, name)
         require_shape(value, name, known)
         require_within(value, name, known)

@@ -300,7 +300,7 @@ class DiffusionChain:
         chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
         entries, held = count**2, 16.0 * count**2
         return [Step("distances", f"{count} x {count}, in memory",
-                     seconds_of_squares(chain.data, count, threads) + FIRST * pass_cost(entries), held,
+                     seconds_of_squares(chain.spatial, count, threads) + FIRST * pass_cost(entries), held,
                      remedy=REMEDY, square=True),
                 Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
                      + BENT * rates().bent * entries, held, remedy=REMEDY, square=True),
@@ -310,7 +310,7 @@ class DiffusionChain:
         """Return the fit: coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula)."""
         if self.chain.kernel.nearest is not None:
             return self._sparse_fit()
-        chain, data, kernel = self.chain, self.chain.data, self.chain.kernel
+        chain, data, kernel = self.chain, self.chain.spatial, self.chain.kernel
         none = correction_for(np.zeros((0, 0)), "none", data.unit)
         base = Distances(data.values, none, metric_of(data)) if isinstance(data, Features) else GivenDistances(none)
         with running("distances"):
@@ -344,14 +344,14 @@ class DiffusionChain:
         neighbors = chain.kernel.neighborhood(chain.size)
         entries = chain.size * neighbors.count
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
-        return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
+        return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
                              tall=entries * 2 // 3, numbers=entries * 4 // 3, squared=False,
                              fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False, few=WHOLE_SVD))]
 
     def _sparse_fit(self) -> Fitted:
         """Return the fit of affinities along the edges of the neighbor graph, and of each point with itself."""
-        chain, data, kernel = self.chain, self.chain.data, self.chain.kernel
+        chain, data, kernel = self.chain, self.chain.spatial, self.chain.kernel
         neighbors = kernel.neighborhood(chain.size)
         lists = neighbors.lists(data)
         with running("graph"):

@@ -45,9 +45,9 @@ class LaplacianChain:
     def steps(self, share: float | None) -> list[Step]:
         """Return the steps of the graph, its weights and one sparse factorization, whose fill is estimated."""
         chain, neighbors = self.chain, neighborhood(self.chain)
-        (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
+        (rows, columns), entries = chain.data.values.shape, entries_of(chain.joined, neighbors)
         tall = entries * 2 // 3
-        return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
+        return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
                              tall=tall, numbers=2 * tall, squared=False,
                              fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False))]

@@ -44,9 +44,9 @@ class UnfoldingChain:
     def steps(self, share: float | None) -> list[Step]:
         """Return the steps; the graph is computed for this, because its pairs determine the other costs."""
         joining = self.chain.joining
-        graph, made = planned_graph(self.chain.data, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
+        graph, made = planned_graph(self.chain.joined, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
                                     self.chain.compute)
-        return [*made, *self._solver_steps(graph, self.chain.data)]
+        return [*made, *self._solver_steps(graph, self.chain.joined)]
 
     def _solver_steps(self, graph: Graph, data: Joined) -> list[Step]:
         chain = self.chain

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcli.base.values.percent import percent
 from mlcli.config.differences import differences
-from mlcli.findings import STAGES
+from mlcli.findings import stage_sentence
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import Html, Part, badge, facts, figures, fold, section, sentence, table, verbatim
@@ -143,7 +143,7 @@ def timings(run: Contents) -> Part:
     """Return seconds and peak memory of each stage."""
     stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
     rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
-             STAGES.get(stage["stage"], "")) for stage in stages]
+             stage_sentence(stage["stage"])) for stage in stages]
     whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in total; memory is the peak up to the end of each "
                      "stage.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")

@@ -107,7 +107,7 @@ def test_a_finding_declares_its_files_its_option_and_what_it_needs(name: str) ->
     assert finding.name == name and type(finding).__doc__ and finding.files
     others = [file.name for other in FINDINGS.values() if other is not finding for file in other.files]
     assert not {file.name for file in finding.files} & {*others}
-    assert {*finding.needs} <= {*NAMES[: NAMES.index(name)]}, "what it needs comes before it"
+    assert {*finding.needs} <= {*[*NAMES][: [*NAMES].index(name)]}, "what it needs comes before it"
     assert name in STAGES or not finding.stage
     assert (name in OUTPUTS) is finding.output
     if finding.option is not None:

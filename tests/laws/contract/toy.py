@@ -29,7 +29,7 @@ from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.methods.model import Model
 
 
-@stored("parabola", mean="d", slope="d", bend="d")
+@stored(mean="d", slope="d", bend="d")
 @frozen
 class Parabola(Decoder):
     """A curve in the space of the features: mean + slope y + bend y²."""

@@ -1,0 +1,1 @@
+"""Additions to mlcli: C-Isomap, the Kulczynski dissimilarity, and the vertices of OFF files."""
