@@ -78,7 +78,7 @@ def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
     """Return the text as UTF-8 from byte `skip` on, as a native file of Arrow."""
     utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # checked by the survey
     name = f"/dev/fd/{text.opened.descriptor}"  # the open file, even if its path now leads to another
-    if utf8 and not compression(text.path) and Path(name).exists():
+    if utf8 and not text.start.whole and not compression(text.path) and Path(name).exists():
         return _file(text, skip, name)
     return _memory(text, skip, compute)
 

@@ -36,6 +36,31 @@ class Survey:
 
 
 @frozen
+class Start:
+    """The first bytes of a text, which are kept, as UTF-8; of a short text all."""
+
+    content: bytes
+    whole: bool
+
+    @property
+    def end(self) -> int:
+        """The bytes that need not be read again: all of a short text, or else whole lines."""
+        return len(self.content) if self.whole else self.content.rfind(b"\n") + 1
+
+
+NOTHING = Start(b"", whole=False)
+
+
+@frozen
+class Surveyed:
+    """What one pass over a text leaves."""
+
+    survey: Survey
+    start: Start
+    encoding: str  # the one that was found, UTF-16 where its byte order mark is
+
+
+@frozen
 class Text:
     """The text of an input and the separator of its cells."""
 
@@ -43,6 +68,7 @@ class Text:
     input: Input
     separator: str
     survey: Survey
+    start: Start = NOTHING
     taken: Sequence[str] = ()  # detected conventions, in words
 
     @property
@@ -51,14 +77,21 @@ class Text:
         return self.opened.path
 
     def stream(self, skip: int = 0) -> BinaryIO:
-        """Return the text as UTF-8 from byte `skip` on."""
+        """Return the text as UTF-8 from byte `skip` on; a short one is not read again."""
+        if self.start.whole:
+            return io.BytesIO(self.start.content[skip:])
         stream = text_stream(self.opened, self.input)
         while skip > 0:
             skip -= len(stream.read(min(skip, CHUNK)))
         return stream
 
     def lines(self, skip: int = 0) -> Iterator[str]:
-        """Yield its lines with their ends, unchanged."""
+        """Yield its lines with their ends, unchanged; the first ones are not read again."""
+        if skip < self.start.end:
+            yield from io.StringIO(self.start.content[skip : self.start.end].decode(), newline="")
+            skip = self.start.end
+        if self.start.whole:
+            return
         with io.TextIOWrapper(self.stream(skip), encoding="utf-8", newline="") as lines:
             yield from lines
 
@@ -88,18 +121,22 @@ def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | Non
 
     `watch` receives all of its bytes, without a byte order mark.
     """
-    given, input = input, in_encoding(opened, input)
-    if watch is not None or input.encoding not in opened.surveys:
-        opened.surveys[input.encoding] = survey(text_stream(opened, input), opened.path, watch)
-    taken = () if input is given else ("the text is UTF-16",)
-    return Text(opened, input, separator, opened.surveys[input.encoding], taken)
+    known: Surveyed | None = opened.surveys.get(input.encoding)
+    if known is None or watch is not None:
+        found = in_encoding(opened, input)
+        known = Surveyed(*survey(text_stream(opened, found), opened.path, watch), found.encoding)
+        opened.surveys[input.encoding] = known
+    taken = () if known.encoding == input.encoding else ("the text is UTF-16",)
+    input = input.replace(encoding=known.encoding) if taken else input
+    return Text(opened, input, separator, known.survey, known.start, taken)
 
 
-def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
-    """Count lines, and look for numbers and quotes that the fast reader may misread."""
+def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Survey, Start]:
+    """Count lines, and look for numbers and quotes that the fast reader may misread; the first bytes are kept."""
     size = lines = ends = longest = open_line = quotes = 0
-    tail, tiny = b"", False
+    tail, tiny, start = b"", False, b""
     while chunk := stream.read(CHUNK):
+        start = start or chunk
         size += len(chunk)
         if watch is not None:
             watch(chunk)
@@ -113,7 +150,7 @@ def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
     return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
-                  quotes=quotes)
+                  quotes=quotes), Start(start, whole=size == len(start))
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:
