@@ -39,11 +39,15 @@ class Cuts:
 
         `above` describes the skipped bytes; blank lines are records if these have one cell (`blanks`).
         """
-        open_end = self._size - self._end > 1
-        every = [*self._cuts, (self._size, self._rows + open_end, self._lines + open_end)]
-        known = [(skip, above._rows, above._lines), *(cut for cut in every[:-1] if cut[0] > skip), every[-1]]
+        every = [*self._cuts, self._all()]
+        known = [above._all(), *(cut for cut in every[:-1] if cut[0] > skip), every[-1]]
         first = known[0][1 + blanks]
         return tuple(cut[0] for cut in known), tuple(cut[1 + blanks] - first for cut in known)
+
+    def _all(self) -> tuple[int, int, int]:
+        """Return the bytes, the records, and the records with blank lines, a last one without a line end included."""
+        open_end = self._size - self._end > 1
+        return self._size, self._rows + open_end, self._lines + open_end
 
     def _closed(self, text: AnyArray, stops: AnyArray) -> AnyArray:
         """Return the line ends outside of quotes."""

@@ -97,6 +97,15 @@ def test_errors_are_those_of_the_whole_text(tmp_path: Path, name: str) -> None:
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_a_header_alone_is_no_row(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,kind,z{end}", newline="")
+    with pytest.raises(MlcliError) as caught:
+        read(Input(path=str(path), stream="always"), streams=True)
+    assert caught.value.code == "E-EMPTY"
+
+
 def test_numbers_that_underflow_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1,2e-999\n0,5\n3e-400,1e-150\n" * 20)
