@@ -11,7 +11,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.parts import parts_differ
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, finds_texts, with_found
 from mlcli.data.table.sheet import require_content
 from mlcli.data.text.delimited import separator_of
 from mlcli.data.text.dialect import detect_dialect
@@ -88,6 +88,9 @@ def blocks_of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFil
         if text is None:
             raise parts_differ(id, ids[0], "the same columns in the same order, and no quote within a cell that does "
                                "not begin with one")
+        columns = text.faults().columns if finds_texts(asked) else ()
+        if (again := with_found(asked, columns)) is not None:
+            return blocks_of_parts(usual, ids, again)
         texts.append(text)
     found = block_file_of_texts(tuple(texts))
     require_content(found.file.bounds[-1], found.choice.width, input.path)

@@ -13,14 +13,27 @@ from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.edges import Edges
 from mlcli.data.formats.reader import reader_of
-from mlcli.data.options.input import NO_IDS, Input
+from mlcli.data.options.input import NO_IDS, Input, plain
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import ConfigError, DataError, MlcliError
+from mlcli.errors import DataError, MlcliError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
 EITHER = "weight"  # NetworkX's name for either
+
+
+class EdgeList(Input):
+    """The input of a list of edges: two columns of names, and one of numbers with one of two names."""
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the columns of an edge list; raises DataError if the file lacks one."""
+        own = NUMBERS[self.edges]
+        number = next((name for name in (own, EITHER) if name in names), None)
+        if number is None or SOURCE not in names or TARGET not in names:
+            raise DataError("EDGE-LIST", f"an edge list has the columns {SOURCE}, {TARGET} and {own} (or {EITHER})",
+                            where=place(self.path), hint="name them so in the first row")
+        return plain(self, label_columns=(SOURCE, TARGET), columns=(number,))
 
 
 def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
@@ -41,23 +54,7 @@ def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
 
 def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the two columns of names as labels, and the one of numbers; raises DataError if one is missing."""
-    own = NUMBERS[input.edges]
-    try:
-        return _read(file, input, own, compute)
-    except ConfigError as error:
-        if error.code != "E-UNKNOWN-COLUMN":
-            raise
-    try:
-        return _read(file, input, EITHER, compute)
-    except ConfigError as error:
-        if error.code != "E-UNKNOWN-COLUMN":
-            raise
-        raise DataError("EDGE-LIST", f"an edge list has the columns {SOURCE}, {TARGET} and {own} (or {EITHER})",
-                        where=place(input.path), hint="name them so in the first row") from None
-
-
-def _read(file: Opened, input: Input, number: str, compute: Compute) -> Sheet:
-    asked = input.replace(label_columns=(SOURCE, TARGET), columns=(number,), header=True)
+    asked = EdgeList(**{**{name: getattr(input, name) for name in Input.model_fields}, "header": True})
     return reader_of(format_of(file, input)).table(file, asked, compute)
 
 

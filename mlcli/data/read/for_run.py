@@ -6,14 +6,13 @@ from functools import partial
 from mlcli.base.stages.stage import stage
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, open_input
+from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of
-from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet
-from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check
-from mlcli.data.prepare.categories import Categories, encode, require_known, with_categories
+from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
+from mlcli.data.options.input import Input, WithIds, check, with_categories
+from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.read.answers import with_codes
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import match_columns, match_points
@@ -23,6 +22,7 @@ from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
+from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import crossed_layout, features_layout
 from mlcli.errors import ConfigError
 
@@ -95,17 +95,8 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
     with open_input(input.path, compute) as file:
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
-        sheet = _with_ids_if_there(file, input, format, id_name, compute)
+        if input.id_column is None and format.named:
+            input = WithIds(**{name: getattr(input, name) for name in Input.model_fields}, named=(id_name,))
+        sheet = read_sheet(file, input, format, compute, features_layout)
         source = Source(input.path, file.digest, file.size, format.name)
         return table_of(sheet, sheet.values, sheet.columns, input, source)
-
-
-def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str, compute: Compute) -> Sheet:
-    """Read a sheet with its ids in the column of `input`, else in the column `id_name` if it exists."""
-    if input.id_column is None and format.named:
-        try:
-            return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
-        except ConfigError as error:
-            if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
-                raise
-    return read_sheet(file, input, format, compute, features_layout)

@@ -6,7 +6,6 @@ faults are reported.
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
@@ -14,7 +13,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.text.records import Text
-from mlcli.errors import DataError, option
+from mlcli.errors import option
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}  # between cells
 LOOKED_AT = 50  # records
@@ -61,10 +60,7 @@ def _separator(text: Text, lines: Sequence[str]) -> str:
 
 def _records(text: Text, lines: Sequence[str], separator: str) -> Records:
     """Return the records of some lines, up to the first one that is broken."""
-    found: Records = []
-    with suppress(DataError):
-        found.extend(cells for _, cells in replace(text, separator=separator).records(iter(lines), 0))
-    return found
+    return replace(text, separator=separator).first_records(iter(lines), LOOKED_AT)[0]
 
 
 def _is_table(records: Records) -> bool:

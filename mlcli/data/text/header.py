@@ -4,7 +4,6 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from operator import eq
 
@@ -26,9 +25,10 @@ YEAR = 4  # digits
 
 @frozen
 class Head:
-    """The first record, and the places around it in the text."""
+    """The first record, the places around it in the text, and the records below it."""
 
     cells: tuple[str, ...]
+    below: Sequence[Sequence[str]]  # the first ones, of those as wide as the first record
     top: int  # bytes of comments before the first record
     top_lines: int
     end: int  # bytes up to the record after it
@@ -50,11 +50,15 @@ def read_head(text: Text) -> Head:
                         hint="at least one row and one column of numbers are needed")
     end = top_bytes + sum(len(line.encode()) for line in taken)
     cells = tuple(first[1])
-    if _lacks_a_name(text, cells, end, len(top) + len(taken)):
+    below, broken = text.first_records(text.lines(end), LOOKED_AT)
+    if not broken and _lacks_a_name(text, cells, below):
         note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has one name fewer than the rows have cells: the "
              "first column names the rows, as R writes them")
         cells = ("", *cells)
-    head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
+    if len(cells) == 1:  # blank lines are records, too
+        below, _ = text.first_records(text.lines(end), LOOKED_AT, 1)
+    below = [record for record in below if len(record) == len(cells)]
+    head = Head(cells=cells, below=below, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head)
     return head
 
@@ -67,11 +71,11 @@ def _comments(text: Text) -> list[str]:
     top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines()))
     if text.input.square or not top:
         return top
-    try:
-        widths = [len(record) for _, record in itertools.islice(text.records(iter([
-            top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), len(top) - 1), 2)]
-    except DataError:
+    records, broken = text.first_records(
+        iter([top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), 2)
+    if broken:
         return []
+    widths = list(map(len, records))
     if len(widths) == 1 or widths[0] in (widths[1], widths[1] - 1):
         top = top[:-1]
     if top:
@@ -87,19 +91,15 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
+def _lacks_a_name(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
     numbers = any(is_number(cell, text.input.point) for cell in cells) and not text.input.square
     if text.input.header is False:
         return False
-    with suppress(DataError):
-        below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
-        firsts = tuple(record[0] for record in below)
-        if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
-            return False
-        return len(set(firsts)) == len(below) > 0 and all(
-            len(record) == len(cells) + 1 and record[-1] for record in below)
-    return False
+    firsts = tuple(record[0] for record in below)
+    if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
+        return False
+    return len(set(firsts)) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
 
 
 def _require_separated(text: Text, head: Head) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
@@ -52,6 +53,30 @@ NOTHING = Start(b"", whole=False)
 
 
 @frozen
+class Broken:
+    """A record that cannot be read, as its quotes do not match or a cell does not end; it is the last one."""
+
+    path: str
+    reason: str
+    start: int  # line
+    line: int  # that was read last
+
+    @property
+    def endless(self) -> bool:
+        """Whether a cell is longer than cells may be."""
+        return "limit" in self.reason
+
+    def error(self) -> DataError:
+        """Return the error for such a record."""
+        if self.endless:
+            return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
+                             where=place(self.path, self.start), hint="is a quote left open, or the separator wrong?")
+        return DataError("QUOTE", f"the quotes do not match: {self.reason}",
+                         where=place(self.path, min(self.start, self.line)),
+                         hint="close the quote, and write a quote inside a quoted cell twice")
+
+
+@frozen
 class Surveyed:
     """What one pass over a text leaves."""
 
@@ -96,7 +121,17 @@ class Text:
             yield from lines
 
     def records(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """Yield the records with the number of their first line; blank lines count if records have one cell."""
+        """Yield the records with the number of their first line; raises DataError at a broken one.
+
+        Blank lines count if records have one cell.
+        """
+        for record in self.attempted(lines, before, width):
+            if isinstance(record, Broken):
+                raise record.error()
+            yield record
+
+    def attempted(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]] | Broken]:
+        """Yield what `records` does, and a broken record as the last one."""
         reader = csv.reader(lines, delimiter=self.separator, strict=True)
         start = before
         try:
@@ -105,15 +140,13 @@ class Text:
                 if cells or width == 1:
                     yield line, self.input.without_markers(cells or [""])
         except csv.Error as error:
-            raise self._broken(error, start + 1, before + reader.line_num) from None
+            yield Broken(self.path, str(error), start + 1, before + reader.line_num)
 
-    def _broken(self, error: csv.Error, start: int, line: int) -> DataError:
-        """Return the error for quotes that do not close and for endless cells."""
-        if "limit" in str(error):
-            return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
-                             where=place(self.path, start), hint="is a quote left open, or the separator wrong?")
-        return DataError("QUOTE", f"the quotes do not match: {error}", where=place(self.path, min(start, line)),
-                         hint="close the quote, and write a quote inside a quoted cell twice")
+    def first_records(self, lines: Iterator[str], count: int, width: int = 0) -> tuple[list[list[str]], bool]:
+        """Return the first records up to a broken one, and whether there is such; its error is for who reads all."""
+        found = list(islice(self.attempted(lines, 0, width), count))
+        whole = [record[1] for record in found if not isinstance(record, Broken)]
+        return whole, len(whole) < len(found)
 
 
 def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:

@@ -21,7 +21,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
 from mlcli.data.options.wording import place, shown
 from mlcli.data.text.delimited import csv_options, doubtful
-from mlcli.data.text.diagnose import rescan
+from mlcli.data.text.diagnose import NONE, Faults, faults_of
 from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Survey, Text
 from mlcli.errors import DataError
@@ -59,7 +59,8 @@ class TextFile:
         return buffer
 
     def parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
-        """Return some columns of a piece, named by position; raises DataError as reading the whole text does."""
+        """Return some columns of a piece, named by position; None without any row, and a text that says what is wrong.
+        """
         from pyarrow import csv as arrow_csv
 
         arrow, content = pyarrow(), self.content(piece)
@@ -68,28 +69,38 @@ class TextFile:
         try:
             table = arrow_csv.read_csv(arrow.BufferReader(content), *options)
         except arrow.ArrowException as error:
-            if "Empty CSV file" not in str(error):
-                raise self.refused(str(error)) from None
-            return None
+            return None if "Empty CSV file" in str(error) else str(error)
         if table.num_rows != self.firsts[piece + 1] - self.firsts[piece]:
-            raise self.refused("it has other rows than its line ends and quotes announce")
+            return "it has other rows than its line ends and quotes announce"
         return table
 
     def numbers(self, piece: int) -> Array:
         """Return the numbers of a piece as an (m, d) array; raises DataError."""
+        values = self._attempted(piece)
+        if isinstance(values, str):
+            raise self.refused(values)
+        return values
+
+    def _attempted(self, piece: int) -> Array | str:
+        """Return the numbers of a piece as an (m, d) array, or in words why it has none."""
         columns = self.layout.choice.values
         table = self.parsed(piece, columns, ())
+        if isinstance(table, str):
+            return table
         if table is None or not table.num_rows:  # blank lines alone
             return np.empty((0, len(columns)))
         batch = table.combine_chunks().to_batches()[0]
         values: Array = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        if doubtful(values, sum(column.null_count for column in batch.columns)):
-            self._require_numbers(piece)
+        if doubtful(values, sum(column.null_count for column in batch.columns)) and any(
+                kind in ("text", "overflow") for kind in self._faults(piece)):  # infinite ones are numbers
+            return "some cells are no numbers"
         return values
 
     def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
         """Return columns of texts of a piece; raises DataError."""
         table = self.parsed(piece, (), columns)
+        if isinstance(table, str):
+            raise self.refused(table)
         found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
                  for column in columns]
         limit = csv.field_size_limit()
@@ -105,17 +116,17 @@ class TextFile:
 
     def refused(self, reason: str) -> DataError:
         """Return the error of the text: the one that a second reading finds, or else `reason`."""
-        try:
-            rescan(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
-        except DataError as error:
-            return error
-        return DataError("CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
-                         hint="check the quotes and the separator")
+        return self._examined().error or DataError("CSV", f"the text is not a table: {shown(reason, 160)}",
+                                            where=place(self.id.path), hint="check the quotes and the separator")
 
-    def _require_numbers(self, piece: int) -> None:
-        """Raise DataError for a piece with cells that are not numbers; infinite ones are."""
-        if any(kind in ("text", "overflow") for kind in self._faults(piece)):
-            raise self.refused("some cells are no numbers")
+    def faults(self) -> Faults:
+        """Return what is wrong with the numbers of the text, after an attempt to read all pieces."""
+        wrong = any(isinstance(self._attempted(piece), str) for piece in range(self.pieces))
+        return self._examined() if wrong else NONE
+
+    def _examined(self) -> Faults:
+        """Return what a second reading of the text finds."""
+        return faults_of(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
 
     def _faults(self, piece: int) -> Iterator[str]:
         """Yield the fault of each cell of a piece."""
