@@ -13,13 +13,11 @@ from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.options.input import Input, finds_texts, with_found
 from mlcli.data.table.sheet import require_content
+from mlcli.data.text.blocks import Cuts, TextFile, TextRows, open_here
 from mlcli.data.text.delimited import separator_of
-from mlcli.data.text.dialect import detect_dialect
-from mlcli.data.text.header import read_head
+from mlcli.data.text.head import detect_dialect, read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
-from mlcli.data.text.record_boundaries import Cuts
 from mlcli.data.text.records import Text, survey_text
-from mlcli.data.text.rows import TextFile, TextRows, open_here
 
 
 def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:

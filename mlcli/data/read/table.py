@@ -27,9 +27,9 @@ from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import lists_pairs, numbered_pairs, square_sheet
+from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import with_labels
-from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table

@@ -30,8 +30,7 @@ from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
-from mlcli.data.text.dialect import detect_dialect
-from mlcli.data.text.header import Head, read_head
+from mlcli.data.text.head import Head, detect_dialect, read_head
 from mlcli.data.text.layout import Layout, numbers_error
 from mlcli.data.text.records import Broken, Text, survey_text
 from mlcli.errors import DataError

@@ -9,7 +9,7 @@ from mlcli.data.options.input import categories_hint
 from mlcli.data.options.numbers import fault, is_number
 from mlcli.data.options.texts import remedy_of
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
-from mlcli.data.text.dialect import options_for
+from mlcli.data.text.head import options_for
 from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Broken, Text
 from mlcli.errors import DataError

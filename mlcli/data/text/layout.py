@@ -11,7 +11,7 @@ from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import numbered_names
-from mlcli.data.text.header import Head, holds_names, names_columns, note_no_header, warn_of_numbers
+from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
 from mlcli.data.text.label_columns import word_columns
 from mlcli.data.text.records import Text
 from mlcli.errors import DataError

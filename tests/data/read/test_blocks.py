@@ -13,7 +13,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.data.text import record_boundaries
+from mlcli.data.text import blocks
 from mlcli.errors import MlcliError
 from tests.data.helpers import noted
 
@@ -23,8 +23,8 @@ NAMES = st.sampled_from(["a", "b, c", 'with "quotes"', "two\nlines", "two\r\nlin
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_boundaries, "PIECE", 24)
-    monkeypatch.setattr("mlcli.data.text.rows.PIECES", 2)
+    monkeypatch.setattr(blocks, "PIECE", 24)
+    monkeypatch.setattr("mlcli.data.text.blocks.PIECES", 2)
 
 
 def both(path: Path, **options: object) -> tuple[Table, Table]:

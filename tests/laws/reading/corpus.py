@@ -23,8 +23,8 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile
-from mlcli.data.read.for_run import read_new
 from mlcli.data.read.labels import Labels, read_labels
+from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
