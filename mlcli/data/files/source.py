@@ -45,6 +45,7 @@ class Opened:
     held: bytes | None = None  # the bytes of a small file, which are read once
     descriptor: int = -1
     hold: Callable[[], None] | None = None  # to be called where the file stays in use; None where it may be written
+    proposes: bool = False  # whether errors about columns of text propose how to use these, as far as their cells tell
     surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by the encoding that is asked for
 
     @property

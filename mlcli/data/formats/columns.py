@@ -18,7 +18,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
-from mlcli.data.options.input import Input, categories_hint, proposes, with_categories, with_found
+from mlcli.data.options.input import Input, categories_hint, with_categories, with_found
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.texts import of_dates
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
@@ -267,7 +267,7 @@ def _text_error(file: Columnar, choice: Choice, input: Input) -> DataError | Non
 def _with_proposal(error: DataError, file: Columnar, opened: Opened, input: Input, compute: Compute, *,
                    alone: bool) -> DataError:
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
-    if not proposes(input) or not file.rows:
+    if not opened.proposes or not file.rows:
         return error
     from mlcli.data.options.usual_scales import with_proposal
 

@@ -172,16 +172,6 @@ class WithCategories(Input):
     named_by: str = option("input.columns", "The option that names the columns of text.")
 
 
-class WithIds(Input):
-    """An input whose ids are in a column of some name where the file has it."""
-
-    named: Names = option(..., "Names that the column may have.")
-
-    def for_columns(self, names: Sequence[str]) -> Input:
-        """Return the options with the first of the names that the file has, or without ids."""
-        return plain(self, id_column=next((name for name in self.named if name in names), None))
-
-
 def plain(input: Input, **chosen: Any) -> Input:
     """Return the options of an input alone, with some chosen otherwise; what was chosen stays chosen."""
     return Input(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)} | chosen)
@@ -195,20 +185,6 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
     """
     given = {name: getattr(input, name) for name in Input.model_fields}
     return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
-
-
-class Suggesting(Input):
-    """An input of which errors about columns of text propose how to use these, as far as their cells tell."""
-
-
-def suggesting(input: Input) -> Input:
-    """Return the input with such errors; what was chosen stays chosen."""
-    return Suggesting(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)})
-
-
-def proposes(input: Input) -> bool:
-    """Whether errors about columns of text propose how to use these: of features that are not transposed."""
-    return isinstance(input, Suggesting) and not input.square and not input.transpose
 
 
 def categories_hint(input: Input) -> str:

@@ -15,13 +15,14 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.options import option
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
-from mlcli.data.options.input import Input, WithIds, check, with_categories
+from mlcli.data.options.input import Input, Names, check, plain, with_categories
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import note_dropped
 from mlcli.data.read.answers import with_codes
@@ -58,6 +59,16 @@ def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
     return cast(NamedColumns, found.file).in_order(wanted)
+
+
+class WithIds(Input):
+    """An input whose ids are in a column of some name where the file has it."""
+
+    named: Names = option(..., "Names that the column may have.")
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the first of the names that the file has, or without ids."""
+        return plain(self, id_column=next((name for name in self.named if name in names), None))
 
 
 EMPTY = "E-EMPTY"  # the code of the error for a table whose rows are all dropped

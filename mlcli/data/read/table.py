@@ -22,7 +22,7 @@ from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check, suggesting, with_categories
+from mlcli.data.options.input import Input, check, with_categories
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
@@ -136,7 +136,7 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
             return read_sheet(file, asked, format, compute, features_layout)
 
         if not input.square:
-            return read(suggesting(input))
+            return read_sheet(replace(file, proposes=not input.transpose), input, format, compute, layout)
         try:
             sheet = read(input)
         except DataError as error:

@@ -24,7 +24,7 @@ from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import compression
-from mlcli.data.options.input import AllTexts, Input, proposes, with_categories, with_found
+from mlcli.data.options.input import AllTexts, Input, with_categories, with_found
 from mlcli.data.options.numbers import BLANKS, EXACT
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
@@ -201,7 +201,7 @@ def _settled(text: Text, head: Head, layout_of: LayoutOf, compute: Compute, layo
 def _with_proposal(error: DataError, text: Text, head: Head, layout_of: LayoutOf, compute: Compute,
                    alone: bool = False) -> DataError:
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
-    if not proposes(text.input):
+    if not text.opened.proposes:
         return error
     from mlcli.data.options.usual_scales import with_proposal
 
