@@ -31,7 +31,7 @@ from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.prepare import Prepare
-from mlcli.data.read.resemblance import resemblance
+from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.pipeline.start import reduce_by_pca, source_of

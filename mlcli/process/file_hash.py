@@ -23,17 +23,21 @@ HASHED_EARLY = "embed"  # the command whose file is read as a whole
 
 
 class FileHash:
-    """A hash that a thread computes, unless the file is small; the program does not wait for it at exit."""
+    """A hash that a thread computes, unless the file is small; the program does not wait for it at exit.
+
+    The `content` of a small file is kept, so that whoever reads it does not read the file again.
+    """
 
     def __init__(self, descriptor: int, *, early: bool = False) -> None:
         self.before, self.same, self.held = state(descriptor), True, False
         self.error: OSError | None = None
+        self.content: bytes | None = None
         self._place, self._descriptor = _place(descriptor), os.dup(descriptor)
         self._text, self._stopped = "", Event()
         small = self.before[0] <= SMALL
         self._thread = None if small else Thread(target=self._work_early if early else self._work_aside, daemon=True)
         if self._thread is None:
-            self._work(SMALL)
+            self._work(SMALL, keeps=True)
         else:
             self._thread.start()
 
@@ -71,13 +75,16 @@ class FileHash:
         finally:
             sys.setswitchinterval(before)
 
-    def _work(self, size: int) -> None:
-        """Hash the file, read by `size` bytes at a time."""
-        hashed, chunk, position = hashlib.sha256(), memoryview(bytearray(size)), 0
+    def _work(self, size: int, *, keeps: bool = False) -> None:
+        """Hash the file, read by `size` bytes at a time, and keep its content if it is small."""
+        hashed, chunk, position, kept = hashlib.sha256(), memoryview(bytearray(size)), 0, list[bytes]()
         try:
             while not self._stopped.is_set() and (count := os.preadv(self._descriptor, [chunk], position)):
                 hashed.update(chunk[:count])
                 position += count
+                if keeps:
+                    kept.append(bytes(chunk[:count]))
+            self.content = b"".join(kept) if keeps else None
             self.same = self.before == state(self._descriptor)
         except OSError as error:
             self.error = error

@@ -16,9 +16,8 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import View
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.read.chosen_rows import require_all
-from mlcli.data.read.for_run import read_coordinates, read_new
-from mlcli.data.read.new_rows import MappedTable, blockwise
-from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.read.detect_pairs import refuse_resemblance
+from mlcli.data.read.new_rows import MappedTable, blockwise, read_coordinates, read_new
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
 from mlcli.data.table.views import match_views

@@ -25,7 +25,7 @@ from mlcli.core.relation.species import correlations, weighted_averages
 from mlcli.core.relation.vectors import fit_centroids, fit_vector
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
-from mlcli.data.read.environment import Environment, Variable, present, read_environment, some_rows
+from mlcli.data.read.row_variables import Environment, Variable, present, read_environment, some_rows
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import take_ids
 from mlcli.data.table.table import Table

@@ -11,7 +11,7 @@ from mlcli.checkup.labels import components, epsilon_squared
 from mlcli.checkup.lines import lines_of
 from mlcli.checkup.outliers import from_center, outliers_of
 from mlcli.checkup.report import Report
-from mlcli.data.samples.surfaces import sample
+from mlcli.data.samples.generated import sample
 from tests.checkup.test_metric import codes, examined, written
 
 SHAPES = {"normal": lambda rng: rng.standard_normal((400, 3)), "uniform": lambda rng: rng.random((400, 2)),

@@ -18,8 +18,8 @@ from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FILES, FORMATS, Format
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile, View
-from mlcli.data.read.for_run import read_new
 from mlcli.data.read.labels import read_labels
+from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.data.samples import surfaces
-from mlcli.data.samples.cell_counts import BATCHES, TYPES
-from mlcli.data.samples.surfaces import RING, SAMPLES, SIDES, TUBE, sample
+from mlcli.data.samples import generated
+from mlcli.data.samples.generated import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 from tests.wording import Wording
@@ -55,7 +54,7 @@ def test_a_smaller_sample_is_the_start_of_a_larger(name: str, noise: float | Non
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_make_one_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sample(name, 1000, 3, 0.1, truth=True)
-    monkeypatch.setattr(surfaces, "BLOCK", 77)
+    monkeypatch.setattr(generated, "BLOCK", 77)
     parts = sample(name, 1000, 3, 0.1, truth=True)
     assert np.array_equal(whole.values, parts.values)
     assert dict(whole.labels) == dict(parts.labels)

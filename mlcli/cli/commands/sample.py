@@ -15,8 +15,8 @@ from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.options.formats import ANNDATA
-from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
-from mlcli.data.samples.surfaces import sample as sample_of
+from mlcli.data.samples.generated import NAMES, TABLES, names_with_columns
+from mlcli.data.samples.generated import sample as sample_of
 from mlcli.errors import UsageError
 from mlcli.publication import publish
 
@@ -70,7 +70,7 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
             write_out(replace(told, id_name="id"), labels, None, force=force)
             table = replace(table, labels={})
         if annotated:
-            from mlcli.data.write.annotated_counts import write_annotated_counts
+            from mlcli.data.write.h5ad import write_annotated_counts
 
             publish.write_whole(Path(output), lambda draft: write_annotated_counts(table, draft), force=force)
         else:

@@ -11,6 +11,11 @@ class Digest:
     def __init__(self, path: str, descriptor: int) -> None:
         self._path, self._hash = path, hash_of(descriptor)
 
+    @property
+    def content(self) -> bytes | None:
+        """All bytes of a small file, which its hash has read; None for any other."""
+        return self._hash.content
+
     def result(self) -> str:
         """Wait for the hash and return it; raises StorageError if the file changed or cannot be read."""
         text = self._hash.result()

@@ -78,7 +78,7 @@ def may_be(path: str, format: str) -> bool:
 
 def _start(opened: Opened) -> bytes:
     """Return the first bytes of a file."""
-    with opened.stream() as stream:
+    with opened.once_through() as stream:
         return stream.read(START)
 
 

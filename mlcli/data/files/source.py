@@ -42,9 +42,11 @@ class Opened:
     size: int  # bytes
     digest: Callable[[], str]  # waits for the sha256
     content: bytes | None = None  # the bytes of standard input
+    held: bytes | None = None  # the bytes of a small file, which are read once
     descriptor: int = -1
     hold: Callable[[], None] | None = None  # to be called where the file stays in use; None where it may be written
-    surveys: dict[str, Any] = field(default_factory=dict)  # surveys of its text by encoding, each read once
+    proposes: bool = False  # whether errors about columns of text propose how to use these, as far as their cells tell
+    surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by the encoding that is asked for
 
     @property
     def state(self) -> tuple[int, int, int]:
@@ -73,6 +75,10 @@ class Opened:
         if self.content is not None:
             return io.BytesIO(self.content)
         return bounded_reader(RemoteFile(self.path) if is_remote(self.path) else SharedFile(self.descriptor))
+
+    def once_through(self) -> BinaryIO:
+        """Return a stream of the bytes for readers that need no file: those of a small one are in memory."""
+        return self.stream() if self.held is None else io.BytesIO(self.held)
 
 
 class BoundedReader(io.BufferedReader):
@@ -120,7 +126,8 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     if fresh:
         digest.result()
     try:
-        yield Opened(path, before[0], digest.result, descriptor=descriptor, hold=None if fresh else digest.hold)
+        yield Opened(path, before[0], digest.result, held=digest.content, descriptor=descriptor,
+                     hold=None if fresh else digest.hold)
     except BaseException as error:
         digest.stop()
         if isinstance(error, MlcliError):

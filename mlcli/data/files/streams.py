@@ -83,7 +83,7 @@ def seekable(input: Input) -> bool:
 def raw_chunks(opened: Opened) -> Iterator[bytes]:
     """Yield the file's content in chunks, decompressed if its name has a suffix of compression."""
     how = compression(opened.path)
-    with opened.stream() as file:
+    with opened.once_through() as file:
         reader = decompressor(file, how)
         while chunk := next_chunk(reader, opened.path, how):
             yield chunk

@@ -13,17 +13,17 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.stages.stage import advance, note
+from mlcli.base.stages.stage import advance, no_listeners, note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, categories_hint, with_categories, with_found
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.texts import of_dates
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
 from mlcli.data.table.selection import Choice, choose
-from mlcli.data.table.sheet import FEWER, Sheet, require_content
+from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content
 from mlcli.errors import DataError
 
 
@@ -215,7 +215,9 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the chosen columns, after a check of the announced sizes against memory."""
     choice = choose_columns(file, input)
-    require_numeric(file.types, choice, opened.path)
+    if (error := _text_error(file, choice, input)) is not None:
+        raise _with_proposal(error, file, opened, input, compute, alone=not choice.width)
+    require_numeric(file.types, choice, input)
     columns = len(choice.values)
     require_content(file.rows, choice.width, opened.path)
     sources = sources_of(choice.columns, file.lengths)
@@ -244,13 +246,42 @@ def choose_columns(file: Columnar, input: Input) -> Choice:
     if row_names is None and input.square and names and is_text(file.types[0]):
         row_names = 0
     words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
-    return choose(names, input, row_names, words)
+    choice = choose(names, input, row_names, words)
+    texts = [names[column] for column in _texts_among(file.types, choice)]
+    return choice if (again := with_found(input, texts)) is None else choose_columns(file, again)
+
+
+def _texts_among(types: Sequence[Any], choice: Choice) -> list[int]:
+    """Return the columns of text among those of numbers, where no column of another type is there."""
+    others = [column for column in choice.values if not is_numeric(types[column])]
+    return others if all(is_text(types[column]) for column in others) else []
+
+
+def _text_error(file: Columnar, choice: Choice, input: Input) -> DataError | None:
+    """Return the error of columns of text where numbers were expected, or None."""
+    if _texts_among(file.types, choice):
+        return numeric_error(file.types, choice, input)
+    return content_error(file.rows, 0, input.path) if choice.words and not choice.width else None
+
+
+def _with_proposal(error: DataError, file: Columnar, opened: Opened, input: Input, compute: Compute, *,
+                   alone: bool) -> DataError:
+    """Return the error of columns of text with what their cells propose, where the input asks for it."""
+    if not opened.proposes or not file.rows:
+        return error
+    from mlcli.data.options.usual_scales import with_proposal
+
+    asked = with_categories(input, (), "categories", found=True)
+    with no_listeners():
+        texts = read_columns(file, opened, asked, compute).labels
+    names = choose_columns(file, asked).category_names
+    return with_proposal(error, {name: texts[name] for name in names}, alone=alone)
 
 
 def chosen_columns(file: Columnar, input: Input) -> Choice:
     """Choose and check the columns of a columnar file, as `read_columns` does."""
     choice = choose_columns(file, input)
-    require_numeric(file.types, choice, input.path)
+    require_numeric(file.types, choice, input)
     require_content(file.rows, choice.width, input.path)
     file.require([choice.names[column] for column in _text_columns(choice)])
     return choice
@@ -274,25 +305,32 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
+def require_numeric(types: list[Any], choice: Choice, input: Input) -> None:
     """Raise DataError for columns whose type does not fit their use, each with its type."""
+    if (error := numeric_error(types, choice, input)) is not None:
+        raise error
+
+
+def numeric_error(types: Sequence[Any], choice: Choice, input: Input) -> DataError | None:
+    """Return the error for columns whose type does not fit their use, each with its type, or None."""
     bad = [column for column in choice.values if not is_numeric(types[column])]
     if bad:
         parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:LISTED]]
         texts = all(is_text(types[column]) for column in bad)
         dates = all(pyarrow().types.is_temporal(types[column]) for column in bad)
         nested = any(pyarrow().types.is_nested(types[column]) for column in bad)
-        raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
-                        f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
-                        where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
-                        hint="choose others with {input.columns}" if nested else
+        return DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
+                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
+                         where=place(input.path),
+                         hint="choose others with {input.columns}" if nested else
                              of_dates([choice.names[column] for column in bad]) if dates else
                              "name it with {input.id_column} or {input.label_columns}, or choose others with "
-                             "{input.columns}")
+                             "{input.columns}" + (categories_hint(input) if texts else ""))
     for column in (choice.id, *choice.texts):
         if column is not None and not _has_text_form(types[column]):
-            raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
-                            "cannot be an id or a label", where=place(path), hint="text, numbers and dates can")
+            return DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
+                             "cannot be an id or a label", where=place(input.path), hint="text, numbers and dates can")
+    return None
 
 
 def _has_text_form(kind: Any) -> bool:

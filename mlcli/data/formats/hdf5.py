@@ -185,8 +185,9 @@ class _Names:
 
 def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     """Return the names that options choose; raises ConfigError and DataError."""
-    input, frame = file.input, row_frame(file, key)
-    choice = choose(column_names(file, key, shape[1]), input.replace(id_column=None, label_columns=()))
+    frame, names = row_frame(file, key), column_names(file, key, shape[1])
+    input = file.input.for_columns(frame.columns())
+    choice = choose(names, input.replace(id_column=None, label_columns=()))
 
     def described(column: str, where: str) -> tuple[str, ...]:
         return require_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)

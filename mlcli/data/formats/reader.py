@@ -21,15 +21,12 @@ from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
 from mlcli.data.table.sheet import Sheet, require_unique_ids
 from mlcli.data.table.table import Source
-from mlcli.data.text.header import Head
+from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.label_columns import with_row_names
-from mlcli.data.text.layout import Layout, features_layout
-from mlcli.data.text.records import Text
+from mlcli.data.text.layout import features_layout
 
 if TYPE_CHECKING:
     from mlcli.data.formats.sparse import Entries, Sparse
-
-LayoutOf = Callable[[Text, Head], Layout]
 
 
 @frozen

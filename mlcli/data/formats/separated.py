@@ -6,11 +6,12 @@ from functools import partial
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import in_encoding, seekable
+from mlcli.data.files.streams import seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
 from mlcli.data.text.delimited import read_delimited, text_bytes
+from mlcli.data.text.records import Surveyed
 from mlcli.errors import ConfigError
 
 SHORTEST = 2  # bytes of a cell with its separator
@@ -24,8 +25,8 @@ def separated_by(usual: str) -> Reader:
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
     """Return the bytes that reading needs besides the table: parts of the text and the places of cells."""
-    survey = opened.surveys.get(in_encoding(opened, input).encoding)
-    return 0.0 if survey is None else text_bytes(survey.longest, survey.size)
+    known: Surveyed | None = opened.surveys.get(input.encoding)
+    return 0.0 if known is None else text_bytes(known.survey.longest, known.survey.size)
 
 
 def _blocks(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:

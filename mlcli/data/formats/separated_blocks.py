@@ -11,15 +11,13 @@ from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.parts import parts_differ
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, finds_texts, with_found
 from mlcli.data.table.sheet import require_content
+from mlcli.data.text.blocks import Cuts, TextFile, TextRows, open_here
 from mlcli.data.text.delimited import separator_of
-from mlcli.data.text.dialect import detect_dialect
-from mlcli.data.text.header import read_head
+from mlcli.data.text.head import detect_dialect, read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
-from mlcli.data.text.record_boundaries import Cuts
 from mlcli.data.text.records import Text, survey_text
-from mlcli.data.text.rows import TextFile, TextRows, open_here
 
 
 def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
@@ -88,6 +86,9 @@ def blocks_of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFil
         if text is None:
             raise parts_differ(id, ids[0], "the same columns in the same order, and no quote within a cell that does "
                                "not begin with one")
+        columns = text.faults().columns if finds_texts(asked) else ()
+        if (again := with_found(asked, columns)) is not None:
+            return blocks_of_parts(usual, ids, again)
         texts.append(text)
     found = block_file_of_texts(tuple(texts))
     require_content(found.file.bounds[-1], found.choice.width, input.path)

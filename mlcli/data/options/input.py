@@ -1,7 +1,8 @@
 """The section `input`: the data to read, and its conventions."""
 
 import codecs
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Strict, field_validator
 
@@ -120,6 +121,10 @@ class Input(Options):
         """The column that the options choose for the ids, or None."""
         return None if self.without_ids else self.id_column
 
+    def for_columns(self, names: Sequence[str]) -> "Input":
+        """Return the options for a file with columns of these names; subclasses choose what the file has."""
+        return self
+
     @property
     def views(self) -> tuple[View | FurtherView, ...]:
         """The sections of the second view and further ones."""
@@ -163,6 +168,40 @@ class WithCategories(Input):
 
     categories: Names = option((), "The columns of text, chosen among the others.")
     words: Literal["numbers", "labels", "categories"] = option("numbers", "Use of other columns of words.")
+    found: bool = option(False, "Whether columns of text that are found among the numbers are categories, too.")
+    named_by: str = option("input.columns", "The option that names the columns of text.")
+
+
+def plain(input: Input, **chosen: Any) -> Input:
+    """Return the options of an input alone, with some chosen otherwise; what was chosen stays chosen."""
+    return Input(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)} | chosen)
+
+
+def with_categories(input: Input, names: Iterable[str], words: Literal["numbers", "labels", "categories"] = "numbers",
+                    *, found: bool = False, named_by: str = "input.columns") -> Input:
+    """Return the input with the columns `names` read as text, and the use of other columns of words.
+
+    With `found`, other columns of text that are found among the numbers are categories, too.
+    """
+    given = {name: getattr(input, name) for name in Input.model_fields}
+    return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
+
+
+def categories_hint(input: Input) -> str:
+    """Return what makes a column of text a category, as the end of a hint, where those that are named would be."""
+    named = isinstance(input, WithCategories) and input.words == "numbers" and not input.found and not input.transpose
+    return "; a column of text that {input.columns} names is a category" if named else ""
+
+
+def with_found(input: Input, columns: Sequence[str]) -> Input | None:
+    """Return the input with columns of text that were found among the numbers as categories; None if they are not."""
+    return input.replace(categories=(*getattr(input, "categories", ()), *columns)) if (
+        columns and finds_texts(input)) else None
+
+
+def finds_texts(input: Input) -> bool:
+    """Whether columns of text that are found among the numbers are categories."""
+    return isinstance(input, WithCategories) and input.found
 
 
 def check(input: Input) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from mlcli.base.values.missing import is_missing
-from mlcli.errors import option
+from mlcli.data.options.texts import remedy_of
+from mlcli.errors import DataError, option
 
 FEWEST = 3  # columns of answers that make a questionnaire
 
@@ -65,6 +66,15 @@ def proposal(columns: Iterable[Iterable[str]]) -> str:
     texts = [there for there in map(set, columns) if usual_scale(there)]
     answers = usual_scale(set().union(*texts)) or (usual_scale(texts[0]) if texts else ())
     return option("input.answers", ",".join(answers)) if answers and not any("," in text for text in answers) else ""
+
+
+def with_proposal(error: DataError, texts: Mapping[str, Iterable[str]], *, alone: bool) -> DataError:
+    """Return the error of columns of text with what their cells propose: a scale, or if they are `alone` a remedy."""
+    cells = {name: tuple("" if is_missing(text) else text for text in column) for name, column in texts.items()}
+    if said := proposal(filter(None, column) for column in cells.values()):
+        return error.changed(hint=f"are these answers? {said} gives them numbers from 1; {error.hint}")
+    remedy = remedy_of(cells) if alone else ""  # of columns among others the first cells have told
+    return error.changed(hint=remedy) if remedy else error
 
 
 def questionnaire(columns: Mapping[str, Iterable[str]], numbers: int) -> tuple[str, list[str]]:

@@ -10,18 +10,55 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
 from mlcli.core.graph.graph import undirected
+from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.edges import Edges
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import FORMATS
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, plain
 from mlcli.data.options.wording import counted, place, shown
-from mlcli.data.pairs.lists import read_edge_list
+from mlcli.data.pairs.lists import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.table.row_numbers import ROW, RowNumbers
+from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 
 EACH = 200.0  # bytes of a point, with its name and its row
+
+
+class EdgeList(Input):
+    """The input of a list of edges: two columns of names, and one of numbers with one of two names."""
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the columns of an edge list; raises DataError if the file lacks one."""
+        own = NUMBERS[self.edges]
+        number = next((name for name in (own, EITHER) if name in names), None)
+        if number is None or SOURCE not in names or TARGET not in names:
+            raise DataError("EDGE-LIST", f"an edge list has the columns {SOURCE}, {TARGET} and {own} (or {EITHER})",
+                            where=place(self.path), hint="name them so in the first row")
+        return plain(self, label_columns=(SOURCE, TARGET), columns=(number,))
+
+
+def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
+    """Read the edges of a table; its points are numbered in the order of their names, source before target.
+
+    Raises DataError for edges without names or numbers.
+    """
+    sheet = _sheet(file, input, compute)
+    names = np.array([sheet.labels[SOURCE], sheet.labels[TARGET]], dtype=object).T.ravel()
+    blank = np.flatnonzero(names == "")
+    if len(blank):
+        raise DataError("MISSING", f"{counted(len(blank), 'end')} of edges without a name, the first in row "
+                        f"{blank[0] // 2 + 1}", where=place(input.path), hint="name both ends of every edge")
+    ids = {name: number for number, name in enumerate(dict.fromkeys(names.tolist()))}
+    ends = np.fromiter((ids[name] for name in names.tolist()), dtype=np.int64, count=len(names))
+    return Edges(len(ids), ends[::2], ends[1::2], sheet.values[:, 0], tuple(ids))
+
+
+def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
+    """Read the two columns of names as labels, and the one of numbers; raises DataError if one is missing."""
+    asked = EdgeList(**{**{name: getattr(input, name) for name in Input.model_fields}, "header": True})
+    return reader_of(format_of(file, input)).table(file, asked, compute)
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:

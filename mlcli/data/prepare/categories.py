@@ -2,25 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.input import Input, WithCategories
 from mlcli.data.options.wording import shown_cell
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import ConfigError
 
 Categories = Mapping[str, tuple[str, ...]]  # the texts that occur in each column of text, sorted
-
-
-def with_categories(input: Input, names: Iterable[str],
-                    words: Literal["numbers", "labels", "categories"] = "numbers") -> Input:
-    """Return the input with the columns `names` read as text, and the use of other columns of words."""
-    return WithCategories(**dict(input), categories=tuple(names), words=words)
 
 
 def categories_of(sheet: Sheet, names: Sequence[str]) -> Categories:

@@ -5,36 +5,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.stages.stage import no_listeners, note
+from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, with_categories
 from mlcli.data.options.items import Range
-from mlcli.data.options.texts import remedy_of
-from mlcli.data.options.usual_scales import proposal
 from mlcli.data.options.wording import listed, nearest, shown
-from mlcli.data.prepare.categories import with_categories
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.label_columns import with_row_names
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError
 
 SheetOf = Callable[[Input], Sheet]
 
 
-def read_texts(input: Input, read: SheetOf, names: Sequence[str] = ()) -> tuple[Sheet, Mapping[str, tuple[str, ...]]]:
+def read_texts(input: Input, read: SheetOf, names: Sequence[str] = (),
+               named_by: str = "input.columns") -> tuple[Sheet, Mapping[str, tuple[str, ...]]]:
     """Return the sheet with all columns of text among its labels, and the cells of those that no option names.
 
-    Columns `names` are read as text whatever they hold; missing cells are empty. Raises DataError.
+    Columns `names`, which the option `named_by` gives, are read as text whatever they hold; missing cells are empty.
+    Raises ConfigError and DataError.
     """
-    names = tuple(names)
-    while True:  # columns of which only some cells are text are found as the file is read
-        try:
-            sheet = read(with_categories(input, names, "categories"))
-            break
-        except DataError as error:
-            if set(error.columns) <= set(names):
-                raise
-            names = (*names, *error.columns)
+    sheet = read(with_categories(input, names, "categories", found=True, named_by=named_by))
     return sheet, {name: tuple("" if is_missing(text) else text for text in column)
                    for name, column in sheet.labels.items() if name not in (*input.label_columns, *sheet.words)}
 
@@ -45,12 +36,7 @@ def coded_sheet(input: Input, read: SheetOf) -> Sheet:
     Columns of text without any of the answers stay ids or labels. Raises ConfigError for columns and options without
     effect, and DataError for answers that are not listed.
     """
-    try:
-        sheet, texts = read_texts(input, read, tuple(scales_of(input)))
-    except ConfigError as error:
-        if error.where == "input.columns" and not input.columns:
-            raise error.changed(where="input.items") from None
-        raise
+    sheet, texts = read_texts(input, read, tuple(scales_of(input)), "input.columns" if input.columns else "input.items")
     answers = answers_of(input, texts)
     others = sheet.words or tuple(name for name in texts if name not in answers)
     return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids,
@@ -119,22 +105,3 @@ def _turns(input: Input, answers: Mapping[str, Sequence[str]], columns: Sequence
                           "{input.range=1,5}")
     scales = {**{name: (1.0, float(len(found))) for name, found in answers.items()}, **ranges}
     return {name: tuple(map(float, scales.get(name) or input.range or ())) for name in input.reverse}
-
-
-def with_proposal(error: DataError, input: Input, read: SheetOf) -> DataError:
-    """Return the error of columns of text with the coding of a usual scale in its hint, where their texts are of one.
-
-    Reads the file again.
-    """
-    if error.code not in ("E-TEXT-COLUMN", "E-EMPTY") or input.square or input.transpose:
-        return error
-    try:
-        with no_listeners():
-            texts = read_texts(input, read)[1]
-    except (DataError, ConfigError):
-        return error
-    said = proposal(filter(None, cells) for cells in texts.values())
-    if said:
-        return error.changed(hint=f"are these answers? {said} gives them numbers from 1; {error.hint}")
-    remedy = remedy_of(texts) if error.code == "E-EMPTY" else ""  # of other columns the first cells have told
-    return error.changed(hint=remedy) if remedy else error

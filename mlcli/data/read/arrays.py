@@ -22,6 +22,7 @@ from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import check_square
 from mlcli.data.read.answers import coded_frame, with_codes
 from mlcli.data.read.blocks import after_first_pass
+from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.frames import (
     HERE,
     FrameData,
@@ -32,7 +33,6 @@ from mlcli.data.read.frames import (
     read_frame,
 )
 from mlcli.data.read.match import match_columns
-from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding

@@ -4,28 +4,23 @@ from dataclasses import replace
 
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import TextColumns
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, with_categories
 from mlcli.data.options.wording import listed
-from mlcli.data.prepare.categories import categories_of, encode, with_categories
+from mlcli.data.prepare.categories import categories_of, encode
 from mlcli.data.read.answers import SheetOf, read_texts
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import DataError
 
 
 def categorical_sheet(input: Input, read: SheetOf, taken: TextColumns) -> Sheet:
     """Return the sheet of a file, or of a folder of tables, with columns of text as categories; raises DataError."""
     if taken == "all" and not input.transpose:
         return _all(input, read)
-    try:
-        return read(with_categories(input, ()))
-    except DataError as error:
-        if not error.columns or input.transpose:
-            raise
-        if not input.columns:
-            categories = "a column of text that {input.columns} names is a category"
-            raise error.changed(hint=f"{error.hint}; {categories}") from error
-        sheet = read(with_categories(input, error.columns))
-        return encode(sheet, categories_of(sheet, error.columns))
+    found = bool(input.columns) and not input.transpose
+    sheet = read(with_categories(input, (), found=found))
+    if not found:
+        return sheet
+    texts = tuple(name for name in sheet.labels if name not in (*input.label_columns, *sheet.words))
+    return encode(sheet, categories_of(sheet, texts))
 
 
 def _all(input: Input, read: SheetOf) -> Sheet:

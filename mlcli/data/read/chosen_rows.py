@@ -16,9 +16,8 @@ from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.blocks import after_first_pass
+from mlcli.data.read.blocks import SomePairs, SomePoints, SomeRows, after_first_pass
 from mlcli.data.read.id_columns import require_no_ids_in
-from mlcli.data.read.some_rows import SomePairs, SomePoints, SomeRows
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER
 from mlcli.data.table.table import Table

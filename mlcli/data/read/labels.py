@@ -45,6 +45,17 @@ def add_labels(table: Table, input: Input, compute: Compute) -> Table:
 
     Raises ConfigError, DataError, InputMissing.
     """
+    labeled = with_labels(table, input, compute)
+    if isinstance(labeled, DataError):
+        raise labeled
+    return labeled
+
+
+def with_labels(table: Table, input: Input, compute: Compute) -> Table | DataError:
+    """Return the table with the labels of `input.labels` before its own, or the error of labels of other rows.
+
+    Raises ConfigError, DataError, InputMissing.
+    """
     if input.labels.path is None:
         return table
     labels = read_labels(input.labels, input, compute)
@@ -55,7 +66,9 @@ def add_labels(table: Table, input: Input, compute: Compute) -> Table:
                           hint=nearest(unknown[0], [*labels.columns, *table.columns]))
     if named and not labels.file.columns:
         labels = replace(labels, file=labels.file.replace(columns=tuple(named)))
-    joined = labels_of(table.ids, table.id_name, labels, table.columns)
+    joined = _joined(table.ids, table.id_name, labels, table.columns)
+    if isinstance(joined, DataError):
+        return joined
     again = [name for name in joined if name in table.labels]
     if again:
         raise ConfigError("DUPLICATE-LABELS", f"labels of both files have the name {listed(again)}",
@@ -104,6 +117,15 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
     Rows that the file lacks have an empty label. Raises ConfigError for an unknown column, and DataError if
     neither way leads to labels.
     """
+    joined = _joined(ids, id_name, labels, columns_of_table)
+    if isinstance(joined, DataError):
+        raise joined
+    return joined
+
+
+def _joined(ids: Sequence[str], id_name: str, labels: Labels,
+            columns_of_table: Sequence[str]) -> dict[str, tuple[str, ...]] | DataError:
+    """Return what `labels_of` does, or the error of labels of other rows."""
     path, columns, file = place(labels.source.path), labels.columns, labels.file
     for where, names in (("id_column", (file.id_column,) if file.id_column else ()), ("columns", file.columns)):
         for name in names:
@@ -120,11 +142,11 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
         return _by_id(ids, columns, key, wanted, path)
     own = None if file.columns or isinstance(ids, RowNumbers) or counts_rows(ids) else own_ids(columns)
     if own is not None:
-        raise _none_in_common(ids, columns, own, path, columns_of_table)
+        return _none_in_common(ids, columns, own, path, columns_of_table)
     if labels.rows != len(ids):
-        raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
-                        "no ids in both to join them by", where=path,
-                        hint="name the ids of both files: {input.id_column}, and {input.labels.id_column=NAME}")
+        return DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, "
+                         "and no ids in both to join them by", where=path,
+                         hint="name the ids of both files: {input.id_column}, and {input.labels.id_column=NAME}")
     note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: {without_ids(ids)}; to join them by ids, name "
          "their columns when the data are embedded: {input.id_column}, and {input.labels.id_column=NAME}",
          columns=wanted)
@@ -206,13 +228,13 @@ def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
-           path: str) -> dict[str, tuple[str, ...]]:
+           path: str) -> dict[str, tuple[str, ...]] | DataError:
     """Return the labels of each id; without a common id, names of images are compared without folders and suffixes."""
     names, keys = list(ids), list(columns[key])
     if set(names).isdisjoint(keys):
         names, keys = [_file(name) for name in names], [_file(name) for name in keys]
         if set(names).isdisjoint(keys):
-            raise _none_in_common(ids, columns, key, path)
+            return _none_in_common(ids, columns, key, path)
         note("N-LABELS-OF-FILES", f"labels of {path} were joined by the names of files, without folders and endings")
     places = {name: row for row, name in enumerate(keys)}
     again = duplicates(keys) if len(places) < len(keys) else []

@@ -1,8 +1,9 @@
-"""New rows for a finished run that do not fit in memory: read in blocks, each treated as a table."""
+"""Tables for a finished run: new rows to project into it, in memory or in blocks, and coordinates in its space."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -11,16 +12,31 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.base.stages.stage import no_listeners
+from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks
-from mlcli.data.options.input import Input
+from mlcli.base.values.options import option
+from mlcli.data.files.formats import format_of
+from mlcli.data.files.source import open_input
+from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks, sheet_of_blocks
+from mlcli.data.formats.cell_names import matrix_in
+from mlcli.data.formats.parts import parts_of
+from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
+from mlcli.data.options.input import Input, Names, check, plain, with_categories
+from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import note_dropped
+from mlcli.data.read.answers import with_codes
 from mlcli.data.read.blocks import unread_table
-from mlcli.data.read.match import by_position, require_named
+from mlcli.data.read.labels import add_labels
+from mlcli.data.read.match import by_position, match_columns, match_points, require_named
+from mlcli.data.read.parts import read_parts, source_of_parts
+from mlcli.data.read.table import points_as_rows, source_of, table_of
+from mlcli.data.table.coding import Coding
+from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
-from mlcli.errors import DataError
+from mlcli.data.text.delimited import LayoutOf
+from mlcli.data.text.layout import crossed_layout, features_layout
+from mlcli.errors import ConfigError, DataError
 
 
 def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
@@ -43,6 +59,16 @@ def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
     return cast(NamedColumns, found.file).in_order(wanted)
+
+
+class WithIds(Input):
+    """An input whose ids are in a column of some name where the file has it."""
+
+    named: Names = option(..., "Names that the column may have.")
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the first of the names that the file has, or without ids."""
+        return plain(self, id_column=next((name for name in self.named if name in names), None))
 
 
 EMPTY = "E-EMPTY"  # the code of the error for a table whose rows are all dropped
@@ -98,3 +124,78 @@ def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | MappedTa
     """Apply a row-wise function to a table; if the table is read in blocks, part by part on demand."""
     rows = rows_of(table.values)
     return place(table) if rows is None else MappedTable(table, rows, place)
+
+
+@stage("read")
+def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
+             categories: Categories | None = None, streams: bool = False, closed: bool = False,
+             coding: Coding | None = None) -> Table:
+    """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
+
+    If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
+    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. Raises ConfigError and
+    DataError.
+    """
+    compute = compute or Compute()
+    texts = (*(categories or ()), *(coding.answers if coding else ()))
+    check(input.replace(label_columns=(*input.label_columns, *texts)))
+    input = with_categories(input, texts, "labels") if texts else input
+    points = tuple(ids)
+    if folder := read_folder(input, compute):
+        sheet, source = folder
+        return add_labels(_features(sheet, tuple(columns), input, source, coding), input, compute)
+    if not input.square and (files := parts_of(input.path)):
+        return _new_of_parts(files, input, tuple(columns), compute, streams, coding)
+    with open_input(matrix_in(input.path), compute) as file:
+        format = format_of(file, input)
+        if format.pairs:
+            raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
+                              where="input.format", hint="give a matrix: a row for every new point, a column for every "
+                              "point of the run")
+        source = source_of(input, file, format)
+        if streams:
+            blocks = block_file_of(file, input, format, compute, tuple(columns))
+            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
+                return add_labels(table, input, compute)
+        layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
+                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
+        sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
+        if closed and categories:
+            require_known(sheet, categories)
+        sheet = encode(sheet, categories or {})
+        table = (table_of(sheet, match_points(sheet, points, input), points, input, source) if input.square else
+                 _features(sheet, tuple(columns), input, source, coding))
+        return add_labels(table, input, compute)
+
+
+def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Source, coding: Coding | None) -> Table:
+    """Return the table of a sheet's features in the run's columns, with answers coded as the run's were."""
+    sheet = sheet if coding is None else with_codes(sheet, coding, input.path)
+    values = match_columns(sheet, wanted, input.path, "column")
+    values = values if coding is None else coding.turned(values, wanted, sheet.row_names(), input.path)
+    return table_of(sheet, values, wanted, input, source)
+
+
+def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool,
+                  coding: Coding | None) -> Table:
+    """Return new rows of a directory of files, in memory if they fit."""
+    found, source = read_parts(files, input, compute), source_of_parts(files, input)
+    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
+    if table is None:
+        table = _features(sheet_of_blocks(found, input, compute), wanted, input, source, coding)
+    return add_labels(table, input, compute)
+
+
+@stage("read")
+def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
+    """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
+    compute = compute or Compute()
+    check(input)
+    with open_input(input.path, compute) as file:
+        format = format_of(file, input)
+        input = input.replace(columns=tuple(axes) if format.named else ())
+        if input.id_column is None and format.named:
+            input = WithIds(**{name: getattr(input, name) for name in Input.model_fields}, named=(id_name,))
+        sheet = read_sheet(file, input, format, compute, features_layout)
+        source = Source(input.path, file.digest, file.size, format.name)
+        return table_of(sheet, sheet.values, sheet.columns, input, source)

@@ -20,19 +20,20 @@ from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
-from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
+from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check
+from mlcli.data.options.input import Input, check, with_categories
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import lists_pairs, numbered_pairs, square_sheet
+from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.id_columns import require_no_ids
-from mlcli.data.read.labels import add_labels
-from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.read.labels import with_labels
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
+from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
 
@@ -45,12 +46,7 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     table that does not fit in memory is read in blocks. Raises DataError also for a matrix of pairs whose
     kind was not chosen.
     """
-    try:
-        table = read_unchecked(input, compute, categories, streams)
-    except DataError as error:
-        if error.code == "E-LABELS-DIFFER":  # the labels may be right, and the table of another kind
-            refuse_resemblance(read_unchecked(input.replace(labels=LabelFile()), compute, categories), input)
-        raise
+    table = _rows_of(input, compute or Compute(), categories, streams, refuses=True)
     if input.view.path is not None:
         from mlcli.data.table.views import chain_views, errors_for_view
 
@@ -74,10 +70,21 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
 def read_unchecked(input: Input, compute: Compute | None = None, categories: TextColumns = "",
                    streams: bool = False) -> Table:
     """Return the table as stored in the file, with ids, or the chosen rows; its numbers are not yet checked."""
-    compute = compute or Compute()
+    return _rows_of(input, compute or Compute(), categories, streams, refuses=False)
+
+
+def _rows_of(input: Input, compute: Compute, categories: TextColumns, streams: bool, *, refuses: bool) -> Table:
+    """Return the rows that are chosen, with labels; of a matrix of pairs that `refuses` labels, its kind is the error.
+    """
     check(input)
+    table = whole_table(input, compute, categories, streams)
+    labeled = with_labels(table, input, compute)
+    if isinstance(labeled, DataError):  # the labels may be right, and the table of another kind
+        if refuses:
+            refuse_resemblance(table, input)
+        raise labeled
     if not input.chooses_rows:
-        return whole_table(input, compute, categories, streams)
+        return labeled
     from mlcli.data.read.chosen_rows import chosen_rows
 
     def again(names: Sequence[str]) -> Table:
@@ -85,14 +92,14 @@ def read_unchecked(input: Input, compute: Compute | None = None, categories: Tex
             return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
                                categories)
 
-    return chosen_rows(whole_table(input, compute, categories, streams), input, compute, again, streams)
+    return chosen_rows(labeled, input, compute, again, streams)
 
 
 def whole_table(input: Input, compute: Compute, categories: TextColumns = "", streams: bool = False) -> Table:
-    """Return all rows of a file; if rows will be chosen of one that is read in blocks, none is read yet."""
+    """Return all rows of a file, without the labels of another; of a file in blocks none where rows will be chosen."""
     if folder := read_folder(input, compute):
         refuse_coding(input, "a folder of images or of a matrix with its names")
-        return add_labels(features_table(folder[0], input, folder[1]), input, compute)
+        return features_table(folder[0], input, folder[1])
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, categories, streams)
     with open_input(matrix_in(input.path), compute) as file:
@@ -101,18 +108,17 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
         if input.kind == "graph":
             from mlcli.data.pairs.graphs import graph_table
 
-            return add_labels(graph_table(file, input, source, compute), input, compute)
+            return graph_table(file, input, source, compute)
         blocks = _block_file(file, input, format, compute, categories) if (
             streams or input.chooses_rows or input.stream == "always") else None
         if reads_blocks(blocks, input, compute):
             assert blocks is not None
-            return add_labels(_table_of_blocks(blocks, input, compute, source), input, compute)
+            return _table_of_blocks(blocks, input, compute, source)
         layout = square_layout if input.square else features_layout
         sheet = _sheet_of(file, input, format, compute, layout, categories)
         extra = reader_of(format).beside(file, input, sheet.values.shape)
         source = replace(source, reading=extra, kept=KEPT * extra)
-        table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
-        return add_labels(table, input, compute)
+        return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 
 def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
@@ -129,16 +135,16 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
         def as_features(asked: Input) -> Sheet:
             return read_sheet(file, asked, format, compute, features_layout)
 
+        if not input.square:
+            return read_sheet(replace(file, proposes=not input.transpose), input, format, compute, layout)
         try:
             sheet = read(input)
         except DataError as error:
-            from mlcli.data.read.answers import with_proposal
-
-            pairs = square_sheet(as_features, input) if input.square and error.code == "E-TEXT-COLUMN" else None
+            pairs = square_sheet(as_features, input) if error.code == "E-TEXT-COLUMN" else None
             if pairs is not None:
                 return pairs
-            raise with_proposal(error, input, read) from error
-        numbered = input.square and numbered_pairs(sheet.values) is not None
+            raise
+        numbered = numbered_pairs(sheet.values) is not None
         return (square_sheet(as_features, input) if numbered else None) or sheet
     from mlcli.data.read.categories import categorical_sheet
 
@@ -150,16 +156,19 @@ def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
     """Return the file for reading in blocks; None with answers to code and all text as categories: all rows at once."""
     if categories == "all" or has_coding(input):
         return None
-    try:
-        return block_file_of(file, input, format, compute)
-    except DataError as error:
-        if not (categories and error.columns):
-            raise
-        if input.stream == "always":
-            raise ConfigError("STREAM", f"columns of text that stand for categories are not read in blocks: "
-                              f"{listed(error.columns)}", where="input.stream",
-                              hint="leave input.stream out, or give the categories numbers") from error
-        return None
+    found = block_file_of(file, _finding(input, categories), format, compute)
+    if found is None or not found.choice.categories:
+        return found
+    if input.stream == "always":
+        raise ConfigError("STREAM", f"columns of text that stand for categories are not read in blocks: "
+                          f"{listed(found.choice.category_names)}", where="input.stream",
+                          hint="leave input.stream out, or give the categories numbers")
+    return None
+
+
+def _finding(input: Input, categories: TextColumns) -> Input:
+    """Return the input with columns of text that are chosen as categories where they may be."""
+    return with_categories(input, (), "labels", found=True) if categories else input
 
 
 def source_of(input: Input, file: Opened, format: Format) -> Source:
@@ -182,12 +191,12 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
         from mlcli.data.read.answers import coded_sheet
 
         sheet = coded_sheet(input, read)
-        return add_labels(features_table(sheet, input, source), input, compute)
+        return features_table(sheet, input, source)
     found = _parts_in_blocks(files, input, compute, categories)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
     if blocks:
         assert found is not None
-        return add_labels(_table_of_blocks(found, input, compute, source), input, compute)
+        return _table_of_blocks(found, input, compute, source)
     if categories:
         from mlcli.data.read.categories import categorical_sheet
 
@@ -195,19 +204,17 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
     else:
         assert found is not None
         sheet = sheet_of_blocks(found, input, compute)
-    return add_labels(features_table(sheet, input, source), input, compute)
+    return features_table(sheet, input, source)
 
 
 def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
     """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
     from mlcli.data.read.parts import read_parts
 
-    try:
-        return None if categories == "all" else read_parts(files, input, compute)
-    except DataError as error:
-        if not (categories and error.columns):
-            raise
+    if categories == "all":
         return None
+    found = read_parts(files, _finding(input, categories), compute)
+    return None if found.choice.categories else found
 
 
 def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:

@@ -36,6 +36,11 @@ class Choice:
         return tuple(self.names[column] for column in self.words)
 
     @property
+    def category_names(self) -> tuple[str, ...]:
+        """The names of the columns of text that become numbers."""
+        return tuple(self.names[column] for column in self.categories)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the numeric columns."""
         return tuple(self.names[column] for column in self.values)
@@ -57,14 +62,16 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     if isinstance(input, AllTexts):
         return _all_texts(names, input)
     _require_names(names, row_names, input.path)
+    input = input.for_columns(names)
     positions = {name: column for column, name in enumerate(names)}
     nameless = input.without_ids and not input.square  # points of a matrix need their names
     id = None if nameless else row_names if input.ids_from is None else _position(input.ids_from, positions,
                                                                                  "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns
                    if name in positions or input.labels.path is None)  # others may be in the file of labels
-    texts = tuple(_position(name, positions, "input.columns") for name in getattr(input, "categories", ()))
-    use = input.words if isinstance(input, WithCategories) else "labels"
+    texts, use = tuple[int, ...](), "labels"
+    if isinstance(input, WithCategories):
+        texts, use = tuple(_position(name, positions, input.named_by) for name in input.categories), input.words
     left = tuple(column for column in words if column not in (id, row_names, *labels, *texts))
     others = {column for column in (id, row_names, *labels) if column is not None}
     if input.columns:

@@ -60,8 +60,13 @@ def numbered_names(prefix: str, count: int) -> tuple[str, ...]:
 def require_content(rows: int, columns: int, path: str) -> None:
     """Raise DataError for a table without rows or without columns."""
     if rows < 1 or columns < 1:
-        raise DataError("EMPTY", f"{counted(rows, 'row')} and {counted(columns, 'column')} of numbers were found",
-                        where=place(path), hint="at least one row and one column are needed")
+        raise content_error(rows, columns, path)
+
+
+def content_error(rows: int, columns: int, path: str) -> DataError:
+    """Return the error for a table without rows or without columns."""
+    return DataError("EMPTY", f"{counted(rows, 'row')} and {counted(columns, 'column')} of numbers were found",
+                     where=place(path), hint="at least one row and one column are needed")
 
 
 def require_unique_ids(ids: Sequence[str], path: str) -> None:

@@ -1,1 +1,1 @@
-"""Delimited texts: dialect, header, layout, records."""
+"""Delimited texts: their start, layout, records and columns."""

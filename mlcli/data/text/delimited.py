@@ -8,7 +8,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from csv import field_size_limit
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.machine.footprint import ARROW, COLUMN, MIB, resident
-from mlcli.base.stages.stage import advance, note
+from mlcli.base.stages.stage import advance, no_listeners, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
@@ -24,16 +24,15 @@ from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import compression
-from mlcli.data.options.input import AllTexts, Input
+from mlcli.data.options.input import AllTexts, Input, with_categories, with_found
 from mlcli.data.options.numbers import BLANKS, EXACT
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.diagnose import require_width, rescan
-from mlcli.data.text.dialect import detect_dialect
-from mlcli.data.text.header import Head, read_head
-from mlcli.data.text.layout import Layout, require_numbers
-from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
+from mlcli.data.text.head import Head, detect_dialect, read_head
+from mlcli.data.text.layout import Layout, numbers_error
+from mlcli.data.text.records import Broken, Text, survey_text
 from mlcli.errors import DataError
 
 LOOKED_AT = 50  # records
@@ -78,7 +77,7 @@ def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
     """Return the text as UTF-8 from byte `skip` on, as a native file of Arrow."""
     utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # checked by the survey
     name = f"/dev/fd/{text.opened.descriptor}"  # the open file, even if its path now leads to another
-    if utf8 and not compression(text.path) and Path(name).exists():
+    if utf8 and not text.start.whole and not compression(text.path) and Path(name).exists():
         return _file(text, skip, name)
     return _memory(text, skip, compute)
 
@@ -143,6 +142,18 @@ def text_bytes(longest: int, size: int) -> float:
     return float(min(PARSER + BLOCKS * max(SMALLEST, min(64 * longest, LARGEST), 2 * longest), TIMES * size))
 
 
+@dataclass
+class Frame:
+    """The columns of a text as they are read, each as numbers or as texts, and what is wrong with the numbers."""
+
+    values: Array  # the rows read, then room
+    rows: int = 0
+    doubtful: bool = False  # whether some cells need a second look
+    ids: list[str] = field(default_factory=list)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    faults: Faults = NONE
+
+
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
@@ -155,15 +166,56 @@ def separator_of(usual: str, input: Input) -> str:
     return usual if input.separator == "auto" else input.separator
 
 
-def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute,
-                   layout_of: Callable[[Text, Head], Layout]) -> Sheet:
+LayoutOf = Callable[[Text, Head], Layout]
+
+
+def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, layout_of: LayoutOf) -> Sheet:
     """Return the numbers and names of a delimited text; raises DataError and RefusedByPlan."""
     text = survey_text(opened, input, separator_of(usual, input))
     if not _is_ordinary(text) and (matrix := _of_pairs(text, compute)) is not None:
         return matrix
     text = detect_dialect(text)
-    layout = layout_of(text, read_head(text))
-    require_numbers(layout, text.path)
+    head = read_head(text)
+    layout = layout_of(text, head)
+    if (error := numbers_error(layout, text.path)) is not None:
+        raise _with_proposal(error, text, head, layout_of, compute, alone=True) if layout.choice.words else error
+    layout, frame = _settled(text, head, layout_of, compute, layout)
+    if (error := frame.faults.error) is not None:
+        raise _with_proposal(error, text, head, layout_of, compute) if frame.faults.columns else error
+    warn_of_underflow(frame.faults.underflows)
+    if layout.choice.values:
+        warn_of_rounding(text, layout, frame.values[: frame.rows])
+    return _sheet(layout, frame, text.input.point)
+
+
+def _settled(text: Text, head: Head, layout_of: LayoutOf, compute: Compute, layout: Layout) -> tuple[Layout, Frame]:
+    """Return the columns of a text, those of text as categories where they may be, and the layout of these."""
+    frame = _frame(text, layout, compute)
+    while (found := with_found(text.input, frame.faults.columns)) is not None:
+        text = replace(text, input=found)
+        layout = layout_of(text, head)
+        frame = _frame(text, layout, compute)
+    return layout, frame
+
+
+def _with_proposal(error: DataError, text: Text, head: Head, layout_of: LayoutOf, compute: Compute,
+                   alone: bool = False) -> DataError:
+    """Return the error of columns of text with what their cells propose, where the input asks for it."""
+    if not text.opened.proposes:
+        return error
+    from mlcli.data.options.usual_scales import with_proposal
+
+    asked = replace(text, input=with_categories(text.input, (), "categories", found=True))
+    with no_listeners():
+        layout, frame = _settled(asked, head, layout_of, compute, layout_of(asked, head))
+    if frame.faults.error is not None:
+        return error
+    texts = {name: frame.labels[name] for name in layout.choice.category_names}
+    return with_proposal(error, texts, alone=alone)
+
+
+def _frame(text: Text, layout: Layout, compute: Compute) -> Frame:
+    """Return the columns of a text, with what is wrong with them; raises DataError and RefusedByPlan."""
     columns = len(layout.choice.values)
     beside = text_bytes(text.survey.longest, text.survey.size) + COLUMN * columns
     if text.survey.size > SMALL:  # for a small one the fit has the better error
@@ -171,13 +223,13 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute,
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
     compute.require(beside + 8.0 * text.survey.lines * columns,
                     f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
-    filled = _filled(text, layout, compute)
-    require_content(filled.rows, layout.choice.width, text.path)
-    if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
-        warn_of_underflow(rescan(text, layout))
-    if columns:
-        warn_of_rounding(text, layout, filled.values[: filled.rows])
-    return _sheet(layout, filled, text.input.point)
+    frame = _filled(text, layout, compute)
+    if frame.faults.error is not None:
+        return frame
+    require_content(frame.rows, layout.choice.width, text.path)
+    if frame.doubtful or text.survey.quotes % 2 or _endless(text, frame):
+        frame.faults = faults_of(text, layout)
+    return frame
 
 
 def _is_ordinary(text: Text) -> bool:
@@ -185,9 +237,7 @@ def _is_ordinary(text: Text) -> bool:
 
     No text that begins so is a matrix of pairs in a layout of its own.
     """
-    first: list[list[str]] = []
-    with suppress(DataError):
-        first = [cells for _, cells in islice(text.records((line for line in text.lines() if line.strip()), 0), 3)]
+    first, _ = text.first_records((line for line in text.lines() if line.strip()), 3)
     return text.separator != " " and len(first) == 3 and len({len(cells) for cells in first}) == 1 and all(
         len(cells) > 1 and cells[-1].strip() and not cells[0].startswith("#") for cells in first)
 
@@ -208,56 +258,49 @@ def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
     return read_ragged(text, compute)
 
 
-@dataclass
-class Rows:
-    """The rows read so far."""
-
-    values: Array  # the rows read, then room
-    rows: int = 0
-    doubtful: bool = False  # whether some cells need a second look
-    ids: list[str] = field(default_factory=list)
-    labels: dict[str, list[str]] = field(default_factory=dict)
-
-
-def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
+def _filled(text: Text, layout: Layout, compute: Compute) -> Frame:
     """Read all rows, by record or by Arrow; of a short text with odd quotes Arrow decides, as of a long one."""
-    if layout.width > WIDE and text.survey.lines < FEW:
-        return _filled_by_records(text, layout)
-    if text.survey.lines * layout.width <= CELLS:
-        try:
-            return _filled_by_records(text, layout)
-        except DataError as error:
-            if error.code != "E-QUOTE":
-                raise
+    wide = layout.width > WIDE and text.survey.lines < FEW
+    if wide or text.survey.lines * layout.width <= CELLS:
+        frame = _filled_by_records(text, layout)
+        if wide or not frame.faults.odd_quotes:
+            return frame
     return _filled_by_arrow(text, layout, compute)
 
 
-def _filled_by_arrow(text: Text, layout: Layout, compute: Compute) -> Rows:
+def _filled_by_arrow(text: Text, layout: Layout, compute: Compute) -> Frame:
     """Read all rows; if Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
-    filled = Rows(np.empty((room, len(layout.choice.values))))
+    filled = Frame(np.empty((room, len(layout.choice.values))))
     try:
         for batch in _batches(text, layout, compute):
             _take(batch, text, layout, filled)
             advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
         if "Empty CSV file" not in str(error):
-            rescan(text, layout)
-            raise DataError("CSV", f"the text is not a table: {shown(str(error), 160)}", where=place(text.path),
-                            hint="check the quotes and the separator") from None
+            filled.faults = faults_of(text, layout)
+            if filled.faults.error is None:
+                filled.faults = Faults(DataError("CSV", f"the text is not a table: {shown(str(error), 160)}",
+                                                 where=place(text.path), hint="check the quotes and the separator"))
     return filled
 
 
-def _filled_by_records(text: Text, layout: Layout) -> Rows:
+def _filled_by_records(text: Text, layout: Layout) -> Frame:
     """Read all rows by record: of a short text, or of one with very many columns, each of which takes Arrow kilobytes.
     """
     choice, point, columns = layout.choice, text.input.point, layout.choice.values
     missing = {*MISSING, *text.input.missing_markers}
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
-    filled, gaps, report = Rows(np.empty((room, len(columns)))), 0, max(1, REPORT // layout.width)
-    for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
-        require_width(text, layout, line, filled.rows + 1, len(cells))
+    filled, gaps, report = Frame(np.empty((room, len(columns)))), 0, max(1, REPORT // layout.width)
+    for record in text.attempted(text.lines(layout.skip), layout.lines, layout.width):
+        if isinstance(record, Broken):
+            filled.faults = Faults(record.error(), odd_quotes=not record.endless)
+            return filled
+        line, cells = record
+        if len(cells) != layout.width:
+            filled.faults = Faults(width_error(text, layout, line=line, row=filled.rows + 1, width=len(cells)))
+            return filled
         if filled.rows == room:
             raise changed_error(text.path)
         numbers = [cells[column] for column in columns]
@@ -269,8 +312,10 @@ def _filled_by_records(text: Text, layout: Layout) -> Rows:
         try:
             filled.values[filled.rows] = [float(cell) for cell in given]
         except ValueError:
-            rescan(text, layout)
-            raise
+            filled.faults = faults_of(text, layout)
+            if filled.faults.error is None:
+                raise
+            return filled
         if choice.id is not None:
             filled.ids.append(cells[choice.id])
         for column in choice.texts:
@@ -300,7 +345,7 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
         yield from reader
 
 
-def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
+def _take(batch: Any, text: Text, layout: Layout, filled: Frame) -> None:
     """Add a batch to the rows."""
     if batch.num_rows == 0:
         return
@@ -317,7 +362,7 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
     filled.rows = stop
 
 
-def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
+def _take_texts(batch: Any, layout: Layout, filled: Frame, input: Input) -> None:
     """Add the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
@@ -327,14 +372,14 @@ def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
         filled.labels.setdefault(choice.names[column], []).extend(texts)
 
 
-def _endless(text: Text, filled: Rows) -> bool:
+def _endless(text: Text, filled: Frame) -> bool:
     """Whether an id or label is longer than a cell may be; the slow scan then raises the error."""
     if text.survey.longest <= field_size_limit():
         return False
     return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
-def _sheet(layout: Layout, filled: Rows, point: str) -> Sheet:
+def _sheet(layout: Layout, filled: Frame, point: str) -> Sheet:
     """Return the rows as a sheet."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,

@@ -3,13 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
+from mlcli.data.options.input import categories_hint
 from mlcli.data.options.numbers import fault, is_number
 from mlcli.data.options.texts import remedy_of
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
-from mlcli.data.text.dialect import options_for
+from mlcli.data.text.head import options_for
 from mlcli.data.text.layout import Layout
-from mlcli.data.text.records import Text
+from mlcli.data.text.records import Broken, Text
 from mlcli.errors import DataError
 
 WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
@@ -29,14 +31,31 @@ class Cells:
             self.first.append((line, row, column, cell))
 
 
-def rescan(text: Text, layout: Layout) -> int:
-    """Raise the DataError for a text, or return the number of its numbers that underflow."""
+@frozen
+class Faults:
+    """What is wrong with the numbers of a text."""
+
+    error: DataError | None = None
+    columns: tuple[str, ...] = ()  # of text, where these are what is wrong
+    underflows: int = 0  # numbers that are too small for double precision
+    odd_quotes: bool = False  # whether the quotes do not match
+
+
+NONE = Faults()
+
+
+def faults_of(text: Text, layout: Layout) -> Faults:
+    """Return what is wrong with the numbers of a text: the first records that are broken, or the cells."""
     kinds: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
     bad: Counter[int] = Counter()
     missing: Counter[int] = Counter()
     row = 0
-    for row, (line, cells) in enumerate(text.records(text.lines(layout.skip), layout.lines, layout.width), 1):
-        require_width(text, layout, line, row, len(cells))
+    for row, record in enumerate(text.attempted(text.lines(layout.skip), layout.lines, layout.width), 1):
+        if isinstance(record, Broken):
+            return Faults(record.error(), odd_quotes=not record.endless)
+        line, cells = record
+        if len(cells) != layout.width:
+            return Faults(width_error(text, layout, line=line, row=row, width=len(cells)))
         for column in layout.choice.values:
             kind = fault(cells[column], text.input.point)
             missing[column] += cells[column] in MISSING
@@ -45,50 +64,48 @@ def rescan(text: Text, layout: Layout) -> int:
                 bad[column] += kind == "text"
         if kinds["text"].first and row >= kinds["text"].first[0][1] + WINDOW:
             break
-    texts = [column for column, count in bad.items() if 2 * count > row - missing[column]]
-    refuse_text_columns(text, layout, sorted(texts), kinds["text"])
-    refuse_cells(text, layout, kinds["text"], "NOT-A-NUMBER", "is not a number", "are not numbers")
-    refuse_cells(text, layout, kinds["overflow"], "OVERFLOW", "is too large for double precision",
-                 "are too large for double precision")
-    return kinds["underflow"].total
+    if texts := sorted(column for column, count in bad.items() if 2 * count > row - missing[column]):
+        names = tuple(layout.choice.names[column] for column in texts)
+        return Faults(text_columns_error(text, layout, texts, kinds["text"]), names)
+    if kinds["text"].total:
+        return Faults(cells_error(text, layout, kinds["text"], "NOT-A-NUMBER", "is not a number", "are not numbers"))
+    if kinds["overflow"].total:
+        return Faults(cells_error(text, layout, kinds["overflow"], "OVERFLOW", "is too large for double precision",
+                                  "are too large for double precision"))
+    return Faults(underflows=kinds["underflow"].total)
 
 
-def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -> None:
-    """Raise DataError for a record that is longer or shorter than the first."""
-    if width == layout.width:
-        return
+def width_error(text: Text, layout: Layout, *, line: int, row: int, width: int) -> DataError:
+    """Return the error for a record that is longer or shorter than the first."""
     first = "the header" if layout.named else "the first row"
     hint = "every row needs as many cells; quote cells that hold the separator"
     if layout.named and row == 1 and width == layout.width + 1:
         hint = "R's write.table names no id column: write with col.names=NA, or put a separator before the header"
-    raise DataError("RAGGED", f"row {row} has {counted(width, 'value')} where {first} has {layout.width}",
-                    where=place(text.path, line), hint=hint)
+    return DataError("RAGGED", f"row {row} has {counted(width, 'value')} where {first} has {layout.width}",
+                     where=place(text.path, line), hint=hint)
 
 
-def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: Cells) -> None:
-    """Raise DataError for columns of words among the features."""
-    if not columns:
-        return
+def text_columns_error(text: Text, layout: Layout, columns: list[int], cells: Cells) -> DataError:
+    """Return the error for columns of words among the features."""
     names = [layout.choice.names[column] for column in columns]
     parts = [cell_in_words(cell, layout) for cell in cells.first if cell[2] in columns][:1]
     seen = {layout.choice.names[column]: [cell for _, _, place, cell in cells.first if place == column]
             for column in columns}
-    raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
-                    + "".join(f", for example {part}" for part in parts), where=place(text.path),
-                    columns=names, hint=other_convention(text, cells) or remedy_of(seen)
-                    or "name it with {input.id_column} or {input.label_columns}, or choose others with {input.columns}"
-                    + (f"; {NO_PAIRS}" if text.input.square else ""))
+    return DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
+                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
+                     hint=(other_convention(text, cells) or remedy_of(seen)
+                           or "name it with {input.id_column} or {input.label_columns}, or choose others with "
+                           "{input.columns}" + (f"; {NO_PAIRS}" if text.input.square else ""))
+                     + categories_hint(text.input))
 
 
-def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
-    """Raise DataError for cells of numeric columns, with the first five."""
-    if not cells.total:
-        return
+def cells_error(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> DataError:
+    """Return the error for cells of numeric columns, with the first five."""
     parts = [cell_in_words(cell, layout) for cell in cells.first]
-    raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
-                    + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
-                    hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
-                    "{input.missing_markers} names others")
+    return DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
+                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
+                     hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
+                     "{input.missing_markers} names others")
 
 
 def cell_in_words(entry: tuple[int, int, int, str], layout: Layout) -> str:

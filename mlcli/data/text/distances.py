@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, pairwise
+from typing import cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mlcli.base.values.missing import MISSING
 from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown_cell
 from mlcli.data.table.sheet import Sheet
-from mlcli.data.text.records import Text
+from mlcli.data.text.records import Broken, Text
 from mlcli.errors import DataError
 
 FEWEST, LOOKED_AT = 3, 5  # rows
@@ -41,25 +41,38 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
     if not _rises(first):
         return None
     compute.require_data(100.0 * text.survey.size + 8.0 * text.survey.lines**2, "one triangle of a matrix")
-    return _sheet(text, list(_records(text)))
+    return _sheet(text, _records(text))
 
 
 def _first(text: Text) -> Records:
     """Return the first records; none if quotes do not match."""
-    with suppress(DataError):
-        return list(islice(_records(text), LOOKED_AT))
-    return []
+    first = list(islice(_attempted(text), LOOKED_AT))
+    return [] if any(isinstance(record, Broken) for record in first) else cast(Records, first)
 
 
-def _records(text: Text) -> Iterator[list[str]]:
-    """Yield records without empty cells at their ends.
+def _records(text: Text) -> Records:
+    """Return all records; raises DataError for a broken one."""
+    found: Records = []
+    for record in _attempted(text):
+        if isinstance(record, Broken):
+            raise record.error()
+        found.append(record)
+    return found
+
+
+def _attempted(text: Text) -> Iterator[list[str] | Broken]:
+    """Yield records without empty cells at their ends, and a broken one as the last.
 
     Repeated blanks count once, and comments at the top are skipped.
     """
     lines = (line for line in text.lines() if line.strip())
     plain = (BLANKS.sub(" ", line).strip() + "\n" for line in lines) if text.separator == " " else lines
     top = True
-    for _, cells in text.records(plain, 0):
+    for record in text.attempted(plain, 0):
+        if isinstance(record, Broken):
+            yield record
+            return
+        cells = record[1]
         top = top and cells[0].startswith("#")
         if not top:
             kept = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)

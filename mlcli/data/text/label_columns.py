@@ -1,28 +1,13 @@
 """Columns of words that no option names: labels, and possibly the names of the rows."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.table.sheet import Sheet
-from mlcli.data.text.header import Head
-from mlcli.data.text.records import Text
-from mlcli.errors import DataError
-
-LOOKED_AT = 50  # records
-
-
-def records_below(text: Text, head: Head) -> list[list[str]]:
-    """Return the first records after the head, if of its width; their faults are reported when all are read."""
-    width, taken = len(head.cells), list[list[str]]()
-    with suppress(DataError):
-        taken.extend(cells for _, cells in islice(text.records(text.lines(head.end), head.end_lines, width), LOOKED_AT))
-    return [cells for cells in taken if len(cells) == width]
 
 
 def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import numbered_names
-from mlcli.data.text.header import Head, holds_names, names_columns, note_no_header, warn_of_numbers
-from mlcli.data.text.label_columns import records_below, word_columns
+from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
+from mlcli.data.text.label_columns import word_columns
 from mlcli.data.text.records import Text
 from mlcli.errors import DataError
 
@@ -40,9 +40,8 @@ class Layout:
 def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:
     """Return the layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
-    below = records_below(text, head)
-    words = word_columns(below, text.input.point)
-    if not expected and not names_columns(text, head.cells, below):
+    words = word_columns(head.below, text.input.point)
+    if not expected and not names_columns(text, head.cells, head.below):
         if not known:
             note_no_header(text, head.cells)
         return _headless(head, choose(numbered_names("x", len(head.cells)), text.input, words=words))
@@ -104,9 +103,16 @@ def _headless(head: Head, choice: Choice) -> Layout:
 
 def require_numbers(layout: Layout, path: str) -> None:
     """Raise DataError for a layout without any numeric column."""
-    if not layout.choice.width and layout.choice.words:
-        raise DataError("EMPTY", f"all columns are text: {listed(layout.choice.word_names)}", where=place(path),
-                        hint=f"at least one column of numbers is needed; {COMPARED}")
-    if not layout.choice.width:
-        raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
-                        hint="check {input.columns}, {input.id_column}, {input.label_columns} and input.header")
+    if (error := numbers_error(layout, path)) is not None:
+        raise error
+
+
+def numbers_error(layout: Layout, path: str) -> DataError | None:
+    """Return the error for a layout without any numeric column, or None."""
+    if layout.choice.width:
+        return None
+    if layout.choice.words:
+        return DataError("EMPTY", f"all columns are text: {listed(layout.choice.word_names)}", where=place(path),
+                         hint=f"at least one column of numbers is needed; {COMPARED}")
+    return DataError("EMPTY", "no column is left for the numbers", where=place(path),
+                     hint="check {input.columns}, {input.id_column}, {input.label_columns} and input.header")

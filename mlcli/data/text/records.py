@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
@@ -36,6 +37,55 @@ class Survey:
 
 
 @frozen
+class Start:
+    """The first bytes of a text, which are kept, as UTF-8; of a short text all."""
+
+    content: bytes
+    whole: bool
+
+    @property
+    def end(self) -> int:
+        """The bytes that need not be read again: all of a short text, or else whole lines."""
+        return len(self.content) if self.whole else self.content.rfind(b"\n") + 1
+
+
+NOTHING = Start(b"", whole=False)
+
+
+@frozen
+class Broken:
+    """A record that cannot be read, as its quotes do not match or a cell does not end; it is the last one."""
+
+    path: str
+    reason: str
+    start: int  # line
+    line: int  # that was read last
+
+    @property
+    def endless(self) -> bool:
+        """Whether a cell is longer than cells may be."""
+        return "limit" in self.reason
+
+    def error(self) -> DataError:
+        """Return the error for such a record."""
+        if self.endless:
+            return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
+                             where=place(self.path, self.start), hint="is a quote left open, or the separator wrong?")
+        return DataError("QUOTE", f"the quotes do not match: {self.reason}",
+                         where=place(self.path, min(self.start, self.line)),
+                         hint="close the quote, and write a quote inside a quoted cell twice")
+
+
+@frozen
+class Surveyed:
+    """What one pass over a text leaves."""
+
+    survey: Survey
+    start: Start
+    encoding: str  # the one that was found, UTF-16 where its byte order mark is
+
+
+@frozen
 class Text:
     """The text of an input and the separator of its cells."""
 
@@ -43,6 +93,7 @@ class Text:
     input: Input
     separator: str
     survey: Survey
+    start: Start = NOTHING
     taken: Sequence[str] = ()  # detected conventions, in words
 
     @property
@@ -51,19 +102,36 @@ class Text:
         return self.opened.path
 
     def stream(self, skip: int = 0) -> BinaryIO:
-        """Return the text as UTF-8 from byte `skip` on."""
+        """Return the text as UTF-8 from byte `skip` on; a short one is not read again."""
+        if self.start.whole:
+            return io.BytesIO(self.start.content[skip:])
         stream = text_stream(self.opened, self.input)
         while skip > 0:
             skip -= len(stream.read(min(skip, CHUNK)))
         return stream
 
     def lines(self, skip: int = 0) -> Iterator[str]:
-        """Yield its lines with their ends, unchanged."""
+        """Yield its lines with their ends, unchanged; the first ones are not read again."""
+        if skip < self.start.end:
+            yield from io.StringIO(self.start.content[skip : self.start.end].decode(), newline="")
+            skip = self.start.end
+        if self.start.whole:
+            return
         with io.TextIOWrapper(self.stream(skip), encoding="utf-8", newline="") as lines:
             yield from lines
 
     def records(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """Yield the records with the number of their first line; blank lines count if records have one cell."""
+        """Yield the records with the number of their first line; raises DataError at a broken one.
+
+        Blank lines count if records have one cell.
+        """
+        for record in self.attempted(lines, before, width):
+            if isinstance(record, Broken):
+                raise record.error()
+            yield record
+
+    def attempted(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]] | Broken]:
+        """Yield what `records` does, and a broken record as the last one."""
         reader = csv.reader(lines, delimiter=self.separator, strict=True)
         start = before
         try:
@@ -72,15 +140,13 @@ class Text:
                 if cells or width == 1:
                     yield line, self.input.without_markers(cells or [""])
         except csv.Error as error:
-            raise self._broken(error, start + 1, before + reader.line_num) from None
+            yield Broken(self.path, str(error), start + 1, before + reader.line_num)
 
-    def _broken(self, error: csv.Error, start: int, line: int) -> DataError:
-        """Return the error for quotes that do not close and for endless cells."""
-        if "limit" in str(error):
-            return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
-                             where=place(self.path, start), hint="is a quote left open, or the separator wrong?")
-        return DataError("QUOTE", f"the quotes do not match: {error}", where=place(self.path, min(start, line)),
-                         hint="close the quote, and write a quote inside a quoted cell twice")
+    def first_records(self, lines: Iterator[str], count: int, width: int = 0) -> tuple[list[list[str]], bool]:
+        """Return the first records up to a broken one, and whether there is such; its error is for who reads all."""
+        found = list(islice(self.attempted(lines, 0, width), count))
+        whole = [record[1] for record in found if not isinstance(record, Broken)]
+        return whole, len(whole) < len(found)
 
 
 def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
@@ -88,18 +154,22 @@ def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | Non
 
     `watch` receives all of its bytes, without a byte order mark.
     """
-    given, input = input, in_encoding(opened, input)
-    if watch is not None or input.encoding not in opened.surveys:
-        opened.surveys[input.encoding] = survey(text_stream(opened, input), opened.path, watch)
-    taken = () if input is given else ("the text is UTF-16",)
-    return Text(opened, input, separator, opened.surveys[input.encoding], taken)
+    known: Surveyed | None = opened.surveys.get(input.encoding)
+    if known is None or watch is not None:
+        found = in_encoding(opened, input)
+        known = Surveyed(*survey(text_stream(opened, found), opened.path, watch), found.encoding)
+        opened.surveys[input.encoding] = known
+    taken = () if known.encoding == input.encoding else ("the text is UTF-16",)
+    input = input.replace(encoding=known.encoding) if taken else input
+    return Text(opened, input, separator, known.survey, known.start, taken)
 
 
-def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
-    """Count lines, and look for numbers and quotes that the fast reader may misread."""
+def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Survey, Start]:
+    """Count lines, and look for numbers and quotes that the fast reader may misread; the first bytes are kept."""
     size = lines = ends = longest = open_line = quotes = 0
-    tail, tiny = b"", False
+    tail, tiny, start = b"", False, b""
     while chunk := stream.read(CHUNK):
+        start = start or chunk
         size += len(chunk)
         if watch is not None:
             watch(chunk)
@@ -113,7 +183,7 @@ def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
     return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
-                  quotes=quotes)
+                  quotes=quotes), Start(start, whole=size == len(start))
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import get_native_id
@@ -58,8 +59,29 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert "E-INPUT-MISSING" in wording(error)
 
 
+@pytest.mark.parametrize("age", [0.0, 1e9])
+def test_a_small_text_is_read_once_and_again_only_where_it_has_just_been_written(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float) -> None:
+    reads, reading = list[int](), os.preadv
+
+    def counted(descriptor: int, buffers: list[memoryview], position: int) -> int:
+        count = reading(descriptor, buffers, position)
+        reads.append(count)
+        return count
+
+    content = "id,kind,a,b\n" + "".join(f"p{row},k{row % 3},{row / 7},{row}\n" for row in range(600))
+    path = written(tmp_path, content)
+    os.utime(path, (time.time() - age, time.time() - age))
+    monkeypatch.setattr(os, "preadv", counted)
+    table = read(Input(path=path, id_column="id", label_columns=("kind",)))
+    assert table.source is not None and table.source.sha256 == hashlib.sha256(content.encode()).hexdigest()
+    assert len(content) > 14_000 and list(filter(None, reads)) == [len(content)] * (2 if age == 0 else 1)
+
+
 class NoDigest:
     """A hash that reads nothing, so that the reader itself meets the failure."""
+
+    content = None
 
     def __init__(self, path: str, descriptor: int) -> None: ...
 
@@ -191,7 +213,7 @@ def test_a_file_that_grows_between_two_looks_is_refused(tmp_path: Path, monkeypa
     path = Path(written(tmp_path, "a,b\n1,2\n"))
     survey = records.survey
 
-    def then_grown(stream: BinaryIO, name: str, watch: records.Watch | None) -> records.Survey:
+    def then_grown(stream: BinaryIO, name: str, watch: records.Watch | None) -> tuple[records.Survey, records.Start]:
         found = survey(stream, name, watch)
         path.write_text("a,b\n" + "1,2\n" * 100)
         return found

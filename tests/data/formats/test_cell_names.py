@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
-from mlcli.data.read.for_run import read_new
+from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError
 from mlcli.runs.verify import file_state

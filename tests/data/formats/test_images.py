@@ -13,7 +13,7 @@ from PIL import Image
 from mlcli.base.types import AnyArray
 from mlcli.data.formats.arrays import image_of
 from mlcli.data.options.input import Input
-from mlcli.data.read.for_run import read_new
+from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing
 from mlcli.report.drawing.png import png

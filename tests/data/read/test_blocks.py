@@ -13,7 +13,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.data.text import record_boundaries
+from mlcli.data.text import blocks
 from mlcli.errors import MlcliError
 from tests.data.helpers import noted
 from tests.wording import Wording
@@ -24,8 +24,8 @@ NAMES = st.sampled_from(["a", "b, c", 'with "quotes"', "two\nlines", "two\r\nlin
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_boundaries, "PIECE", 24)
-    monkeypatch.setattr("mlcli.data.text.rows.PIECES", 2)
+    monkeypatch.setattr(blocks, "PIECE", 24)
+    monkeypatch.setattr("mlcli.data.text.blocks.PIECES", 2)
 
 
 def both(path: Path, **options: object) -> tuple[Table, Table]:
@@ -96,6 +96,15 @@ def test_errors_are_those_of_the_whole_text(tmp_path: Path, name: str) -> None:
             read(Input(path=str(path), stream=stream, label_columns=("kind",)), streams=True)
         told.append((caught.value.code, str(caught.value)))
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_a_header_alone_is_no_row(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,kind,z{end}", newline="")
+    with pytest.raises(MlcliError) as caught:
+        read(Input(path=str(path), stream="always"), streams=True)
+    assert caught.value.code == "E-EMPTY"
 
 
 def test_numbers_that_underflow_are_counted(tmp_path: Path) -> None:

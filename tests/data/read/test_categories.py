@@ -1,6 +1,7 @@
 """Every column of text as categories: questions and their answers, ids apart, missing ones."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
+from mlcli.data.text import delimited
+from mlcli.data.text.records import Text
 from mlcli.errors import DataError
+from tests.data.helpers import refused, written
 from tests.support import Notes
 
 ANSWERS = """name,score,age,tea
@@ -55,3 +59,42 @@ def test_a_fault_that_is_no_column_of_text_stays_an_error(tmp_path: Path) -> Non
     with pytest.raises(DataError) as caught:
         table_of(tmp_path, ANSWERS + "eve,much,18-25,black\nfay,4,18-25,black\n")
     assert caught.value.code == "E-NOT-A-NUMBER"
+
+
+FOUND = "a,b,c\n" + "".join(f"{row},{row % 3}x,{row % 2}y\n" for row in range(60))
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts whose conventions were detected, once for each time."""
+    found, detect = list[str](), delimited.detect_dialect
+
+    def counted(text: Text) -> Text:
+        found.append(text.path)
+        return detect(text)
+
+    monkeypatch.setattr(delimited, "detect_dialect", counted)
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"columns": ("a", "b", "c")}])
+def test_columns_of_text_are_found_in_one_look_at_a_text(tmp_path: Path, looks: list[str],
+                                                         options: dict[str, Any]) -> None:
+    table = read(Input(path=written(tmp_path, FOUND), **options), categories="named" if options else "all")
+    assert table.categories == {"b": ("0x", "1x", "2x"), "c": ("0y", "1y")} and table.columns == ("a", "b", "c")
+    assert len(looks) == 1
+
+
+@pytest.mark.parametrize("taken", ["named", "all"])
+def test_columns_of_text_are_found_in_any_part_of_a_directory(tmp_path: Path, taken: Any) -> None:
+    (tmp_path / "parts").mkdir()
+    written(tmp_path / "parts", "a,b,c\n" + "".join(f"{row},{row},{row % 2}y\n" for row in range(40)), "1.csv")
+    written(tmp_path / "parts", FOUND, "2.csv")
+    table = read(Input(path=str(tmp_path / "parts"), columns=("a", "b", "c")), categories=taken)
+    assert sorted(table.columns) == ["a", "b", "c"] and {*table.categories} == {"b", "c"} and table.rows == 100
+
+
+def test_a_proposal_is_made_in_one_look_at_a_text(tmp_path: Path, looks: list[str]) -> None:
+    answers = "a,b\n" + "never,rarely\nsometimes,often\nrarely,never\n" * 3
+    error = refused(written(tmp_path, answers), DataError, "EMPTY")
+    assert "are these answers?" in error.hint and len(looks) == 1

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mlcli.data.options.input import Input
-from mlcli.data.read.for_run import read_new
+from mlcli.data.read.new_rows import read_new
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted, written

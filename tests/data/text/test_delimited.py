@@ -19,9 +19,9 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.data.text import delimited
+from mlcli.data.text import delimited, records
 from mlcli.data.text.delimited import SMALL_BLOCK
-from mlcli.errors import DataError, RefusedByPlan
+from mlcli.errors import DataError, MlcliError, RefusedByPlan
 from tests.data.helpers import feed, noted, refused, table_of, written
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -357,3 +357,24 @@ def test_very_many_columns_are_read_record_by_record_to_the_same_table(
 def read_table(folder: Path, content: str) -> Table:
     """A table with ids and a label."""
     return read(Input(path=written(folder, content), id_column="id", label_columns=("kind",)))
+
+
+ODD = ("# about\n# more\nid,a,b\n" + "".join(f'"p\n{row}",{row},{row * row}\n' for row in range(60)), "a\n\n1\n\n2\n",
+       "x;y\r\n1,5;2\r\n3;4,25\r\n", "a b\r1 2\r3 4", "é,ü\n1,2\n3,4", "a,b\n1,2\n3", 'a,b\n1,"2\n', "a,b\n1,x\n2,y\n")
+
+
+@pytest.mark.parametrize("kept", [1, 2, 5, 13, 64])
+@pytest.mark.parametrize("text", ODD)
+def test_a_text_is_read_alike_however_much_of_its_start_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                text: str, kept: int) -> None:
+    def told() -> list[str]:
+        with noted() as notes:
+            try:
+                table = table_of(tmp_path, text)
+            except MlcliError as error:
+                return [str(error), *map(str, notes.notes)]
+        return [repr(table.values), repr(table.ids), repr(table.columns), repr(table.labels), *map(str, notes.notes)]
+
+    whole = told()
+    monkeypatch.setattr(records, "CHUNK", kept)
+    assert told() == whole

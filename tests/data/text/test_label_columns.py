@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.for_run import read_new
+from mlcli.data.read.new_rows import read_new
 from mlcli.errors import DataError
 from tests.data.formats.test_columns import FORMS, name, stored
 from tests.data.helpers import noted, refused, table_of, written

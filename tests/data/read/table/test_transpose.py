@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.data.options.input import Input
-from mlcli.data.read.for_run import read_new
+from mlcli.data.read.new_rows import read_new
 from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import noted, refused, table_of, written
 from tests.wording import Wording

@@ -1,11 +1,15 @@
-"""The first record of a text: names or data."""
+"""The start of a text: its separator and decimal point, its comments, and the first record, which is names or data.
+
+Each is detected only if one reading is possible; otherwise the text is read with the defaults, and its
+faults are reported.
+"""
 
 import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import pairwise
+from dataclasses import replace
+from itertools import islice, pairwise
 from operator import eq
 
 from mlcli.base.frozen import frozen
@@ -14,21 +18,90 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import BLANKS, are_numbers, is_number
 from mlcli.data.options.wording import counted, listed, place, shown
-from mlcli.data.text.dialect import options_for
 from mlcli.data.text.records import Text
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
+
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}  # between cells
+LOOKED_AT = 50  # records
+GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # a number whose commas may separate thousands
+Records = list[list[str]]
+
+
+def detect_dialect(text: Text) -> Text:
+    """Return the text with the separator that makes it a table, and with decimal commas if its numbers have them."""
+    separator, point = text.separator, text.input.point
+    lines = [line for line in islice(text.lines(), LOOKED_AT) if not line.startswith("#")]  # comments, or a header
+    if text.input.separator == "auto":
+        separator = _separator(text, lines)
+    if separator != "," and text.input.decimal == "auto" and _has_decimal_commas(_records(text, lines, separator)):
+        point = ","
+    taken = [*text.taken, *[f"cells are separated by {MARKS[separator]}"] * (separator != text.separator),
+             *["numbers have decimal commas"] * (point != text.input.point)]
+    found = {**({"separator": separator} if separator != text.separator else {}),
+             **({"decimal": point} if point != text.input.point else {})}
+    return replace(text, separator=separator, taken=taken, input=text.input.replace(**found))
+
+
+def options_for(text: Text, separator: str) -> str:
+    """Return the options that read a text with a separator, and with decimal commas if it has them."""
+    separated = replace(text, input=text.input.replace(separator=separator), separator=separator)
+    commas = detect_dialect(separated).input.point
+    decimal = f" {option('input.decimal', ',')}" if commas == "," else ""
+    return option("input.separator", {"\t": "tab"}.get(separator, separator)) + decimal
+
+
+def _separator(text: Text, lines: Sequence[str]) -> str:
+    """Return the default separator if it makes a table, else the only other one that does.
+
+    The default if several do.
+    """
+    tables = {mark: records for mark in MARKS if _is_table(records := _records(text, lines, mark))}
+    if text.separator in tables:
+        return text.separator
+    if " " in tables and (len(tables) > 1 or isinstance(text.input, AllTexts) or not _has_numbers(tables[" "])):
+        del tables[" "]  # blanks also separate words
+    return next(iter(tables)) if len(tables) == 1 else text.separator
+
+
+def _records(text: Text, lines: Sequence[str], separator: str) -> Records:
+    """Return the records of some lines, up to the first one that is broken."""
+    return replace(text, separator=separator).first_records(iter(lines), LOOKED_AT)[0]
+
+
+def _is_table(records: Records) -> bool:
+    """Whether all records have equally many cells, more than one; a header may lack the name of the ids."""
+    widths = {len(record) for record in records[1:] or records}
+    if len(widths) != 1 or (width := widths.pop()) < 2:
+        return False
+    return len(records[0]) in (width, max(width - 1, 2))
+
+
+def _has_numbers(records: Records) -> bool:
+    """Whether no cell is empty (as in columns aligned by blanks), and a column below the first record is of numbers."""
+    columns = zip(*(records[1:] or records), strict=True)
+    return all(all(record) for record in records) and any(
+        all(is_number(cell, ".") or is_number(cell, ",") for cell in column) for column in columns)
+
+
+def _has_decimal_commas(records: Records) -> bool:
+    """Whether numbers have a comma, none has a point, and not all commas can separate thousands."""
+    cells = [cell for record in records for cell in record if not is_missing(cell)]
+    if any(is_number(cell, ".") and "." in cell for cell in cells):
+        return False
+    return any("," in cell and is_number(cell, ",") and not GROUPED.fullmatch(cell.strip()) for cell in cells)
+
 
 LONGEST_COUNT = 15  # digits
-LOOKED_AT = 50  # records below the header
 UNLIKELY = 0.05  # chance of values that do not recur, below which they are names
 YEAR = 4  # digits
 
 
 @frozen
 class Head:
-    """The first record, and the places around it in the text."""
+    """The first record, the places around it in the text, and the records below it."""
 
     cells: tuple[str, ...]
+    below: Sequence[Sequence[str]]  # the first ones, of those as wide as the first record
     top: int  # bytes of comments before the first record
     top_lines: int
     end: int  # bytes up to the record after it
@@ -50,11 +123,15 @@ def read_head(text: Text) -> Head:
                         hint="at least one row and one column of numbers are needed")
     end = top_bytes + sum(len(line.encode()) for line in taken)
     cells = tuple(first[1])
-    if _lacks_a_name(text, cells, end, len(top) + len(taken)):
+    below, broken = text.first_records(text.lines(end), LOOKED_AT)
+    if not broken and _lacks_a_name(text, cells, below):
         note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has one name fewer than the rows have cells: the "
              "first column names the rows, as R writes them")
         cells = ("", *cells)
-    head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
+    if len(cells) == 1:  # blank lines are records, too
+        below, _ = text.first_records(text.lines(end), LOOKED_AT, 1)
+    below = [record for record in below if len(record) == len(cells)]
+    head = Head(cells=cells, below=below, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head)
     return head
 
@@ -67,11 +144,11 @@ def _comments(text: Text) -> list[str]:
     top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines()))
     if text.input.square or not top:
         return top
-    try:
-        widths = [len(record) for _, record in itertools.islice(text.records(iter([
-            top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), len(top) - 1), 2)]
-    except DataError:
+    records, broken = text.first_records(
+        iter([top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), 2)
+    if broken:
         return []
+    widths = list(map(len, records))
     if len(widths) == 1 or widths[0] in (widths[1], widths[1] - 1):
         top = top[:-1]
     if top:
@@ -87,19 +164,15 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
+def _lacks_a_name(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
     numbers = any(is_number(cell, text.input.point) for cell in cells) and not text.input.square
     if text.input.header is False:
         return False
-    with suppress(DataError):
-        below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
-        firsts = tuple(record[0] for record in below)
-        if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
-            return False
-        return len(set(firsts)) == len(below) > 0 and all(
-            len(record) == len(cells) + 1 and record[-1] for record in below)
-    return False
+    firsts = tuple(record[0] for record in below)
+    if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
+        return False
+    return len(set(firsts)) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
 
 
 def _require_separated(text: Text, head: Head) -> None:

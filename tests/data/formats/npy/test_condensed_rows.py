@@ -12,8 +12,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.kernels.file_rows import FileRows
 from mlcli.data.files.source import open_input
-from mlcli.data.formats import condensed_rows
-from mlcli.data.formats.condensed_rows import CondensedRows
+from mlcli.data.formats import npy
+from mlcli.data.formats.npy import CondensedRows
 from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
@@ -29,8 +29,8 @@ SQUARE = squareform(LENGTHS)
 
 @pytest.fixture
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rows]:
-    monkeypatch.setattr(condensed_rows, "BLOCK", 500)
-    monkeypatch.setattr(condensed_rows, "PART", 120)
+    monkeypatch.setattr(npy, "BLOCK", 500)
+    monkeypatch.setattr(npy, "PART", 120)
     yield Rows(source_of(tmp_path, LENGTHS))
 
 
@@ -58,7 +58,7 @@ def test_wedges_and_blocks_cover_each_number_once(rows: Rows) -> None:
 @pytest.mark.parametrize("chosen", [[], [0], [SIZE - 1], [5, 88, 5, 0], list(range(40, 60)), [1, 0]])
 def test_single_rows_are_those_of_the_square_matrix(rows: Rows, monkeypatch: pytest.MonkeyPatch, call: float,
                                                     chosen: list[int]) -> None:
-    monkeypatch.setattr(condensed_rows, "CALL", call)
+    monkeypatch.setattr(npy, "CALL", call)
     assert np.array_equal(rows[np.array(chosen, dtype=np.int64)], SQUARE[chosen])
 
 

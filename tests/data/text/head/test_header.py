@@ -8,8 +8,8 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile
-from mlcli.data.read.for_run import read_new
 from mlcli.data.read.labels import read_labels
+from mlcli.data.read.new_rows import read_new
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
 

@@ -7,8 +7,8 @@ import pytest
 
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.data.samples.surfaces import sample
-from mlcli.data.write.annotated_counts import DEPTH, logarithms, write_annotated_counts
+from mlcli.data.samples.generated import sample
+from mlcli.data.write.h5ad import DEPTH, logarithms, write_annotated_counts
 
 pytest.importorskip("h5py")
 

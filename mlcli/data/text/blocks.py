@@ -1,4 +1,4 @@
-"""Delimited texts in blocks of rows: pieces of a file, each parsed as the whole text would be."""
+"""Delimited texts in blocks of rows: cut at ends of records into pieces, each parsed as the whole text would be."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
 from mlcli.data.files.remote import is_remote
@@ -21,10 +21,79 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
 from mlcli.data.options.wording import place, shown
 from mlcli.data.text.delimited import csv_options, doubtful
-from mlcli.data.text.diagnose import rescan
+from mlcli.data.text.diagnose import NONE, Faults, faults_of
 from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Survey, Text
 from mlcli.errors import DataError
+
+PIECE = 2 << 20  # least bytes of a piece
+RETURN, NEWLINE, QUOTE = b'\r\n"'
+
+
+class Cuts:
+    """The ends of records in a text that is added in chunks, and the number of records before each cut.
+
+    A line end ends a record if the number of quotes before it is even, provided that every quote that opens
+    a cell is its first character.
+    """
+
+    def __init__(self, separator: str, piece: int = 0) -> None:
+        self._before = {ord(separator), RETURN, NEWLINE, QUOTE}  # bytes allowed before an opening quote
+        self._size = self._rows = self._lines = self._quotes = 0
+        self._last, self._end, self._piece = NEWLINE, -1, piece or PIECE
+        self.stray = False  # whether a quote stands within a cell that did not begin with one
+        self._cuts: list[tuple[int, int, int]] = []  # bytes, records, records with blank lines
+
+    def add(self, chunk: bytes) -> None:
+        """Add the next bytes of the text."""
+        text = np.frombuffer(chunk, np.uint8)
+        ends = self._closed(text, np.flatnonzero((text == NEWLINE) | (text == RETURN)))
+        before = np.where(ends > 0, text[ends - 1], self._last)
+        rows = self._rows + np.cumsum(np.diff(ends + self._size, prepend=self._end) > 1)
+        lines = self._lines + np.cumsum(~((text[ends] == NEWLINE) & (before == RETURN)))
+        self._cut(text, ends, rows=rows, lines=lines)
+        if len(ends):
+            self._rows, self._lines, self._end = int(rows[-1]), int(lines[-1]), self._size + int(ends[-1])
+        self._last, self._size = int(text[-1]), self._size + len(text)
+
+    def pieces(self, skip: int, above: "Cuts", blanks: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the starts of pieces after the skipped bytes, with the end of the text, and the records before each.
+
+        `above` describes the skipped bytes; blank lines are records if these have one cell (`blanks`).
+        """
+        every = [*self._cuts, self._all()]
+        known = [above._all(), *(cut for cut in every[:-1] if cut[0] > skip), every[-1]]
+        first = known[0][1 + blanks]
+        return tuple(cut[0] for cut in known), tuple(cut[1 + blanks] - first for cut in known)
+
+    def _all(self) -> tuple[int, int, int]:
+        """Return the bytes, the records, and the records with blank lines, a last one without a line end included."""
+        open_end = self._size - self._end > 1
+        return self._size, self._rows + open_end, self._lines + open_end
+
+    def _closed(self, text: AnyArray, stops: AnyArray) -> AnyArray:
+        """Return the line ends outside of quotes."""
+        quotes = np.flatnonzero(text == QUOTE)
+        if not len(quotes) and self._quotes % 2 == 0:
+            return stops
+        opening = quotes[self._quotes % 2 :: 2]
+        before = np.where(opening > 0, text[opening - 1], self._last)
+        self.stray = self.stray or not np.isin(before, list(self._before)).all()
+        inside = (self._quotes + np.searchsorted(quotes, stops)) % 2
+        self._quotes += len(quotes)
+        closed: AnyArray = stops[inside == 0]
+        return closed
+
+    def _cut(self, text: AnyArray, ends: AnyArray, *, rows: AnyArray, lines: AnyArray) -> None:
+        """Record the first ends that are far enough from the last cut, none between a return and a newline."""
+        after = text[np.minimum(ends + 1, len(text) - 1)]
+        whole = (text[ends] == NEWLINE) | ((ends + 1 < len(text)) & (after != NEWLINE))
+        places = ends[whole] + 1 + self._size
+        last = self._cuts[-1][0] if self._cuts else 0
+        while (place := int(np.searchsorted(places, last + self._piece))) < len(places):
+            last = int(places[place])
+            self._cuts.append((last, int(rows[whole][place]), int(lines[whole][place])))
+
 
 PIECES = 8  # pieces in a block of work
 
@@ -59,7 +128,8 @@ class TextFile:
         return buffer
 
     def parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
-        """Return some columns of a piece, named by position; raises DataError as reading the whole text does."""
+        """Return some columns of a piece, named by position; None without any row, and a text that says what is wrong.
+        """
         from pyarrow import csv as arrow_csv
 
         arrow, content = pyarrow(), self.content(piece)
@@ -68,28 +138,38 @@ class TextFile:
         try:
             table = arrow_csv.read_csv(arrow.BufferReader(content), *options)
         except arrow.ArrowException as error:
-            if "Empty CSV file" not in str(error):
-                raise self.refused(str(error)) from None
-            return None
+            return None if "Empty CSV file" in str(error) else str(error)
         if table.num_rows != self.firsts[piece + 1] - self.firsts[piece]:
-            raise self.refused("it has other rows than its line ends and quotes announce")
+            return "it has other rows than its line ends and quotes announce"
         return table
 
     def numbers(self, piece: int) -> Array:
         """Return the numbers of a piece as an (m, d) array; raises DataError."""
+        values = self._attempted(piece)
+        if isinstance(values, str):
+            raise self.refused(values)
+        return values
+
+    def _attempted(self, piece: int) -> Array | str:
+        """Return the numbers of a piece as an (m, d) array, or in words why it has none."""
         columns = self.layout.choice.values
         table = self.parsed(piece, columns, ())
+        if isinstance(table, str):
+            return table
         if table is None or not table.num_rows:  # blank lines alone
             return np.empty((0, len(columns)))
         batch = table.combine_chunks().to_batches()[0]
         values: Array = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        if doubtful(values, sum(column.null_count for column in batch.columns)):
-            self._require_numbers(piece)
+        if doubtful(values, sum(column.null_count for column in batch.columns)) and any(
+                kind in ("text", "overflow") for kind in self._faults(piece)):  # infinite ones are numbers
+            return "some cells are no numbers"
         return values
 
     def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
         """Return columns of texts of a piece; raises DataError."""
         table = self.parsed(piece, (), columns)
+        if isinstance(table, str):
+            raise self.refused(table)
         found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
                  for column in columns]
         limit = csv.field_size_limit()
@@ -105,17 +185,17 @@ class TextFile:
 
     def refused(self, reason: str) -> DataError:
         """Return the error of the text: the one that a second reading finds, or else `reason`."""
-        try:
-            rescan(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
-        except DataError as error:
-            return error
-        return DataError("CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
-                         hint="check the quotes and the separator")
+        return self._examined().error or DataError("CSV", f"the text is not a table: {shown(reason, 160)}",
+                                            where=place(self.id.path), hint="check the quotes and the separator")
 
-    def _require_numbers(self, piece: int) -> None:
-        """Raise DataError for a piece with cells that are not numbers; infinite ones are."""
-        if any(kind in ("text", "overflow") for kind in self._faults(piece)):
-            raise self.refused("some cells are no numbers")
+    def faults(self) -> Faults:
+        """Return what is wrong with the numbers of the text, after an attempt to read all pieces."""
+        wrong = any(isinstance(self._attempted(piece), str) for piece in range(self.pieces))
+        return self._examined() if wrong else NONE
+
+    def _examined(self) -> Faults:
+        """Return what a second reading of the text finds."""
+        return faults_of(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
 
     def _faults(self, piece: int) -> Iterator[str]:
         """Yield the fault of each cell of a piece."""

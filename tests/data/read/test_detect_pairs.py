@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.cli.line.spelling import in_flags
 from mlcli.data.options.input import Input
-from mlcli.data.read.resemblance import resemblance
+from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written

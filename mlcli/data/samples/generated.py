@@ -1,8 +1,8 @@
-"""Generated data sets: points on known surfaces, in a ball and in a cube, reproducible by seed.
+"""Generated data sets: points on known surfaces, in a ball and in a cube, counts of cells and sites, flow in a pipe.
 
-A shape is a formula from uniform numbers to points (`place`, of `pipe` in `pipe_flow.py`);
-`cell_counts.py` and `site_counts.py` make tables of another kind. Each row takes its numbers from the
-stream in order, so the first m rows of n are the sample of m rows; noise has a stream of its own.
+A shape is a formula from uniform numbers to points (`place`); `cell_counts` and `site_counts` make tables of
+another kind. Each row takes its numbers from the stream in order, so the first m rows of n are the sample of m
+rows; noise has a stream of its own.
 """
 
 import difflib
@@ -14,17 +14,125 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.samples.cell_counts import cell_counts
-from mlcli.data.samples.pipe_flow import pipe_flow
-from mlcli.data.samples.site_counts import site_counts
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 
-Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, their parameters
+TYPES = {"B": 0.3, "T": 0.25, "NK": 0.15, "monocyte": 0.15, "dendritic": 0.1, "platelet": 0.05}  # with their shares
+BATCHES = ("one", "two", "three")
+MARKERS, RAISED = 0.03, 2.0  # share of the genes that a type raises, and the mean of their log ratios
+BATCH, SIZE = 0.5, 0.35  # standard deviations of log ratios: of a gene between batches, of a cell's size
+DEPTH = 2000.0  # mean total count of a cell
+SPREAD = 4.0  # shape of the gamma distribution: its variance is the square of its mean over this
+DRAWN = 256  # cells or sites drawn from one stream
 
+
+def cell_counts(rows: int, genes: int, seed: int) -> Table:
+    """Return negative binomial counts (rows x genes), with the labels `type` and `batch`.
+
+    A gene's mean is a cell's size times a log-normal base, times the ratios of its type and its batch.
+    Types and batches are independent. The first m rows of n are the sample of m rows.
+    """
+    levels = np.random.default_rng([seed, 2])
+    base = np.exp(levels.normal(0.0, 1.5, genes))
+    marked = levels.random((len(TYPES), genes)) < MARKERS
+    raised = marked * levels.normal(RAISED, 0.5, (len(TYPES), genes))
+    shifted = levels.normal(0.0, BATCH, (len(BATCHES), genes))
+    types, batches, sizes = cells(rows, seed)
+    values = np.empty((rows, genes))
+    for number, start in enumerate(range(0, rows, DRAWN)):
+        some = slice(start, min(start + DRAWN, rows))
+        means = base * np.exp(raised[types[some]] + shifted[batches[some]])
+        means *= (DEPTH * sizes[some] / means.sum(axis=1))[:, None]
+        noise, counts = (np.random.default_rng([seed, stream, number]) for stream in (3, 4))
+        values[some] = counts.poisson(means * noise.gamma(SPREAD, 1 / SPREAD, means.shape))
+    names = tuple(TYPES)
+    return Table(values=values, columns=tuple(f"gene{number}" for number in range(1, genes + 1)),
+                 ids=tuple(f"cell{number}" for number in range(1, rows + 1)),
+                 labels={"type": tuple(names[place] for place in types.tolist()),
+                         "batch": tuple(BATCHES[place] for place in batches.tolist())})
+
+
+def cells(rows: int, seed: int) -> tuple[Indices, Indices, Array]:
+    """Return the type, the batch and the size (mean one) of each cell."""
+    uniform = np.random.default_rng([seed, 0]).random((rows, 2))
+    normal = np.random.default_rng([seed, 1]).standard_normal(rows)
+    ends = np.cumsum(list(TYPES.values()))[:-1]
+    batches = (uniform[:, 1] * len(BATCHES)).astype(np.int64)
+    return np.searchsorted(ends, uniform[:, 0]).astype(np.int64), batches, np.exp(SIZE * normal - SIZE**2 / 2)
+
+
+LONG, SHORT = 8.0, 2.0  # lengths of the gradients, in widths of a species
+BEYOND = 1.0  # widths by which optima may lie outside of the gradients
+TALLEST = 30.0  # mean count of the most common species at its optimum
+
+
+def site_counts(rows: int, species: int, seed: int) -> Table:
+    """Return Poisson counts (rows x species), with the places `t` and `h` of each site on the gradients as labels.
+
+    The mean of a species is a Gaussian of unit width around its optimum, as in Gauch and Whittaker's
+    coenoclines (1972). Sites are uniform on the gradients. The first m rows of n are the sample of m rows.
+    """
+    lengths = np.array([LONG, SHORT])
+    optima = np.random.default_rng([seed, 1]).random((species, 2)) * (lengths + 2 * BEYOND) - BEYOND
+    heights = TALLEST * np.random.default_rng([seed, 2]).random(species) ** 2 + 1
+    places = np.random.default_rng([seed, 0]).random((rows, 2)) * lengths
+    values = np.empty((rows, species))
+    for number, start in enumerate(range(0, rows, DRAWN)):
+        apart = places[start:start + DRAWN, None, :] - optima
+        means = heights * np.exp(-np.einsum("ijk,ijk->ij", apart, apart) / 2)
+        values[start:start + DRAWN] = np.random.default_rng([seed, 3, number]).poisson(means)
+    return Table(values=values, columns=tuple(f"species{number}" for number in range(1, species + 1)),
+                 ids=tuple(f"site{number}" for number in range(1, rows + 1)),
+                 labels={name: tuple(f"{place:.17g}" for place in places[:, axis].tolist())
+                         for axis, name in enumerate("th")})
+
+
+REGIMES = 3  # 1 homogeneous, 2 in layers, 3 in rings
+DOWN, ACROSS = (0.0, 0.35, 0.7), (-0.6, 0.0, 0.6)  # places of the vertical and of the horizontal beams
+HEIGHTS = np.linspace(-1, 1, 4001)
+BELOW = 0.5 + (HEIGHTS * np.sqrt(1 - HEIGHTS**2) + np.arcsin(HEIGHTS)) / np.pi  # share of the unit disk below a height
+
+
+def pipe_flow(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Return lengths of six beams in water and in oil, an (n, 12) array, with regime and the fractions of both.
+
+    The pipe is the unit disk; fractions of water, oil and gas are uniform on the triangle. Water lies below oil and
+    oil below gas, or outside of oil and oil outside of gas, or all are mixed. Bishop and James (1993), whose data are
+    readings at two energies, which determine these lengths.
+    """
+    regime = np.minimum(REGIMES * uniform[:, 0], REGIMES - 1).astype(int)
+    water, oil = np.where(uniform[:, 1:2] + uniform[:, 2:] > 1, 1 - uniform[:, 1:], uniform[:, 1:]).T
+    ways = [_mixed(water, oil), _layers(water, oil), _rings(water, oil)]
+    points = np.select([(regime == way)[:, None] for way in range(REGIMES)], ways)
+    return points, {"regime": regime + 1.0, "water": water, "oil": oil}
+
+
+def _mixed(water: Array, oil: Array) -> Array:
+    chords = 2 * np.sqrt(1 - np.array([*DOWN, *ACROSS]) ** 2)
+    return np.hstack([water[:, None] * chords, oil[:, None] * chords])
+
+
+def _layers(water: Array, oil: Array) -> Array:
+    """Vertical beams cross the layers; a horizontal one is in the layer at its height."""
+    half, place = np.sqrt(1 - np.array(DOWN) ** 2), np.array(ACROSS)
+    surfaces = [np.interp(share, BELOW, HEIGHTS)[:, None] for share in (water, water + oil)]
+    low, high = (np.clip(surface, -half, half) + half for surface in surfaces)
+    wet, filled = (np.where(place < surface, 2 * np.sqrt(1 - place**2), 0.0) for surface in surfaces)
+    return np.hstack([low, wet, high - low, filled - wet])
+
+
+def _rings(water: Array, oil: Array) -> Array:
+    """A beam at a distance from the center crosses each circle that is wider."""
+    place = np.array([*DOWN, *ACROSS])
+    gas = np.maximum(1 - water - oil, 0.0)
+    core, middle = (2 * np.sqrt(np.maximum(area[:, None] - place**2, 0.0)) for area in (gas, gas + oil))
+    return np.hstack([2 * np.sqrt(1 - place**2) - middle, middle - core])
+
+
+Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, their parameters
 HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area is cut off
 RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
 WINDINGS = 8  # of the helix around its ring

@@ -1,0 +1,1 @@
+"""What is read from every odd and hostile file of the tests, held while the reading is rebuilt."""

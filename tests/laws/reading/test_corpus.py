@@ -1,0 +1,46 @@
+"""What is read from every odd and hostile file stays what it was, as does the error of each that is refused.
+
+A fifth of the files is read every day, all of them with the medium tests, and their damages with the slow ones.
+"""
+
+import json
+
+import pytest
+
+from tests.laws.reading.corpus import DAMAGED, DAMAGES, READINGS, cases, damages, readings
+
+CASES = [*cases()]
+STORED = READINGS.read_text(encoding="utf-8").splitlines()
+STEP = 5
+PARTS = 26  # tests of all files
+
+
+def changed(places: range) -> dict[str, tuple[str, str]]:
+    """Files of which something else is read than is stored, each with both readings."""
+    found = {}
+    for place in places:
+        if (now := json.dumps(readings(CASES[place]))) != STORED[place]:
+            found[json.dumps(CASES[place])] = (STORED[place], now)
+    return found
+
+
+def test_every_file_has_a_reading() -> None:
+    assert len(CASES) == len(STORED)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_some_odd_files_are_read_as_before(part: int) -> None:
+    assert changed(range(part * STEP, len(CASES), PARTS * STEP)) == {}
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_odd_files_are_read_as_before(part: int) -> None:
+    assert changed(range(part, len(CASES), PARTS)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files_are_read_as_before(name: str) -> None:
+    assert damages(name) == json.loads(DAMAGES.read_text(encoding="utf-8"))[name]
