@@ -42,10 +42,10 @@ class Rows:
             yield part, block - means - means[self.chosen[part], None] + means.mean()
 
 
-def kernel_checks(subject: Subject) -> Iterator[Check]:
-    """Yield the checks of a kernel's eigenproblem."""
-    source = None if subject.fit_rows_unknown else of_similarity(
-        subject.similarity, subject.data, subject.fit, subject.plan.full)
+def kernel_checks(subject: Subject, source: Witness | None = None) -> Iterator[Check]:
+    """Yield the checks of a kernel's eigenproblem; its `source` is by default that of the model's similarity."""
+    if source is None and not subject.fit_rows_unknown:
+        source = of_similarity(subject.similarity, subject.data, subject.fit, subject.plan.full)
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
         return

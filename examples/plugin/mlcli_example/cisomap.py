@@ -12,11 +12,16 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
+from mlcli.certify.eigen import spectrum_checks
+from mlcli.certify.kernel import kernel_checks
+from mlcli.certify.projection import kernel_tolerance, projector_checks
+from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
-from mlcli.core.check.kernels import Witness, of_paths
+from mlcli.core.check.kernels import of_paths
+from mlcli.core.check.metrics import bounded_distances
 from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.graph import Graph
@@ -71,10 +76,6 @@ class ConformalPaths(Similarity):
         """Return the graph and the matrices of its path lengths."""
         return path_products(self.graph, True, centering)
 
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
-        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
-        return of_paths(self.graph, fit, full)
-
     def distance_unit(self, unit: Unit) -> Unit:
         """Return no unit: an edge is a ratio of distances."""
         return Unit()
@@ -96,7 +97,6 @@ class CIsomap(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(0, 0)
-    proof: ClassVar = "kernel"
     decodes: ClassVar = None
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     has_loadings: ClassVar = False
@@ -148,9 +148,11 @@ class CIsomap(Method):
                      projector=Projector(similarity, spectrum.centering, spectrum.inverse_roots()),
                      products=similarity.products(spectrum.centering))
 
-    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
-        """Check neighbors, M and the edges against distances computed again; paths are checked as a kernel."""
-        return list(checks(data, model, full))
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Yield the checks of the spectrum and of the projector, and between them those of paths, edges and M."""
+        scaled = subject.rescale_axes("roots")
+        yield from spectrum_checks(scaled)
+        yield from projector_checks(scaled, path_checks(scaled), kernel_tolerance)
 
 
 def tails(graph: Graph) -> Indices:
@@ -172,13 +174,15 @@ def mean_lengths(graph: Graph, neighbors: int) -> Array:
     return means
 
 
-def checks(data: Spatial, model: Model, full: bool) -> Iterator[Check]:
-    """Yield the checks of the graph of a fit, of some points or of all, by code that the fit does not use."""
-    from mlcli.core.check.metrics import bounded_distances
+def path_checks(subject: Subject) -> Iterator[Check]:
+    """Yield the checks of the eigenproblem with paths proven shortest, and of neighbors, M and edges by distances.
 
-    assert isinstance(model.projector, Projector) and isinstance(model.projector.similarity, ConformalPaths)
-    similarity, size = model.projector.similarity, len(data.values)
-    graph = similarity.graph
+    Of some points, or of all; by code that the fit does not use.
+    """
+    similarity, data, full = subject.similarity, subject.data, subject.plan.full
+    assert isinstance(similarity, ConformalPaths)
+    graph, size = similarity.graph, len(data.values)
+    yield from kernel_checks(subject, of_paths(graph, subject.fit, full))
     chosen = np.unique(np.linspace(0, size - 1, size if full else CHECKED).astype(np.int64))
     wrong, worst = 0, 0.0
     for row in chosen.tolist():

@@ -157,7 +157,7 @@ class LocalChain:
         return [*graph_steps(chain.joined, neighbors, chain.compute),
                 kernel.step((rows, columns), count, axes, chain.compute.thread_count()),
                 inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=tall, numbers=tall * count,
-                             fill=estimate_fill(chain.data, neighbors, chain.compute, squared=True), squared=True)]
+                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=True), squared=True)]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of M."""

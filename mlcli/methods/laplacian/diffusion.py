@@ -347,7 +347,7 @@ class DiffusionChain:
         return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
                              tall=entries * 2 // 3, numbers=entries * 4 // 3, squared=False,
-                             fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False, few=WHOLE_SVD))]
+                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=False, few=WHOLE_SVD))]
 
     def _sparse_fit(self) -> Fitted:
         """Return the fit of affinities along the edges of the neighbor graph, and of each point with itself."""

@@ -50,7 +50,7 @@ class LaplacianChain:
         return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
                              tall=tall, numbers=2 * tall, squared=False,
-                             fill=estimate_fill(chain.data, neighbors, chain.compute, squared=False))]
+                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=False))]
 
     def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of L."""
