@@ -92,6 +92,8 @@ def test_columns_of_text_are_found_in_any_part_of_a_directory(tmp_path: Path, ta
     written(tmp_path / "parts", FOUND, "2.csv")
     table = read(Input(path=str(tmp_path / "parts"), columns=("a", "b", "c")), categories=taken)
     assert sorted(table.columns) == ["a", "b", "c"] and {*table.categories} == {"b", "c"} and table.rows == 100
+    texts = read(Input(path=str(tmp_path / "parts"), columns=("c",)), categories=taken)
+    assert texts.columns == ("c",) and texts.categories == {"c": ("0y", "1y")}
 
 
 def test_a_proposal_is_made_in_one_look_at_a_text(tmp_path: Path, looks: list[str]) -> None:
