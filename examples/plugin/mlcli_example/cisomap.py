@@ -38,6 +38,7 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.spaces import GeodesicSpace, Space
 from mlcli.errors import GeometryError
 from mlcli.methods import Method, Model
+from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
@@ -140,7 +141,7 @@ class CIsomap(Method):
             scales = mean_lengths(graph, neighbors.count)
             graph = Graph(graph.starts, graph.indices, graph.lengths / np.sqrt(scales[tails(graph)]
                                                                                * scales[graph.indices]))
-        self.require_memory(self._solver_steps(graph, compute), data, compute)
+        require_memory(self._solver_steps(graph, compute), data, self, compute)
         kernel = self.paths.kernel(graph, compute)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         similarity = ConformalPaths(neighbors, graph, scales, *training_points(data))
