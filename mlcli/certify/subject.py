@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.scratch import map_blocks, parts
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import Rows, all_parts, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Features, Input

@@ -12,12 +12,10 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Spatial, TextColumns
 from mlcli.base.values.inputs import Features as Points
-from mlcli.checkup.features import features_of, missing_in_all
+from mlcli.checkup.features import features_of, labels_of, missing_in_all, outliers_of
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness_of, intrinsic_of
-from mlcli.checkup.labels import labels_of
 from mlcli.checkup.metric import CAILLIEZ, euclidean_of, kernel_of, metric_of
-from mlcli.checkup.outliers import outliers_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighborhoods import nearest_lists

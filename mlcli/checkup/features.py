@@ -1,29 +1,138 @@
-"""A table of points as it stands in the file: missing cells, repeated rows and columns, constants, scales."""
+"""A table of points as it stands in the file: missing cells, repeated and outlying rows, columns, scales, labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.gaps import Gaps
+from mlcli.base.rows.source import Gaps
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
-from mlcli.checkup.report import Features, Missing, Scales
-from mlcli.checkup.unusual import NearlyConstant
+from mlcli.checkup.report import Far, LabelFacts, Missing, NearlyConstant, Outliers, Scales, TableFacts
+from mlcli.core.graph.search import Lists
+from mlcli.core.linalg import leading_eigen
 from mlcli.data.prepare.columns import codes_of
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.cells import ROWS
 from mlcli.data.table.table import Table
 
+FEWEST = 10  # rows needed to call one an outlier
+SPREADS = {"center": 5.0, "neighbors": 6.0}  # beyond the median, in spreads of the logarithm
+NEAR = 5  # rank of the neighbor whose distance counts: a group of up to as many far rows is detected
+FARTHEST = 1e150  # largest number of median deviations: its square does not overflow
 LISTED = 5
+
+
+def outliers_of(values: Array | None, columns: Sequence[str], ids: Sequence[str], lists: Lists | None) -> Outliers:
+    """Find outliers among `values`, an (n, d) array if not None, and by `lists` of equally many nearest neighbors."""
+    center = neighbors = None
+    if values is not None and len(values) >= FEWEST:
+        lengths, widest = from_center(values)
+        center = far_rows(lengths, ids, "center", [columns[column] for column in widest])
+    if lists is not None and len(lists.counts) >= FEWEST:
+        nearest = lists.lengths.reshape(len(lists.counts), -1)
+        neighbors = far_rows(nearest[:, min(NEAR, nearest.shape[1]) - 1], ids, "neighbors")
+    return Outliers(center, neighbors)
+
+
+def far_rows(lengths: Array, ids: Sequence[str], rule: str, columns: Sequence[str] = ()) -> Far:
+    """Find the rows whose length, in an (n,) array of numbers of at least zero, is far beyond that of the others.
+
+    With q the quantiles of the logarithms of lengths above zero, a row is far away beyond q50 + s (q90 -
+    q50), s being `SPREADS`: no row of 1,000 is, of normal, uniform, log-normal or Student's t points with 3
+    degrees of freedom. Up to a tenth of the rows may be far away without hiding each other.
+    """
+    positive = lengths > 0
+    logs = np.log(lengths, where=positive, out=np.full(len(lengths), -np.inf))
+    if positive.sum() < FEWEST:
+        return Far(0, float("inf"), ())
+    median, high = np.quantile(logs[positive], [0.5, 0.9])
+    limit = median + SPREADS[rule] * max(high - median, np.finfo(float).eps)
+    beyond = np.flatnonzero(logs > limit)
+    worst = beyond[np.argsort(-logs[beyond], kind="stable")[:LISTED]]
+    with np.errstate(over="ignore"):  # infinitely far, where lengths differ by more than the range of numbers
+        return Far(len(beyond), float(np.exp(limit - median)), tuple(
+            (str(ids[row]), float(np.exp(logs[row] - median)), columns[row] if columns else "")
+            for row in worst.tolist()))
+
+
+def from_center(values: Array) -> tuple[Array, Indices]:
+    """Return the length of each row's deviations from the medians, and the column that contributes most.
+
+    Returns two (n,) arrays for an (n, d) array. Deviations are in median absolute deviations of each
+    column. Columns with a median deviation of zero (more than half of their values equal) are left out.
+    """
+    squares, largest, widest = np.zeros(len(values)), np.zeros(len(values)), np.zeros(len(values), dtype=np.int64)
+    for column in range(values.shape[1]):
+        exponent = np.frexp(np.abs(values[:, column]).max())[1]
+        inside = np.ldexp(values[:, column], -exponent)  # differences cannot overflow
+        apart = np.abs(inside - np.median(inside))
+        usual = np.median(apart)
+        if usual > 0:
+            with np.errstate(over="ignore"):
+                squared = np.minimum(apart / usual, FARTHEST) ** 2
+            squares += squared
+            wider = squared > largest
+            largest[wider], widest[wider] = squared[wider], column
+    return np.sqrt(squares), widest
+
+
+AXES = 2  # principal components that labels are compared with
+MOST = 50  # most values of a label
+SAMPLE = 2000  # most rows
+ROUNDING = 1e-12  # of the first eigenvalue: components of no more count as zero
+LEAST_ROWS = 3  # least average number of rows for each value
+
+
+def labels_of(data: Features, labels: Mapping[str, Sequence[str]], compute: Compute) -> tuple[LabelFacts, ...]:
+    """Return the shares of the first principal components that labels explain, on at most 2,000 rows."""
+    size = len(data.values)
+    rows = np.arange(size) if size <= SAMPLE else np.sort(compute.generator().choice(size, SAMPLE, replace=False))
+    groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
+    axes = components(data.normalized().values[rows]) if groups else ()
+    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(epsilon_squared(axis, codes) for axis in axes))
+                 for name, codes in groups.items())
+
+
+def components(values: Array) -> Array:
+    """Return the first principal components of an (n, d) array of points, each of length one, as a (p, n) array."""
+    centered = values - values.mean(axis=0)
+    eigenvalues, leading = leading_eigen(centered @ centered.T)
+    return leading(min(AXES, int((eigenvalues > ROUNDING * eigenvalues[0]).sum()))).T
+
+
+def label_groups(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
+    """Yield labels that divide the rows into few groups, with the group number of each row."""
+    for name, texts in labels.items():
+        values, codes = np.unique(np.array(texts), return_inverse=True)
+        if 2 <= len(values) <= min(MOST, len(texts) // LEAST_ROWS):
+            yield name, codes.astype(np.int64)
+
+
+def epsilon_squared(axis: Array, codes: Indices) -> float:
+    """Return ε², the share of the variance of an axis between groups, corrected for groups drawn by chance.
+
+    ε² = 1 - (1 - η²)(n - 1)/(n - g), at least 0, with η² the sum of squares between g groups over the total
+    (Kelley, 1935). `axis` and `codes`, the group of each row, are (n,) arrays.
+    """
+    size, sizes = len(axis), np.bincount(codes)
+    centered = axis - axis.mean()
+    means = np.bincount(codes, centered) / sizes
+    total = float(centered @ centered)
+    share = float(sizes @ means**2) / total if total > 0 else 0.0
+    return max(0.0, 1 - (1 - share) * (size - 1) / (size - len(sizes)))
+
+
 NAMED = 100
 SELDOM, ENOUGH = 100, 20  # nearly constant: at most one row of so many differs; rows needed for the test
 BLOCK = 2**18  # numbers in a block
 
 
 @stage("features")
-def features_of(table: Table) -> Features:
+def features_of(table: Table) -> TableFacts:
     """Return facts about a table before any preparation."""
     values, names = table.values, table.columns
     deviations, unit, constant = spreads(values)
@@ -32,7 +141,7 @@ def features_of(table: Table) -> Features:
     nearly = nearly_constant(values, names, constant)
     texts = np.array([name in table.categories for name in names])  # codes of texts have no scale
     spread, scales = scales_of(deviations, unit, constant | texts, names)
-    return Features(rows=len(values), columns=len(names), missing=missing_of(values, names),
+    return TableFacts(rows=len(values), columns=len(names), missing=missing_of(values, names),
                     constant_columns=int(constant.sum()),
                     constant_column_names=tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
                     nearly_constant_columns=len(nearly), nearly_constant=tuple(nearly[:NAMED]),

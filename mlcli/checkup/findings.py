@@ -11,8 +11,19 @@ from mlcli.base.context import context
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.percent import percent
-from mlcli.checkup.report import EdgeFacts, Euclidean, Features, Finding, Metric, Offender, Report, Triangle, Unknown
-from mlcli.checkup.unusual import LabelFacts, Outliers
+from mlcli.checkup.report import (
+    EdgeFacts,
+    Euclidean,
+    Finding,
+    LabelFacts,
+    Metric,
+    Offender,
+    Outliers,
+    Report,
+    TableFacts,
+    Triangle,
+    Unknown,
+)
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighborhoods import MANY
 from mlcli.data.options.wording import counted, listed, shown
@@ -129,7 +140,7 @@ def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
                       "compute it from complete rows" if given else "kpca ignores the negative eigenvalues")
 
 
-def _of_features(features: Features | None, config: RunConfig, table: Table) -> Iterator[Finding]:
+def _of_features(features: TableFacts | None, config: RunConfig, table: Table) -> Iterator[Finding]:
     if features is None:
         return
     missing = features.missing

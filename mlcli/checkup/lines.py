@@ -9,16 +9,17 @@ from mlcli.checkup.report import (
     Corrections,
     EdgeFacts,
     Euclidean,
-    Features,
     GraphFacts,
     Kernel,
+    LabelFacts,
     Metric,
     Offender,
+    Outliers,
     Reach,
     Report,
+    TableFacts,
     Unknown,
 )
-from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.data.options.wording import counted, listed, place, shown
 
 LABEL = 26
@@ -71,7 +72,7 @@ def finding_lines(report: Report) -> Iterator[str]:
         yield f"      {finding.advice}"
 
 
-def _features(features: Features) -> list[tuple[str, str]]:
+def _features(features: TableFacts) -> list[tuple[str, str]]:
     missing = features.missing
     cells = "none"
     if missing.cells:
@@ -92,7 +93,7 @@ def _features(features: Features) -> list[tuple[str, str]]:
     return facts
 
 
-def _nearly(features: Features) -> str:
+def _nearly(features: TableFacts) -> str:
     first = (f"{shown(column.column)} ({column.value:.4g} but in {counted(column.others, 'row')})"
              for column in features.nearly_constant[:3])
     count = features.nearly_constant_columns

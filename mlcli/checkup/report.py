@@ -4,9 +4,43 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
-from mlcli.checkup.unusual import LabelFacts, NearlyConstant, Outliers
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare.columns import Codes
+
+
+@frozen
+class NearlyConstant:
+    """A column with one value in all rows but a few."""
+
+    column: str
+    value: float
+    others: int  # rows with another
+
+
+@frozen
+class Far:
+    """Rows much farther away than the others."""
+
+    count: int
+    limit: float  # times the median, beyond which a row counts
+    worst: tuple[tuple[str, float, str], ...]  # row, how many times the median, the column that says most or nothing
+
+
+@frozen
+class Outliers:
+    """Rows far from the center, and rows far from their nearest points; none where not computed."""
+
+    center: Far | None
+    neighbors: Far | None
+
+
+@frozen
+class LabelFacts:
+    """A label of the rows, and the shares of the first principal components that it explains."""
+
+    label: str
+    values: int
+    shares: tuple[float, ...]
 
 
 @frozen
@@ -138,7 +172,7 @@ class Scales:
 
 
 @frozen
-class Features:
+class TableFacts:
     """A table of points as it stands in the file."""
 
     rows: int
@@ -259,7 +293,7 @@ class Report:
     euclidean: Euclidean | None = None
     corrections: Corrections | None = None
     kernel: Kernel | None = None
-    features: Features | None = None
+    features: TableFacts | None = None
     concentration: Concentration | None = None
     outliers: Outliers | None = None
     labels: tuple[LabelFacts, ...] | None = None

@@ -11,10 +11,8 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import AHEAD, row_blocks
-from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.passes import all_parts
-from mlcli.base.rows.source import Measured, Rows, Sample
+from mlcli.base.rows.source import NO_GAPS, Gaps, Measured, Rows, Sample, all_parts
 from mlcli.base.rows.sparse import Moved, entries_of
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import stage

@@ -17,8 +17,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.core.iterate import Iterate
 from mlcli.explore.report.verdict import FAR, Factors, Groups, Structure
+from mlcli.findings.dimension.evidence import count_leading
 from mlcli.findings.dimension.parallel import permuted_replicate
-from mlcli.findings.dimension.verdict import count_leading
 from mlcli.methods.factors.factor_analysis import Bounds, Whole, equal_noise, maximum_likelihood
 
 MOST_ROWS = 20_000  # largest number of rows for a factor model

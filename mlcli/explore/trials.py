@@ -27,8 +27,8 @@ from mlcli.explore.report.verdict import Chance, Surface
 from mlcli.explore.settings import Setting, has_nested_axes, with_axes
 from mlcli.findings.dimension import DimensionFinding
 from mlcli.findings.frame.likeness import agreement, procrustes, standardize
-from mlcli.findings.quality.labels import Labels
 from mlcli.findings.quality.measure import limit_neighbors
+from mlcli.findings.quality.measures import Labels
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods import METHODS
 from mlcli.pipeline.read_run import read_run

@@ -16,8 +16,7 @@ from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
-    from mlcli.findings.frame.planned import Planned
-    from mlcli.findings.frame.result import Result
+    from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
 NUMBERS = File("hubness.json", Json("mlcli.findings.hubness:Document"))

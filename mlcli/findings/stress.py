@@ -82,7 +82,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the stress that the method made small, and how many starts reached it."""
-        from mlcli.findings.quality.scale import own_stress
+        from mlcli.findings.quality.measure import own_stress
 
         fit = summary.get("fit") or {}
         if own_stress(fit) is None:

@@ -21,7 +21,7 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.dimension.choose import has_auto_axes
-from mlcli.findings.quality.labels import Labels
+from mlcli.findings.quality.measures import Labels
 from mlcli.methods import Method, Model
 from mlcli.methods.memory import peak, require_memory
 from mlcli.pipeline.result import Run

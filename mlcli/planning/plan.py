@@ -24,7 +24,7 @@ from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.planned import Planned
+from mlcli.findings.frame.result import Planned
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit

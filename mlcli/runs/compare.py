@@ -17,13 +17,13 @@ from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.quality import QualityFinding
-from mlcli.findings.quality.scale import relevant_measures
+from mlcli.findings.quality.measure import relevant_measures
 from mlcli.findings.quality.section import MEASURES
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.runs.input_columns import with_colors
+from mlcli.runs.input import with_colors
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs

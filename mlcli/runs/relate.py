@@ -47,7 +47,7 @@ from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import hashed, require_intact
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.runs.unchanged_input import unchanged_input
+from mlcli.runs.input import unchanged_input
 from mlcli.runs.verify import dropped_rows, remaining_rows
 
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",

@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
     called = METHODS[found].__name__
     if called != name:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}: the estimator of {found} is {called}")
-    from mlcli.sklearn.declaration import declare
+    from mlcli.sklearn.estimator import declare
 
     globals()[name] = declare(METHODS[found])
     return globals()[name]

@@ -1,8 +1,13 @@
-"""The estimator of a method: fit, transform and back, by the same code as the command."""
+"""The estimator of a method: fit, transform and back, by the same code as the command; and its classes, made from the
+declarations of the methods.
+"""
 
+import inspect
+import textwrap
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import coo_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import Tags, check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,17 +25,17 @@ from mlcli.api import as_keyword, call, fit_run, open_run
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthGraph, Similarities, Viewed
 from mlcli.config.build import build
+from mlcli.config.other_names import FLAGS_ELSEWHERE
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import numbered_names
-from mlcli.errors import ConfigError, DataError, MlcliError
+from mlcli.errors import PARTS, ConfigError, DataError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Method
 from mlcli.methods.layouts import LayoutMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
 from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes
-from mlcli.sklearn.errors import check_error, for_sklearn
 from mlcli.sklearn.parameters import (
     EDGES,
     GRAPHS,
@@ -41,9 +46,53 @@ from mlcli.sklearn.parameters import (
     chosen_in,
     config_layer,
     keyword_of,
+    parameters_of,
     plain,
     takes_start,
 )
+
+
+class InvalidData(DataError, ValueError):
+    """The input's content is wrong."""
+
+
+class InvalidType(DataError, TypeError):
+    """The input holds something other than numbers."""
+
+
+class InvalidOption(ConfigError, ValueError):
+    """A parameter has a wrong value."""
+
+
+class InvalidGeometry(GeometryError, ValueError):
+    """The data has no such geometry."""
+
+
+class FailedComputation(NumericalError, ValueError):
+    """A computation failed or did not converge."""
+
+
+class NotFitted(ConfigError, NotFittedError):  # type: ignore[misc]  # untyped
+    """The estimator has no model yet."""
+
+
+UNFITTED = "E-NOT-FITTED"
+KINDS: Mapping[type[MlcliError], type[MlcliError]] = {
+    DataError: InvalidData, ConfigError: InvalidOption, GeometryError: InvalidGeometry,
+    NumericalError: FailedComputation}
+
+
+def for_sklearn(error: MlcliError) -> MlcliError:
+    """Return an error as one that is also a ValueError or NotFittedError; others, as of memory, as they are."""
+    kind = NotFitted if error.code == UNFITTED else KINDS.get(type(error))
+    return error if kind is None else kind(error.code.removeprefix("E-"), error.found,
+                                           **{name: getattr(error, name) for name in PARTS})
+
+
+def check_error(error: Exception, where: str = "") -> MlcliError:
+    """Return an error of scikit-learn's own checks of arrays, in its words, with the array's place."""
+    return (InvalidType if isinstance(error, TypeError) else InvalidData)("ARRAY", str(error), where=where)
+
 
 FEWEST = 4  # rows that allow some perplexity
 UNCONVERGED = "W-UNCONVERGED"
@@ -345,3 +394,46 @@ def warn(text: str, level: int) -> None:
     `level` counts the calls up to that of the user, this one included.
     """
     warnings.warn(text, ConvergenceWarning if text.startswith(UNCONVERGED) else UserWarning, stacklevel=level)
+
+
+WIDTH = 88
+ELSEWHERE = {**FLAGS_ELSEWHERE, "init": START}  # names of scikit-learn's, and the parameter of the same meaning
+
+
+def declare(method: type[Method]) -> type[Estimator]:
+    """Return the estimator of a method, a class with the method's name, parameters and documentation."""
+    parameters = parameters_of(method)
+    return type(method.__name__, (Estimator,), {
+        "__init__": constructor(parameters), "__doc__": documentation(method, parameters),
+        "__module__": "mlcli.sklearn", "method": method, "parameters": parameters})
+
+
+def constructor(parameters: Mapping[str, Parameter]) -> Callable[..., None]:
+    """Return an `__init__` with these parameters as keywords, which it stores as they are."""
+    signature = inspect.Signature([
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)
+          for name, parameter in parameters.items())])
+
+    def __init__(self: Any, *args: Any, **values: Any) -> None:
+        for name in set(values) - set(parameters):
+            near = ELSEWHERE.get(name) or next(iter(get_close_matches(name, parameters, 1)), "")
+            raise TypeError(f"got an unexpected keyword argument {name!r}"
+                            + (f"; it is {near!r} here" if near in parameters else ""))
+        given = signature.bind(self, *args, **values)
+        given.apply_defaults()
+        for name in parameters:
+            setattr(self, name, given.arguments[name])
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def documentation(method: type[Method], parameters: Mapping[str, Parameter]) -> str:
+    """Return the method's own text with its parameters, as scikit-learn lists them."""
+    lines = [inspect.cleandoc(method.__doc__ or ""), "", "Parameters", "----------"]
+    for name, parameter in parameters.items():
+        own = "" if parameter.usual is None else f", which is {parameter.usual!r}, or what the data allows"
+        lines += [f"{name} : {parameter.words}, default={parameter.default!r}{own}",
+                  textwrap.fill(parameter.sentence, WIDTH, initial_indent="    ", subsequent_indent="    ")]
+    return "\n".join(lines)

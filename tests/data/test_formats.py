@@ -142,8 +142,7 @@ def test_blocks_hold_the_same_numbers_whatever_reads_them(tmp_path: Path, format
 
 
 def _parts(values: Any) -> Any:
-    from mlcli.base.rows.passes import all_parts
-    from mlcli.base.rows.source import rows_of
+    from mlcli.base.rows.source import all_parts, rows_of
 
     rows = rows_of(values)
     assert rows is not None

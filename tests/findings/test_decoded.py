@@ -18,8 +18,7 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded import profiles
-from mlcli.findings.decoded.decode import decode_rows
-from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, Decoded
+from mlcli.findings.decoded.decode import CANDIDATES, CELLS, Decoded, decode_rows
 from mlcli.findings.decoded.pictures import Shape
 from mlcli.methods import Model
 from mlcli.report.drawing.figure import Curve, Dots, Picture

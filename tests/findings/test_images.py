@@ -8,8 +8,15 @@ import pytest
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded.pictures import Shape
 from mlcli.findings.frame.contents import Rows
-from mlcli.findings.images.figures import axes_as_images, over_plane
-from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, choose_rows
+from mlcli.findings.images.sections import (
+    GAP,
+    MOST_PICTURES,
+    Thumbnails,
+    axes_as_images,
+    box_of,
+    choose_rows,
+    pictures_over_plane,
+)
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Dots, Picture, Text
 from mlcli.report.figures.scatter import MOST, panel_of, plane
@@ -42,7 +49,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
     values, image = CLOUDS["plane"], Image(2, 2)
     rows = choose_rows(values, image, 0)
     cells = GENERATOR.uniform(size=(len(values), 4))
-    figure = over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"), "Rows")
+    figure = pictures_over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"), "Rows")
     assert {"Isomap 1", "Isomap 2"} <= {mark.text for mark in figure.marks if isinstance(mark, Text)}
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]

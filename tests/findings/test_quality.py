@@ -202,25 +202,25 @@ def test_measures_of_a_baseline_are_those_of_its_coordinates_alone(size: int, sa
 
 
 def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.findings.quality import walk
+    from mlcli.findings.quality import anchors
 
     expected = numbers(measured(MANY, MANY[:, :2], sample=60))
-    monkeypatch.setattr(walk, "GROUP", 2500 * 7)
-    monkeypatch.setattr(walk, "BLOCK", 2500 * 3)
+    monkeypatch.setattr(anchors, "GROUP", 2500 * 7)
+    monkeypatch.setattr(anchors, "BLOCK", 2500 * 3)
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
 
 
 @needs_native
 def test_the_kernels_give_what_numpy_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.findings.quality import distances, neighborhoods
+    from mlcli.findings.quality import measures
 
     scattered = RANDOM.standard_normal((len(MANY), 2))
     for embedding in (MANY[:, :2], scattered):
         expected = numbers(measured(MANY, embedding, sample=60))
         with monkeypatch.context() as patch:
-            for module in (distances, neighborhoods):
+            for module in (measures, measures):
                 patch.setattr(module.native, "available", lambda: False)
-            patch.setattr(neighborhoods, "BLOCK", 700)
+            patch.setattr(measures, "BLOCK", 700)
             np.testing.assert_allclose(numbers(measured(MANY, embedding, sample=60)), expected, rtol=1e-12)
 
 

@@ -23,13 +23,10 @@ from mlcli.report.figures.scatter import Edges, Points
 from mlcli.report.figures.scree import Eigenvalues
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from mlcli.report.paper import drawings, labels
-from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.labels import place
+from mlcli.report.paper import drawings, scatter
+from mlcli.report.paper.drawings import ScreePlot
 from mlcli.report.paper.needs import plot_cost
-from mlcli.report.paper.outlines import ellipse, hull, outline
-from mlcli.report.paper.scatter import Plot, styles
-from mlcli.report.paper.scree import ScreePlot
+from mlcli.report.paper.scatter import Arrows, Plot, ellipse, hull, outline, place, styles
 from mlcli.report.paper.sheet import TITLE, sheet
 from tests.report.support import contents
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
@@ -119,7 +116,7 @@ def test_labels_lie_apart_from_all_others_and_marks_and_arrows_and_inside(cloud:
 @pytest.mark.medium
 def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says_so(
         monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels, "MOVED", 60)
+    monkeypatch.setattr(scatter, "MOVED", 60)
     monkeypatch.setattr(drawings, "MOVED", 60)
     rows = 61
     run = contents(rows=rows, report={"point_labels": "ids"})

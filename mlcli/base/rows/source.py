@@ -12,11 +12,48 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import MlcliError, RefusedByPlan
 
+LISTED = 5  # cells named in messages
+
+
+@frozen
+class Gaps:
+    """Cells without a finite number."""
+
+    rows: Indices  # that have any
+    missing: int = 0  # how many cells are not a number
+    infinite: int = 0
+    first: tuple[tuple[int, int, bool], ...] = ()  # some cells by row and column, and whether they are infinite
+    present: AnyArray | int = 0  # finite cells of each column, in the rows that have gaps (d)
+    sums: Array | float = 0.0  # what these add to the sums about the shift (d)
+
+    def __add__(self, other: "Gaps") -> "Gaps":
+        first = [*self.first, *other.first]
+        kept = [cell for infinite in (False, True) for cell in [c for c in first if c[2] == infinite][:LISTED]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Gaps(np.concatenate([self.rows, other.rows]), self.missing + other.missing,
+                        self.infinite + other.infinite, tuple(kept), self.present + other.present,
+                        self.sums + other.sums)
+
+    @classmethod
+    def of(cls, first: int, rows: Array, shift: Array) -> "Gaps":
+        """Return the gaps of `rows`, an (m, d) array whose first row has number `first`; sums are about `shift` (d)."""
+        finite = np.isfinite(rows)
+        where = np.flatnonzero(~finite.all(axis=1))
+        some, there = rows[where], finite[where]
+        cells: list[tuple[int, int, bool]] = []
+        for infinite, mask in ((False, np.isnan(some)), (True, np.isinf(some))):
+            cells += [(first + int(where[row]), int(column), infinite) for row, column in np.argwhere(mask)[:LISTED]]
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            sums = np.where(there, some - shift, 0.0).sum(axis=0)
+        return cls(first + where, int(np.isnan(some).sum()), int(np.isinf(some).sum()), tuple(cells),
+                   there.sum(axis=0), sums)
+
+
+NO_GAPS = Gaps(np.zeros(0, dtype=np.int64))
 Part = tuple[int, Array]  # the number of its first row, and some rows in their order (m x d)
 WORKING = 6  # arrays of the size of a part that a pass holds for each thread
 
@@ -295,3 +332,22 @@ def in_unit(rows: Rows, exponent: int) -> Rows:
     known = rows.moments
     moments = None if known is None else known.times_power(np.full(len(known.sums), exponent))
     return rows.mapped(Measured(exponent), moments)
+
+
+def all_parts(rows: Rows) -> Iterator[Part]:
+    """Return the rows of all blocks in their order, a few at a time, each part with the place of its first row."""
+    for number in range(rows.blocks):
+        yield from rows.parts(number)
+
+
+def in_memory(rows: Rows) -> Array:
+    """Return all rows as one array (m x d)."""
+    values = np.empty(rows.shape)
+    for first, part in all_parts(rows):
+        values[first : first + len(part)] = part
+    return values
+
+
+def column_of(rows: Rows, column: int) -> Array:
+    """Return all numbers (m) of one column."""
+    return np.concatenate([np.zeros(0), *(part[:, column] for _, part in all_parts(rows))])

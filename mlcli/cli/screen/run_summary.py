@@ -11,7 +11,7 @@ from mlcli.base.values.percent import percent
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
 from mlcli.findings import FINDINGS
-from mlcli.report.figures.shares import WHY, exceed_one, positive_shares, shares_overlap
+from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
 
 MOST = 10  # eigenvalues shown
 LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one

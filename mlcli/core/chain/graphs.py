@@ -1,15 +1,71 @@
 """The neighbor graph of a chain: the neighbor rule, the connected graph, and the fill of a cost along it."""
 
+import numpy as np
+
+from mlcli import native
 from mlcli.base.machine.footprint import resident
+from mlcli.base.rows.blocks import in_stages
+from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import rows_of
-from mlcli.base.types import Indices
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph
-from mlcli.core.kernels.fill import fill_of
+from mlcli.core.graph.search import nearest
+
+SIZES = 1000, 4000  # rows of the samples: a surface shows only over two doublings
+ENTRY, MEMBER = 10.0, 32.0  # bytes of an entry of a sample's factor while it is counted, and of an entry of its R
+SURFACE, MOST = 1.4, 2.0  # growth of a row's entries as points double: the most of a surface's, and of many dimensions'
+
+
+def fill_of(points: Array, count: int, *, squared: bool, room: float = np.inf) -> float | None:
+    """Return about how many entries the factor has, for an (n, d) array of points with `count` neighbors each.
+
+    The cost joins neighbors and, where it is `squared`, points that share a neighbor. By nested dissection a row's
+    entries grow with the logarithm of the number of points on a surface, and with a power of it in more dimensions.
+    Of points that are no more than the larger sample it is their number. None where there are no native kernels, or no
+    `room` (bytes) to count: then there is none for the fit of all points either.
+    """
+    rows, few, counts = len(points), SIZES[0], list[float]()
+    if not native.available():
+        return None
+    for size in SIZES if rows > SIZES[1] else [rows]:
+        entries = min(size**2 / 2, counts[0] * (size / few) ** 2 * few if counts else np.inf)
+        if ENTRY * entries + MEMBER * size * (count + 1 if squared else 2 * count) > room:
+            return None
+        some = points if size == rows else points[np.linspace(0, rows - 1, size).astype(np.int64)]
+        counts.append(_fill(some, min(count, size - 1), squared) / size)
+    if len(counts) == 1:
+        return rows * counts[0]
+    apart, beyond = np.log2(SIZES[1] / few), np.log2(rows / SIZES[1])
+    doubled = float(max(counts[1], 1.0) / max(counts[0], 1.0)) ** (1 / apart)
+    if doubled <= SURFACE:
+        return float(rows * (counts[1] + max(counts[1] - counts[0], 0.0) / apart * beyond))
+    return float(rows * counts[1] * min(doubled, MOST) ** beyond)
+
+
+def _fill(points: Array, count: int, squared: bool) -> int:
+    """Return the number of entries below the diagonal of the factor, for a sample."""
+    return memoize(f"fill {len(points)}", (points, count, squared), lambda: _eliminated(points, count, squared))
+
+
+def _eliminated(points: Array, count: int, squared: bool) -> int:
+    """Return the number of entries below the diagonal of the factor of RᵀR.
+
+    R has a row for each neighborhood where the cost is `squared`, else for each pair of neighbors.
+    """
+    lists, size = nearest(points, count), len(points)
+    own = np.arange(size) if squared else lists.rows
+    members = np.column_stack([own, lists.indices.reshape(len(own), -1)])
+    starts = members.shape[1] * np.arange(len(own) + 1)
+    factors = native.NormalCholesky(starts, members.ravel(), np.ones(members.size), columns=size, shift=1.0)
+    for _ in in_stages(factors.steps, factors.prepare):
+        pass
+    return factors.fill
+
 
 FEW = 10_000  # points up to which a usual factor is a good estimate, and samples would take a twentieth of a fit
 

@@ -17,9 +17,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.passes import in_memory
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import Rows, as_array, rows_of
+from mlcli.base.rows.source import Rows, as_array, in_memory, rows_of
 from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
 from mlcli.base.stages.stage import part, running
 from mlcli.base.stages.steps import Passes, Step

@@ -1,4 +1,6 @@
-"""Similarities by shortest paths on a graph: of neighbors, or one that is given."""
+"""Similarities by shortest paths on a graph, of neighbors or given, and the matrices that a run may keep."""
+
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,11 +14,31 @@ from mlcli.core.centering import Centering
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.kernels.square import distance_products
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric
-from mlcli.core.paths.paths import paths_of_new
-from mlcli.core.paths.products import path_products
+from mlcli.core.paths.elimination import eliminate, sweep_rows
+from mlcli.core.paths.geodesics import dijkstra_rows
+from mlcli.core.paths.paths import paths_of_new, plan_paths
 from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.core.similarities.spaces import GeodesicSpace, Space
+
+
+def path_products(graph: Graph, whole: bool, centering: Centering) -> Products:
+    """Return the graph and, for a fit of all points, the path lengths and the kernel."""
+    of_all = distance_products(graph.size, quickest_rows(graph), centering) if whole else {}
+    return {"graph": graph.product(), **of_all}
+
+
+def quickest_rows(graph: Graph) -> RowsOf:
+    """Return a function that computes path lengths in double precision, by the fastest algorithm for all of them."""
+
+    @cache
+    def rows() -> RowsOf:
+        analysis = plan_paths(graph, "auto", "streamed", "float64", Compute()).elimination
+        return partial(dijkstra_rows, graph) if analysis is None else partial(
+            sweep_rows, eliminate(analysis, "float64"))
+
+    return lambda chosen: rows()(chosen)
 
 
 class PathLengths(Similarity):

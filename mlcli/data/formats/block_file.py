@@ -9,8 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import ARROW, TEXT, resident
-from mlcli.base.rows.passes import in_memory
-from mlcli.base.rows.source import Rows, RowSource
+from mlcli.base.rows.source import Rows, RowSource, in_memory
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.formats import formats_with_blocks

@@ -8,9 +8,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.gaps import NO_GAPS
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.source import Rows, as_array
+from mlcli.base.rows.source import NO_GAPS, Rows, as_array
 from mlcli.base.rows.sparse import Moved
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices

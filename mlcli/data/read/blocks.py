@@ -17,10 +17,20 @@ from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.gaps import LISTED, NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.passes import column_of
-from mlcli.base.rows.source import HalfSource, Part, Rows, RowSource, Sample, as_array, rows_of
+from mlcli.base.rows.source import (
+    LISTED,
+    NO_GAPS,
+    Gaps,
+    HalfSource,
+    Part,
+    Rows,
+    RowSource,
+    Sample,
+    as_array,
+    column_of,
+    rows_of,
+)
 from mlcli.base.rows.sparse import SparseRows, is_sparse
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices

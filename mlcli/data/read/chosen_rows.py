@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.rows.passes import all_parts, in_memory
-from mlcli.base.rows.source import Rows, as_array, rows_of
+from mlcli.base.rows.source import Rows, all_parts, as_array, in_memory, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices

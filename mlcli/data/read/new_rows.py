@@ -9,8 +9,7 @@ from typing import cast
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.passes import all_parts
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import Rows, all_parts, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array, Indices

@@ -14,7 +14,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import Array, Indices
 from mlcli.core.similarities.spaces import Euclidean, Rows, Space
-from mlcli.findings.quality.neighborhoods import Order
+from mlcli.findings.quality.measures import Order
 
 BLOCK = 2**17  # distances in a block of work
 HELD = 2**24  # distances of the input in memory at a time

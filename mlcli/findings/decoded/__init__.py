@@ -8,13 +8,12 @@ from mlcli.base.stages.steps import Step
 from mlcli.findings.finding import Arrays, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.decoded.decoded import Decoded
+    from mlcli.findings.decoded.decode import Decoded
     from mlcli.findings.frame.contents import Contents
-    from mlcli.findings.frame.planned import Planned
-    from mlcli.findings.frame.result import Result
+    from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-ARRAYS = File("decoded.npz", Arrays("mlcli.findings.decoded.decoded:Decoded"))
+ARRAYS = File("decoded.npz", Arrays("mlcli.findings.decoded.decode:Decoded"))
 SMALL = 0.005  # time of decoding, in starts of the program
 
 

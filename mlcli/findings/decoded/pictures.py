@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.decoded import Decoded
+from mlcli.findings.decoded.decode import Decoded
 from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, grid_labels
 from mlcli.report.drawing.axes import extent
 from mlcli.report.drawing.figure import Figure, Mark, Picture, Text

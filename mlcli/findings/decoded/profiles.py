@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.findings.decoded.decoded import Decoded
+from mlcli.findings.decoded.decode import Decoded
 from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, grid_labels
 from mlcli.report.drawing.axes import extent, legend
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Part, Text

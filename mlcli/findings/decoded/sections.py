@@ -2,7 +2,7 @@
 
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded import DecodedFinding, pictures, profiles
-from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
+from mlcli.findings.decoded.decode import CANDIDATES, Decoded
 from mlcli.findings.decoded.layout import PLANE
 from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Part, figure, section

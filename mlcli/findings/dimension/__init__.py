@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
     from mlcli.findings.frame.contents import Contents
-    from mlcli.findings.frame.planned import Planned
-    from mlcli.findings.frame.result import Result
+    from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
 RULES = File("dimension.json", Json("mlcli.findings.dimension.shape:Dimension"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step
 from mlcli.core.costs import neighbors_cost, pass_cost
-from mlcli.findings.frame.planned import Planned
+from mlcli.findings.frame.result import Planned
 
 MOST, FEW = 6, 150  # fits of the rule of layouts, and points up to which all their runs make them
 SAMPLED = 2000  # rows in the rules' search for neighbors

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
 
 
 def two_nn(nearest: Array) -> float:

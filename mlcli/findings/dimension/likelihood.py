@@ -18,7 +18,7 @@ from mlcli.base.types import Array
 from mlcli.core.iterate import Iterate
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.errors import NumericalError
-from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
 from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
 
 Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)

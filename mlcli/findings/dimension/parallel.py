@@ -15,7 +15,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.quantiles import quantiles
 from mlcli.core.linalg import symmetric_eigen, symmetric_eigenvalues
-from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, count_leading
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile
 BUDGET = 6e7  # multiplications in all: some 15 ms

@@ -18,8 +18,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import MlcliError
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
 from mlcli.findings.dimension.spectral import below_chord
-from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 from mlcli.methods.method import Method
 from mlcli.methods.model import Model
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mlcli.findings.dimension.recommend import FACTORS, words
+from mlcli.findings.dimension.rules import FACTORS, words
 from mlcli.report.drawing.html import Part, figure, fold, section, sentence, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve

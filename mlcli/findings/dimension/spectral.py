@@ -6,7 +6,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.percent import percent
 from mlcli.core.linalg import symmetric_eigen
-from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, count_leading
 
 WIDEST = 150  # largest number of columns for its d³ multiplications
 SAME, SAMPLED = 1e-6, 0.1  # relative spread of column norms that counts as rounding: of all rows, and of a sample

@@ -9,8 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
-from mlcli.report.figures.scree import Eigenvalues
-from mlcli.report.figures.shares import shares_overlap
+from mlcli.report.figures.scree import Eigenvalues, shares_overlap
 
 CONSTRAINED = "constrained"  # the column of spectrum.csv
 

@@ -1,17 +1,40 @@
-"""The result of a fit, as the findings use it."""
+"""A planned run and the result of a fit, as the findings use them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.core.metrics.points import with_metric_of
 from mlcli.data.table.table import Table
-from mlcli.methods import Model
+from mlcli.methods import Method, Model
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
+
+@frozen
+class Planned:
+    """A planned run: its options, table and the steps of the fit."""
+
+    config: RunConfig
+    method: Method  # with defaults resolved for the data
+    table: Table  # prepared rows
+    features: int  # number of columns of decoded rows
+    fit: Sequence[Step]
+    memory: float  # bytes for the checks of a result
+
+    @property
+    def threads(self) -> int:
+        """The number of threads."""
+        return self.config.compute.thread_count()
+
+    @property
+    def points(self) -> bool:
+        """Whether the input has rows, which a covariance matrix has not."""
+        return self.table.kind != "covariance"
 
 
 class FeatureMap(Protocol):

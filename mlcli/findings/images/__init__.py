@@ -9,10 +9,10 @@ from mlcli.findings.finding import Arrays, File, Finding, Place
 if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.result import Result
-    from mlcli.findings.images.thumbnails import Thumbnails
+    from mlcli.findings.images.sections import Thumbnails
     from mlcli.report.drawing.html import Part
 
-ARRAYS = File("thumbnails.npz", Arrays("mlcli.findings.images.thumbnails:Thumbnails"))
+ARRAYS = File("thumbnails.npz", Arrays("mlcli.findings.images.sections:Thumbnails"))
 
 
 class ImagesFinding(Finding["Thumbnails"]):
@@ -28,7 +28,7 @@ class ImagesFinding(Finding["Thumbnails"]):
         if image is None or not (result.config.report.writes("report") and result.embedding.values.size
                                  and source.rows):
             return None
-        from mlcli.findings.images.thumbnails import thumbnails_of
+        from mlcli.findings.images.sections import thumbnails_of
 
         return thumbnails_of(result, image)
 

@@ -12,8 +12,7 @@ from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
-    from mlcli.findings.frame.planned import Planned
-    from mlcli.findings.frame.result import Result
+    from mlcli.findings.frame.result import Planned, Result
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
@@ -55,7 +54,7 @@ class QualityFinding(Finding["QualityResult"]):
     def write(self, value: "QualityResult", folder: Path, result: "Result") -> None:
         """Write quality.json and shepard.csv."""
         from mlcli.findings.frame.files import write_document, write_text
-        from mlcli.findings.quality.pairs import shepard_table
+        from mlcli.findings.quality.measures import shepard_table
 
         write_document(folder / NUMBERS.name, value.figures)
         write_text(folder / PAIRS.name, shepard_table(value.pairs))
@@ -66,7 +65,7 @@ class QualityFinding(Finding["QualityResult"]):
         if figures is None:
             return None
         from mlcli.findings.quality.measure import QualityResult
-        from mlcli.findings.quality.pairs import pairs_of
+        from mlcli.findings.quality.measures import pairs_of
 
         return QualityResult(figures, pairs_of(pairs))
 
@@ -88,14 +87,14 @@ class QualityFinding(Finding["QualityResult"]):
         """Return the measures that are single numbers, with the recall: Q_NX at the size of the neighborhoods."""
         if value is None:
             return {self.name: {}}
-        from mlcli.findings.quality.scale import share_kept
+        from mlcli.findings.quality.measure import share_kept
 
         single = {key: figure for key, figure in value.figures.items() if not isinstance(figure, (dict, list))}
         return {self.name: {**single, "recall": share_kept(value.figures, value.figures.get("neighbors"))}}
 
     def headline(self) -> Sequence[str]:
         """Return the leading measures, each with its standard error."""
-        from mlcli.findings.quality.scale import LEADING
+        from mlcli.findings.quality.measure import LEADING
 
         return [key for name in LEADING for key in (name, f"{name}_se")]
 
@@ -103,7 +102,7 @@ class QualityFinding(Finding["QualityResult"]):
         """Return the leading measures, with standard errors where they come from a sample."""
         if not summary.get(self.name):
             return ()
-        from mlcli.findings.quality.scale import line
+        from mlcli.findings.quality.measure import line
 
         return (line(summary[self.name], summary.get("fit") or {}),)
 

@@ -9,7 +9,7 @@ from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.values.sample_size import GROUP, automatic
 from mlcli.core.costs import dijkstra_cost, product_rate
 from mlcli.engine.executor import WORTH
-from mlcli.findings.frame.planned import Planned
+from mlcli.findings.frame.result import Planned
 from mlcli.native import available
 
 SMALL = 0.03  # constant part of the time, in starts of the program

@@ -7,12 +7,10 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.spaces import Euclidean
-from mlcli.findings.quality.labels import Labels
+from mlcli.findings.quality.anchors import Anchors, Spaces, sums_over_anchors
 from mlcli.findings.quality.measure import QualityResult, estimates_of, plain_value
-from mlcli.findings.quality.sampling import Anchors
+from mlcli.findings.quality.measures import Labels
 from mlcli.findings.quality.section import OF_LABELS
-from mlcli.findings.quality.strips import Spaces
-from mlcli.findings.quality.walk import sums_over_anchors
 
 
 def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Sequence[str]], label: str | None,

@@ -5,8 +5,7 @@ from typing import Any
 
 from mlcli.base.types import Array
 from mlcli.base.values.percent import percent
-from mlcli.findings.quality.measure import QualityResult
-from mlcli.findings.quality.scale import FREE, SCALED, relevant_measures, share_kept
+from mlcli.findings.quality.measure import FREE, SCALED, QualityResult, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard

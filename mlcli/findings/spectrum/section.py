@@ -9,8 +9,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
-from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
-from mlcli.report.figures.shares import OVERLAP, WHY, exceed_one, positive_shares
+from mlcli.report.figures.scree import OVERLAP, WHY, Eigenvalues, cumulative, exceed_one, positive_shares, scree
 
 LEADING = 10  # eigenvalues in the table
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents
-    from mlcli.findings.frame.planned import Planned
-    from mlcli.findings.frame.result import Result
+    from mlcli.findings.frame.result import Planned, Result
     from mlcli.findings.stability.measure import StabilityResult
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part

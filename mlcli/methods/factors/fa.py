@@ -6,8 +6,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
@@ -20,8 +23,10 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
 from mlcli.core.kernels.row_factor import AnyFactor, factor_of
 from mlcli.core.latent.factor_scores import factor_steps, gap_step, polychoric_step, score_points
-from mlcli.core.latent.missing_cells import GappedPoints, Gaps, estimate_moments
+from mlcli.core.latent.missing_cells import GappedPoints, Gaps, Normal, complete_points, estimate_moments
 from mlcli.core.latent.rotations import Rotation, Unrotated
+from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 from mlcli.methods.factors.factor_analysis import Whole
@@ -35,11 +40,44 @@ from mlcli.methods.factors.factor_model import (
     most_factors,
     point_moments,
 )
-from mlcli.methods.factors.imputed_rows import complete_factor
 from mlcli.methods.method import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.polychoric import Correlations, polychoric_columns, require_answers
 from mlcli.methods.trials import variant
+
+
+@stored("explained", moments="dd")
+@frozen
+class Explained(Similarity):
+    """The features with missing cells replaced by their conditional means under a factor model.
+
+    Posterior means of the factors are linear in a row, so those of a completed row are those given its observed cells.
+    """
+
+    keeps_distances: ClassVar[bool] = False
+    model: Normal
+    moments: Array  # d x d: the covariance of the columns that the model was fitted to
+
+    def rows(self, new: Array) -> Array:
+        """The new points (m x d), each NaN replaced by its expectation given the row's other cells."""
+        return new if all_finite(new) else complete_points(self.model, new)
+
+    @property
+    def column_moments(self) -> Array:
+        """The covariance of the columns (d x d) that the model was fitted to."""
+        return self.moments
+
+
+Placed = tuple[AnyFactor | GappedPoints, Similarity]
+
+
+def complete_factor(points: AnyFactor | GappedPoints, covariance: Array) -> Placed:
+    """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
+    if not isinstance(points, GappedPoints):
+        return points, Columns()
+    model = Normal(points.moments.mean, covariance)
+    return points.with_model(model), Explained(model, points.moments.covariance)
+
 
 Points = AnyFactor | GappedPoints | None
 

@@ -10,6 +10,7 @@ from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
@@ -31,21 +32,53 @@ from mlcli.core.latent.probabilistic import (
     FEWER,
     USUAL,
     Fitted,
+    Grouped,
     Latent,
     em_seconds,
     fit_closed_form,
     fit_em,
     negligible,
+    posterior,
 )
 from mlcli.core.latent.rotations import Rotation, Unrotated
 from mlcli.core.linalg import inverse
+from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
-from mlcli.methods.factors.completed import Completed
 from mlcli.methods.method import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.trials import variant
+
+
+@stored("completed")
+@frozen
+class Completed(Similarity):
+    """The features with missing cells replaced by their conditional means: probabilistic PCA.
+
+    The coordinates of a completed row are the posterior means given its observed cells.
+    """
+
+    latent: Latent
+
+    @property
+    def parts(self) -> Parts:
+        """The model of the columns."""
+        return Parts(latent=self.latent)
+
+    def rows(self, new: Array) -> Array:
+        """Return the new points, an (m, d) array, each NaN replaced by μ + W x with x the posterior mean."""
+        if all_finite(new):
+            return new
+        data = Grouped.of(new)
+        means = np.empty((len(new), self.latent.loadings.shape[1]))
+        means[data.order] = posterior(self.latent, data).means
+        return np.where(np.isnan(new), self.latent.mean + means @ self.latent.loadings.T, new)
+
+    @property
+    def variances(self) -> Array:
+        """The squared lengths of the loadings' columns (p): distances are those of W x."""
+        return self.latent.lengths
 
 
 @frozen

@@ -14,8 +14,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.passes import all_parts
-from mlcli.base.rows.source import rows_of
+from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features

@@ -10,9 +10,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.scratch import take_rows
-from mlcli.base.rows.source import rows_of
+from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed

@@ -1,4 +1,9 @@
-"""The Gaussian process dynamical model."""
+"""The Gaussian process dynamical model.
+
+x̂ₜ = g(x̂ₜ₋₁) and Vₜ = J Vₜ₋₁ Jᵀ + s² I with the slope J and the variance s² of g there; features have the mean f(x̂ₜ)
+and the variance of f there, plus Vₜ propagated by its slopes. Source: Girard, Rasmussen, Quiñonero-Candela and
+Murray-Smith, "Gaussian process priors with uncertain inputs", 2003; Wang, Fleet and Hertzmann, 2008.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,6 +23,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.forecast import Forecast
 from mlcli.core.minimize import Likeliest
 from mlcli.errors import GeometryError
 from mlcli.methods.model import Model
@@ -33,13 +39,36 @@ from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
 from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import best
-from mlcli.methods.processes.forecasting import forecast
 from mlcli.methods.processes.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
 from mlcli.methods.processes.posterior import Posterior
 from mlcli.methods.processes.projection import LatentSequence, latent_projector
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import variant
+
+
+def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) -> Forecast:
+    """Return the `count` rows that follow those at the latent points (n x p)."""
+    steps, (axes, order) = motion.posterior, (latent.shape[1], motion.order)
+    past, spread = latent[len(latent) - order :].ravel(), np.zeros((order * axes, order * axes))
+    points, variances = np.empty((count, axes)), np.empty((count, len(posterior.mean)))
+    for row in range(count):
+        shift = np.vstack([np.eye(order * axes)[axes:], slopes(steps, past)])
+        spread = shift @ spread @ shift.T
+        spread[-axes:, -axes:] += steps.variances(past[None])[0] * np.eye(axes)
+        points[row] = steps.means(past[None])[0]
+        past = np.append(past[axes:], points[row])
+        down = slopes(posterior, points[row])
+        variances[row] = np.einsum("ij,jk,ik->i", down, spread[-axes:, -axes:], down)
+    variances += posterior.variances(points)[:, None] * posterior.varying
+    return Forecast(points, posterior.means(points), np.sqrt(variances))
+
+
+def slopes(posterior: Posterior, point: Array) -> Array:
+    """Return the derivative of the means (d x p) at a point (p)."""
+    left = np.repeat(point[None], len(posterior.mean), axis=0)
+    parts = posterior.covariance.parts(left, posterior.places)
+    return posterior.covariance.pull_back(posterior.weights.T, parts, left=left, right=posterior.places)[1]
 
 
 class GPDM(GaussianProcessMethod):

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension import DimensionFinding
-from mlcli.findings.dimension.recommend import FACTORS, words
+from mlcli.findings.dimension.rules import FACTORS, words
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
-from mlcli.findings.quality.scale import relevant_measures, share_kept
+from mlcli.findings.quality.measure import relevant_measures, share_kept
 from mlcli.findings.quality.section import measure_name
 from mlcli.findings.reliability import ReliabilityFinding
 from mlcli.findings.reliability.section import items_of

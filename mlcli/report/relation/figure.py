@@ -12,8 +12,7 @@ from mlcli.report.drawing.svg import document
 from mlcli.report.drawing.text import shorten
 from mlcli.report.figures.coloring import Coloring, coloring, plain
 from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, plane, scatter
-from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.scatter import Named, Plot
+from mlcli.report.paper.scatter import Arrows, Named, Plot
 from mlcli.report.relation.contents import Relation
 
 MOST_ARROWS, MOST_NAMES = 20, 30  # of variables, and of species

@@ -16,8 +16,8 @@ from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.rows.source import Rows
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
-from mlcli.core.kernels import fill
-from mlcli.core.kernels.fill import fill_of
+from mlcli.core.chain import graphs
+from mlcli.core.chain.graphs import fill_of
 from mlcli.data.files import source
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.reader import block_file_of
@@ -384,7 +384,7 @@ def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
     points = np.random.default_rng(0).random((5000, columns))
     told = fill_of(points, 10, squared=False)
     assert told is not None
-    assert 0.5 < told / fill._fill(points, 10, False) < 1.5
+    assert 0.5 < told / graphs._fill(points, 10, False) < 1.5
 
 
 def test_the_factor_of_few_points_is_counted() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mlcli.cli.screen.run_summary import LONGEST, SHORTEST, bar, ending, scree
-from mlcli.findings.quality.scale import line as quality
+from mlcli.findings.quality.measure import line as quality
 
 
 def summary(values: list[float], proportions: list[float] | None = None, **others: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.gaps import NO_GAPS
 from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.source import NO_GAPS
 from mlcli.base.types import AnyArray, Array
 from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest

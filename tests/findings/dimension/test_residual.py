@@ -10,8 +10,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.cli.program import run
+from mlcli.findings.dimension.evidence import NotApplicable, Verdict
 from mlcli.findings.dimension.residual import FEW, MOST, stress_verdict
-from mlcli.findings.dimension.verdict import NotApplicable, Verdict
 from mlcli.methods import METHODS
 
 RANDOM = np.random.default_rng(3)

@@ -17,7 +17,7 @@ from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
 from mlcli.methods.not_included import BY_NAME, LACKING, NotIncluded
 from mlcli.methods.trials import LAWS, variant
-from mlcli.rundir.kinds import MODULES
+from mlcli.rundir.archive import MODULES
 
 
 def made(text: str, tmp_path: Path, **flags: object) -> RunConfig:

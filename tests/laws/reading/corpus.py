@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.rows.passes import in_memory
-from mlcli.base.rows.source import rows_of
+from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.checkup.triangle import undercuts
+from mlcli.checkup.metric import undercuts
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native

@@ -9,8 +9,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import mlcli
-from mlcli.base.rows.passes import in_memory
-from mlcli.base.rows.source import rows_of
+from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.columns import LONGEST
 from mlcli.data.options.input import Input

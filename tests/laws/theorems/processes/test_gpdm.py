@@ -12,7 +12,7 @@ from mlcli.methods.processes.covariances import Covariance, Linear, Rbf, start_c
 from mlcli.methods.processes.dynamics import Density, Dynamics, Motion, SequenceProblem, Trail
 from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import Problem, State
-from mlcli.methods.processes.forecasting import forecast, slopes
+from mlcli.methods.processes.gpdm import forecast, slopes
 from mlcli.methods.processes.latents import Free
 from mlcli.methods.processes.new_points import Rows, place, sequence_objective, track
 from mlcli.methods.processes.posterior import Posterior

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from mlcli import native
 from mlcli.base.machine.threads import limit_threads
-from mlcli.checkup.triangle import SLACK, violations
+from mlcli.checkup.metric import SLACK, violations
 
 
 def one_by_one(distances: np.ndarray) -> tuple[int, int]:

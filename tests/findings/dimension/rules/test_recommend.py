@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.findings.dimension.recommend import elect, recommendation, strength_sentence
-from mlcli.findings.dimension.verdict import Verdict
+from mlcli.findings.dimension.evidence import Verdict
+from mlcli.findings.dimension.rules import elect, recommendation, strength_sentence
 from tests.findings.dimension.support import found
 
 RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")

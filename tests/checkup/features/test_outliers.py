@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.checkup.features import nearly_constant
+from mlcli.checkup.features import components, epsilon_squared, from_center, nearly_constant, outliers_of
 from mlcli.checkup.graph import outer_share
-from mlcli.checkup.labels import components, epsilon_squared
 from mlcli.checkup.lines import lines_of
-from mlcli.checkup.outliers import from_center, outliers_of
 from mlcli.checkup.report import Report
 from mlcli.data.samples.generated import sample
 from tests.checkup.test_metric import codes, examined, written

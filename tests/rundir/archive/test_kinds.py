@@ -4,7 +4,7 @@ import re
 from importlib import import_module
 
 from mlcli.base.stored import BY_TAG
-from mlcli.rundir.kinds import MODULES, TAGS
+from mlcli.rundir.archive import MODULES, TAGS
 from tests.package import FILES, PACKAGE
 from tests.processes import python
 

@@ -18,7 +18,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.exceptions import NotFittedError
 
-from mlcli.sklearn.errors import check_error, for_sklearn
+from mlcli.sklearn.estimator import check_error, for_sklearn
 
 
 @pytest.mark.parametrize("kind", [DataError, ConfigError, GeometryError, NumericalError])

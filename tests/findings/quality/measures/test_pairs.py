@@ -7,8 +7,7 @@ import pytest
 
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.findings.quality.measure import quality
-from mlcli.findings.quality.pairs import Pairs, shepard_table
-from mlcli.findings.quality.shepard import Shepard
+from mlcli.findings.quality.measures import Pairs, Shepard, shepard_table
 from tests.support import distances
 
 

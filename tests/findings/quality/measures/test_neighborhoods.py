@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.findings.quality.neighborhoods import Order
+from mlcli.findings.quality.measures import Order
 from tests.findings.quality.support import measured
 
 RANDOM = np.random.default_rng(17)
-IRIS = np.loadtxt(Path(__file__).parents[2] / "tables/data/iris4.csv", delimiter=",", skiprows=1, usecols=(1, 2, 3, 4))
+IRIS = np.loadtxt(Path(__file__).parents[3] / "tables/data/iris4.csv", delimiter=",", skiprows=1, usecols=(1, 2, 3, 4))
 
 
 def digits(rows: int, columns: int) -> Array:
