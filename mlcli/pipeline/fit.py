@@ -58,7 +58,7 @@ class FitPlan:
     @cached_property
     def normalized(self) -> Any:
         """The data in units that keep squares in range; raises DataError."""
-        with self.start.prepared.table.rows_named(), running("prepare"):
+        with running("prepare"):
             return self.method.in_range(self.data)
 
     @cached_property
@@ -73,12 +73,12 @@ class FitPlan:
     @cached_property
     def memory(self) -> float:
         """The bytes at the peak, as far as the data alone determines them."""
-        with memory_after_fit(self.after):
+        with self.start.prepared.table.rows_named(), memory_after_fit(self.after):
             return peak(self.steps_before, self.data, self.method, self.compute)
 
     def require_memory(self) -> None:
         """Raise RefusedByPlan where memory is known not to suffice."""
-        with memory_after_fit(self.after):
+        with self.start.prepared.table.rows_named(), memory_after_fit(self.after):
             require_memory(self.steps_before, self.data, self.method, self.compute)
 
 

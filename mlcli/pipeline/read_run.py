@@ -129,7 +129,7 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> Contents:
     lacks_spectrum = bool(manifest.get("spectrum")) != (SPECTRUM.name in listed)
     if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
-    config = config_of(folder, drawing)
+    config = config_of(folder, manifest, drawing)
     require_intact(folder, manifest, tuple(name for name in files_of(FINDINGS.added) if name in listed))
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
     if not all_finite(table.values):
@@ -161,13 +161,13 @@ def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
     return "\n".join(map(FORMS[form], tables_of(read_run(folder), name, form, cutoff)))
 
 
-def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:
-    """The configuration that a run wrote, under another drawing where one is given.
+def config_of(folder: Path, manifest: Mapping[str, Any], drawing: Layer = WHOLE) -> RunConfig:
+    """The configuration that a run wrote, with the contents of its run.json, under another drawing where one is given.
 
     Raises UnsafeFile, and DependencyMissing for what is not installed here.
     """
     path = folder / names.CONFIG
-    added = read_manifest(folder).get("plugins", ())
+    added = manifest.get("plugins", ())
     require_installed((kept for kept in added if kept["table"] != "formats"), str(folder))  # no input is read here
     with own_file(path):
         layer = from_file(path)

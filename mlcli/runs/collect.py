@@ -89,7 +89,7 @@ def entry_of(name: str, folder: Path) -> Entry:
     try:
         if (folder / names.ERROR).exists():
             return Entry(name, folder, {}, {}, json_of(folder / names.ERROR, Failure)["error"])
-        config = config_of(folder)
+        config = config_of(folder, read_manifest(folder))
         return Entry(name, folder, options_of(config), summary_of(folder, config))
     except MlcliError as error:
         return Entry(name, folder, {}, {}, spelled(error).fields())

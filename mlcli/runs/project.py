@@ -65,7 +65,7 @@ REPEATED = ("id_column", "missing_markers")  # options of a run's input that hol
 def as_read(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input) -> Input:
     """How new rows are read: as the run's own were, where nothing else is said."""
     require_intact(folder, manifest, (names.CONFIG,))
-    own = config_of(folder).input
+    own = config_of(folder, manifest).input
     said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
     if own.columns and not new.chosen("columns"):  # as the run, which read no other column
         said["columns"] = run.steps[0].preparation.columns
@@ -139,7 +139,7 @@ def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, 
     """Coordinates of rows of one view alone, read as those of the fit were."""
     own = run.of_view(number)
     asked = as_read(folder, manifest, own, given)
-    view = None if number == 1 else config_of(folder).input.views[number - 2]
+    view = None if number == 1 else config_of(folder, manifest).input.views[number - 2]
     if view is not None and view.id_column is not None and not given.chosen("id_column") and given.path != "-":
         asked = asked.replace(id_column=view.id_column)
     for step in own.steps:
@@ -221,7 +221,7 @@ def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
     require_intact(folder, manifest, (names.CONFIG, *({SPECTRUM.name} & set(manifest["files"]))))
     rows = SPECTRUM.read(folder)
     marks = None if rows is None or CONSTRAINED not in rows.columns else rows.numbers(CONSTRAINED)[:2]
-    return config_of(folder).method.axis_names((), 2, None if marks is None else int(sum(marks)))
+    return config_of(folder, manifest).method.axis_names((), 2, None if marks is None else int(sum(marks)))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

@@ -118,7 +118,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
     changed = changed_files(folder, manifest)
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = read_as_then(moved(config_of(folder), manifest, given, views), manifest)
+    config = read_as_then(moved(config_of(folder, manifest), manifest, given, views), manifest)
     state = input_state(config, manifest["input"], (given, *views))
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:

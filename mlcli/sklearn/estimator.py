@@ -35,6 +35,7 @@ from mlcli.methods import METHODS, Method
 from mlcli.methods.layouts import LayoutMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
+from mlcli.rundir.manifest import read_manifest
 from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes
 from mlcli.sklearn.parameters import (
     EDGES,
@@ -184,7 +185,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if run.method != (name := cls.method.model_fields["name"].default):
             raise for_sklearn(ConfigError("METHOD", f"the run is one of {run.method}, not of {name}", where=str(path),
                                           hint=f"use the estimator {METHODS[run.method].__name__}"))
-        estimator = cls(**chosen_in(config_of(Path(path)), cls.parameters))
+        estimator = cls(**chosen_in(config_of(Path(path), read_manifest(Path(path))), cls.parameters))
         estimator.run_, estimator.n_samples_fit_ = run, len(run.embedding)
         names = run.columns
         estimator.n_features_in_ = len(names)

@@ -218,9 +218,8 @@ def test_the_kernels_give_what_numpy_gives(monkeypatch: pytest.MonkeyPatch) -> N
     for embedding in (MANY[:, :2], scattered):
         expected = numbers(measured(MANY, embedding, sample=60))
         with monkeypatch.context() as patch:
-            for module in (measures, measures):
-                patch.setattr(module.native, "available", lambda: False)
-            patch.setattr(measures, "BLOCK", 700)
+            patch.setattr(measures.native, "available", lambda: False)
+            patch.setattr(measures, "KEY_BLOCK", 700)
             np.testing.assert_allclose(numbers(measured(MANY, embedding, sample=60)), expected, rtol=1e-12)
 
 

@@ -15,7 +15,6 @@ from mlcli.publication.recovery import recover
 from mlcli.publication.replaceable import RUN
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from tests.publication.outputs import names, read, run_at, write
-from tests.wording import Wording
 
 FORCING = """
 import sys
@@ -57,7 +56,7 @@ def test_an_output_that_vanishes_while_it_is_looked_at_is_none(tmp_path: Path, m
 
 @pytest.mark.parametrize("put_back", [True, False])
 def test_a_refusal_names_the_place_where_the_refused_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                          system: str, put_back: bool, wording: Wording) -> None:
+                                                          system: str, put_back: bool) -> None:
     """Notes get into the old run after the last look at it; in one case another job takes the place as well."""
     output, looked = run_at(tmp_path / "out", "first"), publish.require
 
@@ -76,8 +75,9 @@ def test_a_refusal_names_the_place_where_the_refused_lies(tmp_path: Path, monkey
 
     monkeypatch.setattr(publish, "partial", lambda function, **options: functools.partial(judged, **options))
     monkeypatch.setattr(publish, "require", look)
-    with wording.raises(OutputRefused, "OUTPUT-FOREIGN") as caught:
+    with pytest.raises(OutputRefused) as caught:
         write(output, "folder", "second", force=True)
+    assert caught.value.code == "E-OUTPUT-FOREIGN"
     place = output if put_back else tmp_path / "out.kept"
     assert caught.value.where == str(place)[:80] and (place / "thesis").exists()
     assert not drafts_in(tmp_path)

@@ -18,6 +18,6 @@ def test_every_tag_has_the_module_that_declares_it() -> None:
 
 
 def test_a_kind_is_imported_when_a_model_names_it() -> None:
-    assert python("import sys; from mlcli.rundir.archive import ARCHIVE; from mlcli.rundir.kinds import Kinds; "
+    assert python("import sys; from mlcli.rundir.archive import ARCHIVE, Kinds; "
                   "before = 'mlcli.core.similarities.columns' in sys.modules; Kinds()['columns']; "
                   "print(before, 'mlcli.core.similarities.columns' in sys.modules)") == "False True\n"
