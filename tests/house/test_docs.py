@@ -52,12 +52,14 @@ def test_links_lead_somewhere() -> None:
 def followed(text: str) -> tuple[int, list[str]]:
     """The number of paths in a text that begin with a folder of ours, and those of them that are not there.
 
-    A path may begin at the root, or in a folder below it as the pages on the source do; NAME stands for any name.
+    A path may begin at the root, or in a folder below it as the pages on the source do; NAME stands for any name, and
+    a room may be a file.
     """
     named = sorted({path for path in PATH.findall(text) if path.partition("/")[0] in NAMES})
     patterns = [re.sub(r"(?<![A-Za-z])[A-Z]{2,}(?![A-Za-z])", "*", path) for path in named]
     missing = [path for path, pattern in zip(named, patterns, strict=True)
-               if not any(any(folder.rglob(pattern)) for folder in FOLDERS) and not any(ROOT.glob(pattern))]
+               if not any(any(folder.rglob(form)) for folder in FOLDERS for form in (pattern, f"{pattern}.py"))
+               and not any(ROOT.glob(pattern))]
     return len(named), missing
 
 

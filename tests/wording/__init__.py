@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("messages.json")
 OPTION, RENEW = "--wording", "renew"  # of pytest; only the command gives it
 CODE = re.compile(r"\b[EWN]-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
+TIME = re.compile(r"\bin [\d.]+ (?:s|min|h)\b")  # that a run took
 E = TypeVar("E", bound=MlcliError)
 Messages = dict[str, list[str]]  # of each test, in the order in which it saw them
 
@@ -51,7 +52,7 @@ class Wording:
     def __call__(self, message: str | BaseException) -> list[str]:
         """Compare a message, and return the codes in it."""
         said = f"{message.code}: {message}" if isinstance(message, MlcliError) else str(message)
-        self.seen.append(self.folders.sub("TMP", said))
+        self.seen.append(TIME.sub("in TIME", self.folders.sub("TMP", said)))
         if self.expected is not None:
             place = len(self.seen) - 1
             expected = self.expected[place] if place < len(self.expected) else "(no message)"

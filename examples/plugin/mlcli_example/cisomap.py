@@ -32,8 +32,8 @@ from mlcli.core.graph.search import Lists
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import training_points
 from mlcli.core.paths.paths import Paths, paths_of_new
-from mlcli.core.paths.products import path_products
 from mlcli.core.similarities.base import Parts, Similarity
+from mlcli.core.similarities.path_lengths import path_products
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.spaces import GeodesicSpace, Space
 from mlcli.errors import GeometryError

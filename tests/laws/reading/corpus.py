@@ -39,6 +39,7 @@ FEW = 24  # numbers that are stored as such; of more the hash
 DAMAGED = ("x.csv", "d.csv", "k.csv", "c.csv", "x.tsv", "wide.txt", "g.csv", "r.txt", "x.phy", "lower.phy")
 EACH = 400  # damages of each file in the long form
 ADDRESS = re.compile("0x[0-9a-f]{6,}")  # of an object in memory, which a library names
+MEMORY = re.compile(r"about [\d.]+ [KMGT]?i?B")  # that a process takes, with the libraries that it has loaded
 Case = Mapping[str, Any]
 
 
@@ -113,7 +114,8 @@ def reading(found: Case, way: str) -> Any:
         try:
             said: dict[str, Any] = plain(_read(found, way))
         except MlcliError as error:
-            said = {"error": [type(error).__name__, error.code, ADDRESS.sub("0x", str(error)), error.kind]}
+            told_of = MEMORY.sub("about SOME", ADDRESS.sub("0x", str(error)))
+            said = {"error": [type(error).__name__, error.code, told_of, error.kind]}
         except Exception as error:  # an internal error, which is to be mended
             said = {"internal": repr(error)}
     told = [[note.code, note.message, repr(note.facts)] for note in notes.notes]
@@ -124,7 +126,7 @@ def reading(found: Case, way: str) -> Any:
 def _read(found: Case, way: str) -> Table | Labels:
     """Read a case in a way; raises MlcliError."""
     asked = Input(**found["input"])
-    compute = Compute(**found.get("compute", {}))
+    compute = Compute(**{"memory_limit": "8G", **found.get("compute", {})})  # whatever the machine has
     if way == "read_labels":
         return read_labels(LabelFile(**{**found["file"], "path": asked.path}))
     if way == "read_new":
