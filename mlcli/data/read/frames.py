@@ -88,7 +88,7 @@ def _columns(frame: Any) -> Iterator[tuple[str, Any]]:
         return
     try:
         table = arrow.table(frame)
-    except faults as error:
+    except Exception as error:  # of whatever library makes the frame, some of which compute it only now
         raise DataError("FRAME-COLUMN", f"Arrow cannot take a column of the frame: {shown(str(error), 160)}",
                         where=HERE, hint="leave it out, or make it numbers") from None
     for name, column in zip(table.column_names, table.columns, strict=True):

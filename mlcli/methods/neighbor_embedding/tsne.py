@@ -191,6 +191,7 @@ class Descent(Options):
 
 
 MOST_AXES = 3
+LEAST_DOF = 1e-200
 TRUE_ROWS = 10_000  # up to which the divergence that is stated is that of all pairs
 MOTION = 12  # arrays of coordinates while a step is made
 FEW = 1.2  # least perplexity of a graph by default
@@ -246,7 +247,7 @@ class TSNE(NeighborEmbedding):
         30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
     start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
                           "(laplacian), or random ones.", adapts=True)
-    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", ge=1e-6)
+    dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)
     descent: Descent = Descent()
     axes: Axes = Axes()
 
@@ -331,7 +332,13 @@ class TSNE(NeighborEmbedding):
         return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
 
     def solve(self, data: Joined, compute: Compute) -> Model:
-        """Compute coordinates by descent from the start, on principal axes."""
+        """Compute coordinates by descent from the start, on principal axes.
+
+        Raises ConfigError for so few degrees of freedom that squared distances over them overflow.
+        """
+        if self.dof < LEAST_DOF:
+            raise ConfigError("DOF", f"{self.dof:g} degrees of freedom leave no forces between points",
+                              where="method.dof", hint=f"give at least {LEAST_DOF:g}")
         affinities, equal = self.affinities(data)
         start = self.first(data, affinities, compute)
         divergence = Divergence(affinities, self.dof, equal)

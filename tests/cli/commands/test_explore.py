@@ -320,7 +320,7 @@ def test_where_no_trial_ends_nothing_is_left(mlcli: Caller, monkeypatch: pytest.
     def fails(*arguments: object) -> None:
         raise GeometryError("RANK", "there are no axes")
 
-    monkeypatch.setattr(PCA, "fit", fails)
+    monkeypatch.setattr(PCA, "fit_in_range", fails)
     if there:
         Path("runs/data-explore/name=pca").mkdir(parents=True)
     written("data.csv", plane(10))
