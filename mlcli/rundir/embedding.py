@@ -1,4 +1,7 @@
-"""The embedding that a finished run wrote, read back."""
+"""The embedding that a finished run wrote, read back.
+
+It is written by `write` (`pipeline/run.py`) and `write_table` (`data/write/table.py`).
+"""
 
 import csv
 from collections.abc import Mapping, Sequence

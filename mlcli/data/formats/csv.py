@@ -1,4 +1,7 @@
-"""CSV: texts with cells separated by a comma, unless another separator is detected."""
+"""CSV: texts with cells separated by a comma, unless another separator is detected.
+
+Cells become numbers in `data/text/delimited.py`.
+"""
 
 from mlcli.data.formats.separated import separated_by
 

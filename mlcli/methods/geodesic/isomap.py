@@ -55,7 +55,10 @@ class Isomap(Method):
         return by_neighbors(seen, **({"landmarks": LANDMARKS} if seen.rows > MANY and not seen.graph else {}))
 
     def chain(self, kind: str = "features") -> Stages:
-        """Return the chain of K = -H D² H / 2, D shortest paths along the neighbor graph; coordinates V √λ."""
+        """Return the chain of K = -H D² H / 2, D shortest paths along the neighbor graph; coordinates V √λ.
+
+        `PathChain` (`core/chain/paths.py`) computes it.
+        """
         graph = NeighborGraph(neighbors=self.neighbors, rule=self.graph)
         return Stages(metric=self.metric, graph=graph, paths=self.paths, kernel=GowerKernel(), centering="double",
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks,
