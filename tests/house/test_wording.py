@@ -80,8 +80,8 @@ def test_the_command_stores_what_is_said_now_and_prints_old_and_new(tmp_path: Pa
     snapshot.write_text(json.dumps(before), encoding="utf-8")
 
     def command(*arguments: str) -> tuple[int, str]:
-        done = subprocess.run([sys.executable, "-m", "tests.wording", *arguments], cwd=tmp_path, env=neutral(),
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-m", "tests.wording", *arguments], cwd=tmp_path,
+                              env=neutral(CI=""), capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
     assert command("tests/test_one.py")[0] == 1 and json.loads(snapshot.read_text()) == before
