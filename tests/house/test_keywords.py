@@ -66,6 +66,7 @@ def test_many_values_of_one_type_are_passed_by_keyword() -> None:
     assert not [f"{path}, {call}" for path in FILES for call in crowded(parsed(path))]
 
 
+@pytest.mark.medium
 def test_a_call_by_places_is_found() -> None:
     assert list(crowded(ast.parse("Bar('frame', 1.0, 2.0, 3.0, 4.0)"))) == ["line 1: Bar"]
     assert not list(crowded(ast.parse("Bar(kind='frame', x=1.0, y=2.0, width=3.0, height=4.0)")))

@@ -85,6 +85,7 @@ def test_a_column_may_stand_twice_in_a_row() -> None:
     np.testing.assert_allclose(np.array([[9.0, 3.0], [3.0, 17.0]]) @ factors.solve(np.eye(2)), np.eye(2), atol=1e-14)
 
 
+@pytest.mark.medium
 def test_a_large_dense_part_is_divided_among_tasks() -> None:
     generator = np.random.default_rng(0)
     root = sparse.csr_array(generator.standard_normal((900, 900)) + 60 * np.eye(900))
@@ -117,6 +118,7 @@ def test_neighborhoods_in_a_plane_fill_in_as_nested_dissection_does() -> None:
 
 @pytest.mark.parametrize("graph", [star(30_000), path(30_000), random_graph(20_000, 5000)],
                          ids=["star", "path", "pieces"])
+@pytest.mark.medium
 def test_hubs_paths_and_many_pieces_take_no_longer(graph: Graph) -> None:
     started = time.process_time()
     assert prepared(root_of(graph)).fill <= 2 * len(graph.indices)

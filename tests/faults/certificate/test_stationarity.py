@@ -256,6 +256,7 @@ def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None
         assert found["stationarity"].verdict == "skipped" and "claims no convergence" in found["stationarity"].how
 
 
+@pytest.mark.medium
 def test_states_that_hardly_move_of_themselves_keep_their_likelihood() -> None:
     """Of a lattice four states have an innovation of condition 10⁷, whose inverse lost the digits of the likelihood.
 

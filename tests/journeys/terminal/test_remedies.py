@@ -73,6 +73,7 @@ def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
     assert called.code == 65 and "mlcli embed --kind covariance --method pca spread.csv" in called.err
 
 
+@pytest.mark.medium
 def test_messages_name_options_that_there_are() -> None:
     """A mark with another path would be spelled as an option that no command takes."""
     named = {path for file in FILES for text in texts(file) for path, _ in options_in(text)}
