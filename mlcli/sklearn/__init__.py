@@ -42,7 +42,7 @@ def method_of(name: str) -> str | None:
 
     Methods of installed packages are looked for after the others.
     """
-    for methods in (METHODS.places, METHODS):
+    for methods in (METHODS.own, METHODS):
         written = {other.translate(JOINED): method for method in methods if method not in NO_ESTIMATOR
                    for other in (method, *METHODS.other_names(method))}
         if name.lower() in written:

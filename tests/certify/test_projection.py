@@ -134,7 +134,7 @@ def failures(change: Change, kind: type[Averages] = Averages) -> set[str]:
 def test_a_layout_with_a_weighting_of_neighbors_has_a_certificate(
         kind: type[Averages], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = str(kind.model_fields["name"].default)
-    monkeypatch.setitem(METHODS.places, name, f"{__name__}:{kind.__name__}")
+    monkeypatch.setitem(METHODS.own, name, f"{__name__}:{kind.__name__}")
     monkeypatch.setitem(METHODS.kinds, name, kind)
     found = judged(configured(tmp_path, {"name": name}))
     assert {check["verdict"] for check in found.values()} <= {"pass", "skipped"}, found

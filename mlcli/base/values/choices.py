@@ -6,7 +6,7 @@ all of them. Installed packages may add to an open table (`plugins.py`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Union
 
@@ -14,8 +14,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdap
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from mlcli.base.values.options import TAG, Options
-from mlcli.base.values.plugins import Plugin, Table, object_at, plugin, usable
-from mlcli.errors import MlcliError
+from mlcli.base.values.plugins import OpenTable, Table, object_at
 
 
 class Names(ABC):
@@ -43,53 +42,24 @@ class Names(ABC):
         return {"enum": self.names(), "type": "string"}
 
 
-class Choices(Mapping[str, type[Any]]):
+class Choices(OpenTable[type[Any]]):
     """Sets of options by name, each imported when it is looked up; as an annotation, the type of such a section.
 
-    `places` has MODULE:CLASS by name. An open table (`table`) has the names of installed packages as well: these are
-    looked for after the others, and listed after them if they can be used. `fault` says what their classes lack.
+    `places` has MODULE:CLASS by name. `fault` says what classes of installed packages lack.
     """
 
     def __init__(self, base: type[Options], places: Mapping[str, str], aliases: Mapping[str, str] | None = None,
                  table: Table | None = None, fault: Callable[[type[Any]], str] = lambda kind: "") -> None:
-        self.base, self.places, self.aliases = base, dict(places), dict(aliases or {})
-        self.table, self.fault = table, fault
+        self.base, self.aliases, self.fault = base, dict(aliases or {}), fault
+        super().__init__(places, table, self.aliases)
         self.kinds: dict[str, type[Any]] = {}
 
     def __getitem__(self, name: str) -> type[Any]:
         if name not in self.kinds:
             added = self.plugin(name)
-            self.kinds[name] = object_at(self.places[name]) if added is None else added.load(
+            self.kinds[name] = object_at(self.own[name]) if added is None else added.load(
                 lambda kind: self._fault(kind, name))
         return self.kinds[name]
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.places or self.plugin(name) is not None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*self.places, *self._added[0]))
-
-    def __len__(self) -> int:
-        return len(self.places) + len(self._added[0])
-
-    def plugin(self, name: str) -> Plugin | None:
-        """Return what an installed package adds under a name; None for the program's own, and for unknown names.
-
-        Raises ConfigError where two packages add it.
-        """
-        if self.table is None or name in self.places or name in self.aliases:
-            return None
-        return plugin(self.table, name)
-
-    @property
-    def unusable(self) -> Sequence[MlcliError]:
-        """The errors of what installed packages add and the table does not list."""
-        return self._added[1]
-
-    @cached_property
-    def _added(self) -> tuple[Sequence[str], Sequence[MlcliError]]:
-        """The names that installed packages add, and the errors of those that cannot be used."""
-        return ((), ()) if self.table is None else usable(self.table, {*self.places, *self.aliases}, self.__getitem__)
 
     def _fault(self, kind: Any, name: str) -> str:
         """Return what is wrong with the class of a package for a name; empty if it can be used."""
@@ -112,7 +82,7 @@ class Choices(Mapping[str, type[Any]]):
     def add(self, kind: type[Options]) -> None:
         """Add a set of options that is already declared."""
         name = str(kind.model_fields[TAG].default)
-        self.places[name], self.kinds[name] = f"{kind.__module__}:{kind.__qualname__}", kind
+        self.own[name], self.kinds[name] = f"{kind.__module__}:{kind.__qualname__}", kind
 
     def named(self, name: str) -> type[Any] | None:
         """Return the options of a name or an alias, whatever its case, also with underscores as in Python; None where
@@ -121,7 +91,7 @@ class Choices(Mapping[str, type[Any]]):
         lowered = name.lower()
         forms = (lowered, lowered.replace("_", "-"), lowered.replace("_", ""))
         names = [self.aliases.get(form, form) for form in forms]
-        known = (self[form] for form in sorted(names, key=lambda form: form not in self.places) if form in self)
+        known = (self[form] for form in sorted(names, key=lambda form: form not in self.own) if form in self)
         return next(known, None)
 
     @cached_property

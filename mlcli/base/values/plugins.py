@@ -5,15 +5,16 @@ import what reads them takes longer than to embed a small table.
 """
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from mlcli.base.frozen import frozen
 from mlcli.errors import ConfigError, DependencyMissing, MlcliError
 
+T = TypeVar("T")
 Table = Literal["methods", "metrics", "formats", "findings"]
 TABLES: tuple[Table, ...] = get_args(Table)
 NAME = re.compile("[a-z][a-z0-9]*([-_][a-z0-9]+)*")
@@ -140,6 +141,42 @@ def usable(table: Table, taken: Container[str], load: Callable[[str], Any],
         except (ConfigError, DependencyMissing) as error:
             errors.append(error)
     return names, errors
+
+
+class OpenTable(Mapping[str, T]):
+    """The program's names (`own`), then those that installed packages add to a table and that can be used.
+
+    A package cannot add a name of the program, or one that is `reserved`. Without a table only the program's are known.
+    """
+
+    def __init__(self, own: Mapping[str, Any], table: Table | None, reserved: Collection[str] = ()) -> None:
+        self.own, self.table, self.reserved = dict(own), table, reserved
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.own or self.plugin(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.own, *self.added[0]))
+
+    def __len__(self) -> int:
+        return len(self.own) + len(self.added[0])
+
+    def plugin(self, name: str) -> Plugin | None:
+        """Return what an installed package adds under a name; None for the program's own, and for unknown names.
+
+        Raises ConfigError where two packages add it.
+        """
+        return None if self.table is None or name in self.own or name in self.reserved else plugin(self.table, name)
+
+    @property
+    def unusable(self) -> Sequence[MlcliError]:
+        """The errors of what installed packages add and the table does not list."""
+        return self.added[1]
+
+    @cached_property
+    def added(self) -> tuple[Sequence[str], Sequence[MlcliError]]:
+        """The names that installed packages add, and the errors of those that cannot be used."""
+        return ((), ()) if self.table is None else usable(self.table, {*self.own, *self.reserved}, self.__getitem__)
 
 
 @cache

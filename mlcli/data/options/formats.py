@@ -5,14 +5,12 @@ here, and for a file whose name has an ending of none here.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.choices import Names
-from mlcli.base.values.plugins import Plugin, object_at, plugin, usable
-from mlcli.errors import MlcliError
+from mlcli.base.values.plugins import OpenTable, object_at
 
 AUTO = "auto"  # the value of input.format that lets name and first bytes of a file decide
 HDF5 = "hdf5"  # the format of AnnData's files,
@@ -64,44 +62,21 @@ TEXTS = frozenset(format.name for format in FILES if format.text)
 KEYS = "; ".join(format.key for format in FILES if format.key)
 
 
-class Formats(Mapping[str, Format]):
+class Formats(OpenTable[Format]):
     """The formats by name, with those that installed packages add."""
+
+    def __init__(self) -> None:
+        super().__init__(OWN, "formats", {AUTO})
 
     def __getitem__(self, name: str) -> Format:
         added = self.plugin(name)
         return OWN[name] if added is None else added.load(lambda format: fault(format, name))
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in OWN or self.plugin(name) is not None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*OWN, *self._added[0]))
-
-    def __len__(self) -> int:
-        return len(OWN) + len(self._added[0])
-
-    def plugin(self, name: str) -> Plugin | None:
-        """Return what an installed package adds under a name; None for the program's own, and for unknown names.
-
-        Raises ConfigError where two packages add it.
-        """
-        return None if name in OWN or name == AUTO else plugin("formats", name)
-
     def with_ending(self, ending: str) -> Format | None:
         """Return the format of files with an ending, in small letters; None if there is none."""
         if ending in BY_ENDING or not ending:
             return BY_ENDING.get(ending)
-        return next((self[name] for name in self._added[0] if ending in self[name].endings), None)
-
-    @property
-    def unusable(self) -> Sequence[MlcliError]:
-        """The errors of what installed packages add and the table does not list."""
-        return self._added[1]
-
-    @cached_property
-    def _added(self) -> tuple[Sequence[str], Sequence[MlcliError]]:
-        """The names that installed packages add, and the errors of those that cannot be used."""
-        return usable("formats", {*OWN, AUTO}, self.__getitem__)
+        return next((self[name] for name in self.added[0] if ending in self[name].endings), None)
 
 
 def fault(format: Any, name: str) -> str:

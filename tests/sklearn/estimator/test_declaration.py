@@ -54,5 +54,5 @@ def test_scikit_learn_is_asked_for_where_it_is_missing(monkeypatch: pytest.Monke
 def test_one_estimator_loads_one_method() -> None:
     loaded = ("import sys; from mlcli.methods import METHODS; from mlcli.sklearn import LPP; "
               "print([name for name in ('isomap', 'lpp') if ")
-    assert python(loaded + "METHODS.places[name].partition(':')[0] in sys.modules])") == "['lpp']\n"
+    assert python(loaded + "METHODS.own[name].partition(':')[0] in sys.modules])") == "['lpp']\n"
     assert python("import sys, mlcli.api; print('sklearn' in sys.modules)") == "False\n"
