@@ -35,7 +35,7 @@ from mlcli.errors import MlcliError
 from mlcli.process.memory_gate import admit
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
-SAMPLED = 8 * MIB  # memory of measures of a sample besides the distances from it
+SAMPLED = 18 * MIB  # memory of measures of a sample besides the distances from it: mostly ranks of pairs
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules examine, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
