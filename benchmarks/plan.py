@@ -32,6 +32,8 @@ elif kind == "sequence":
     points = np.cumsum(random.standard_normal((rows, columns)), axis=0) * 0.05 + random.standard_normal((rows, columns))
 elif kind == "sources":
     points = random.laplace(size=(rows, columns)) @ random.standard_normal((columns, columns))
+elif kind == "normal":
+    points = random.standard_normal((rows, columns))
 elif kind == "mnist":
     points = np.load(sys.argv[5], mmap_mode="r")[:rows]
 else:
@@ -42,6 +44,17 @@ if kind == "matrix":
 np.save(f"{folder}/data.npy", points)
 if kind == "views":
     np.save(f"{folder}/view.npy", few @ random.standard_normal((5, columns)) + random.standard_normal((rows, columns)))
+if kind == "cells":
+    import h5py
+    with h5py.File(f"{folder}/data.h5ad", "w") as file:
+        file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
+        file.create_dataset("X", data=points.astype(np.float32))
+        file["X"].attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        for name, count in (("obs", rows), ("var", columns)):
+            file.create_dataset(f"{name}/_index", data=[f"{name}{i}" for i in range(count)], dtype=h5py.string_dtype())
+            file[f"{name}/_index"].attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
+            file[name].attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": "_index",
+                                     "column-order": np.array([], "S1")})
 if kind in ("labels", "csv", "names"):
     with open(f"{folder}/data.csv", "w") as out:
         names = [""] * (kind == "names") + [f"x{j}" for j in range(columns)]
@@ -78,6 +91,7 @@ CASES = {
     "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), ("--set", "report.point_labels=ids"), "data.csv"),
     "pca": Case("pca", "factors", TABLES),
     "tsne": Case("tsne", "factors", CLOUDS), "umap": Case("umap", "factors", CLOUDS),
+    "tsne of cells": Case("tsne", "cells", CLOUDS, (), "data.h5ad"),
     "smacof": Case("smacof", "factors", SQUARES), "nmds": Case("nmds", "factors", SQUARES[:2], set_("starts=1")),
     "phate": Case("phate", "factors", SQUARES),
     "pca of text": Case("pca", "csv", ((300, 10), (2_000, 50), (10_000, 100), (50_000, 50)), (), "data.csv"),
@@ -109,6 +123,7 @@ CASES = {
     "laplacian": Case("laplacian", "roll", ROLLS, NINE),
     "diffusion of neighbors": Case("diffusion", "roll", ((300, 3), (3_000, 3), (9_000, 3), (30_000, 3)),
                                    set_("nearest=64")),
+    "diffusion of columns": Case("diffusion", "normal", ((300, 10), (3_000, 10), (6_000, 10)), set_("nearest=64")),
     "ltsa": Case("ltsa", "roll", ROLLS, NINE), "mlle": Case("mlle", "roll", ROLLS, NINE),
     "hlle": Case("hlle", "roll", ROLLS, NINE),
     "lpp": Case("lpp", "factors", ((300, 10), (2_000, 50), (5_000, 200), (20_000, 20)), NINE),

@@ -21,5 +21,12 @@ for line in wanted:
 PY
 cat "$work/oldest"
 "$python" -m venv "$work/venv"
-PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]'
+said=$(PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]' 2>&1) || {
+  echo "$said" >&2
+  exit 1
+}
+if grep "yanked version" <<< "$said" >&2; then  # which pip installs where it is asked for by number, and nowhere else
+  echo "a release was withdrawn after it became the oldest allowed: raise its bound in pyproject.toml" >&2
+  exit 1
+fi
 "$work/venv/bin/pytest" "$@"  # rather than -m pytest, which would import the source tree

@@ -30,8 +30,8 @@ class Died(Exception):
 class Dying:
     """Keeps the latest checkpoint of each loop, and dies at every so many of them."""
 
-    def __init__(self, every: int = 1) -> None:
-        self.every, self.deaths, self.offers, self.loops = every, 0, 0, 0
+    def __init__(self, every: int = 1, *, wanted: Callable[[], bool] = lambda: False) -> None:
+        self.every, self.deaths, self.offers, self.loops, self.wanted = every, 0, 0, 0, wanted
         self.kept: dict[int, tuple[str, bytes]] = {}
 
     def place(self, kind: type[Any]) -> Place[Any]:
@@ -46,6 +46,10 @@ class Remembered(Place[Any]):
         self.keeper, self.number = keeper, number
         self.left = restored(*keeper.kept[number]) if number in keeper.kept else None
 
+    @property
+    def wanted(self) -> bool:
+        return self.keeper.wanted()
+
     def offer(self, checkpoint: Callable[[], Any]) -> None:
         self.keeper.offers += 1
         self.keeper.kept[self.number] = stored(checkpoint())
@@ -54,9 +58,9 @@ class Remembered(Place[Any]):
             raise Died
 
 
-def in_parts(work: Callable[[], Any], every: int = 1) -> tuple[Any, int]:
+def in_parts(work: Callable[[], Any], every: int = 1, *, wanted: Callable[[], bool] = lambda: False) -> tuple[Any, int]:
     """What work ends with that dies at every so many checkpoints and is begun again, and how often it died."""
-    keeper = Dying(every)
+    keeper = Dying(every, wanted=wanted)
     while True:
         keeper.loops = 0
         try:

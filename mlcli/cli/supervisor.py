@@ -26,7 +26,7 @@ from mlcli.process.signals import AFTER_CHECKPOINT, NUDGE, TIME_UP, kind_of, sho
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
-PATIENCE, SHORT = 60.0, 5.0  # seconds that it has to come to a checkpoint: at most, and in any case
+PATIENCE, SHORT = 60.0, 1.5  # seconds that it has to come to a checkpoint: where a loop offers them, and in any case
 TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `output_lock.STALE` is several of them
 QUARTER = 4  # part of a short limit that takes the place of the patience
@@ -120,8 +120,12 @@ class Supervisor:
             os.kill(self.worker, NUDGE)
 
     def unsaved(self, now: float) -> float:
-        """Seconds of work that a stop would lose: to wait longer for a checkpoint costs more than to repeat them."""
-        return now - min((one.get("saved", self.begun) for one in STATUS.read_all() if one.get("claim")), default=now)
+        """Seconds of work that a checkpoint of a loop would keep: to wait longer for it costs more than to repeat them.
+
+        Zero where no loop runs: nothing tells when a stage ends.
+        """
+        return now - min((one.get("saved", self.begun) for one in STATUS.read_all()
+                          if one.get("claim") and one.get("offers")), default=now)
 
     def ended(self, status: int, memory: int) -> int:
         """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""

@@ -73,10 +73,15 @@ class ReplayedObjective:
         return value, slope
 
     def _remember(self, value: float, slope: Array) -> None:
-        """Record a value and offer the record as a checkpoint; beyond LONGEST numbers nothing more is recorded."""
-        if len(self.values) == self.asked - 1 and self.asked * len(slope) <= LONGEST:
+        """Record a value and offer the record as a checkpoint; beyond LONGEST numbers nothing more is recorded.
+
+        Then the record is offered only where it is wanted, so that the run can end.
+        """
+        longer = len(self.values) == self.asked - 1 and self.asked * len(slope) <= LONGEST
+        if longer:
             self.values.append(float(value))
             self.slopes.append(np.array(slope))
+        if longer or self.place.wanted:
             self.place.offer(lambda: Evaluations(np.array(self.values), np.array(self.slopes)))
 
 

@@ -7,7 +7,7 @@ saved; saving costs only a small share of the time that it can save.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,12 +80,12 @@ class Resuming(Noting):
         known = self._found(scope, "") if self.results else None
         if known is not None:
             return repeat_notes(known)
-        with self._inside(scope) as notes:
+        with signals.before_checkpoint(offered=False), self._inside(scope) as notes:
             begun = time.monotonic()
             result = call()
             if self.results:
                 self.keep(scope, "", 0, time.monotonic() - begun, (result, notes))
-        signals.pause()
+            signals.pause()
         return result
 
     def place(self, kind: type[Any]) -> Place[Any]:
@@ -142,6 +142,11 @@ class Kept(Place[Any]):
         self.last = time.monotonic()
         self._inside: Kept | None = None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the run pauses once it has kept a checkpoint."""
+        return signals.pending()
+
     def offer(self, checkpoint: Callable[[], Any]) -> None:
         """Keeps the checkpoint where that is worth it, and always before the run pauses."""
         seconds = time.monotonic() - self.last
@@ -159,6 +164,10 @@ class Kept(Place[Any]):
             self._inside.number = self.number
         self._inside.last = time.monotonic()
         return self._inside
+
+    def running(self) -> AbstractContextManager[None]:
+        """Let a stop wait for what the loop offers."""
+        return signals.before_checkpoint(offered=True)
 
 
 def size_of(value: Any) -> int:

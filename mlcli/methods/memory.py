@@ -35,7 +35,7 @@ from mlcli.errors import MlcliError
 from mlcli.process.memory_gate import admit
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
-SAMPLED = 8 * MIB  # memory of measures of a sample besides the distances from it
+SAMPLED = 18 * MIB  # memory of measures of a sample besides the distances from it: mostly ranks of pairs
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules examine, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
@@ -210,26 +210,39 @@ def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: 
 def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
     """Return how many rows, evenly spaced, fit in memory; 0 where that is not known.
 
-    The first guess follows from the sizes of the steps; it is planned where planning is cheap.
+    The first guess follows from the sizes of the steps. It is planned where planning is cheap, and where there is room
+    for that, as a refusal takes no more than it allows; else a smaller number is said.
     """
     if rows_of(data.values) is not None:  # their number matters little, and planning would read some of them
         return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
-    if alone + 2.0 * data.bytes > limit:  # there is no room to plan: a refusal takes no more than it allows
-        return 0
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
     square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
     rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0
-    if any(step.stage == "neighbors" for step in steps) and float(rows) ** 2 * data.values.shape[-1] > CHEAP:
-        return int(rows * LESS)
+    stages, room = {step.stage for step in steps}, alone + 2.0 * data.bytes <= limit
+    if "paths" in stages and not room:  # the graph of fewer rows chooses their algorithm, and so their memory
+        return 0
+    planned = room and not ("neighbors" in stages and float(rows) ** 2 * data.values.shape[-1] > CHEAP)
     for _ in range(TRIES):
         if rows < FEWEST:
             break
         some: Any = data
         with suppress(MlcliError):
-            some = some.take(np.linspace(0, whole - 1, rows).astype(np.int64))
-            if peak(method.steps(some, compute, None), some, method, compute) <= limit:
-                return rows
+            some = some.take(np.linspace(0, whole - 1, rows).astype(np.int64)) if planned else first_rows(data, rows)
+            fewer = method.steps(some, compute, None) if planned else scaled_steps(steps, rows / whole)
+            if peak(fewer, some, method, compute) <= limit:
+                return rows if planned else int(rows * LESS)
         rows = int(rows * LESS)
     return 0
+
+
+def first_rows(data: Given, rows: int) -> Given:
+    """Return the first rows of features or of a square, without a copy, for what only their number matters to."""
+    values = data.values[:rows] if data.kind == "features" else data.values[:rows, :rows]
+    return replace(data, values=values, ids=data.ids[:rows])
+
+
+def scaled_steps(steps: Sequence[Step], share: float) -> list[Step]:
+    """Return the steps with the memory that a share of the rows would take."""
+    return [replace(step, memory=step.memory * (share**2 if step.square else share)) for step in steps]

@@ -1,11 +1,16 @@
 """Undirected graphs, their pieces, and shortest paths: by Dijkstra's algorithm, blocked, and by sparse elimination."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_stages
+from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, private_copy
@@ -91,6 +96,12 @@ class Elimination:
         """The number of relaxations of the numeric elimination."""
         return float(self._native.work)
 
+    @property
+    def stages(self) -> list[int]:
+        """How many tasks each stage of the numeric elimination has."""
+        counts: list[int] = self._native.tasks()
+        return counts
+
     def relaxations(self, precision: Precision) -> int:
         """Return the relaxations of a fold of all blocks, with those of merged supernodes and unused lanes."""
         return int(self._native.relaxations(_lanes(precision)))
@@ -123,12 +134,21 @@ class Elimination:
         return Weights(self, precision)
 
 
+@result("eliminating")
+@frozen
+class Eliminating:
+    """The weights of an elimination between two tasks."""
+
+    numbers: AnyArray  # of all weights
+    done: AnyArray  # whether each task is done, those of a stage after those of the stages before it
+
+
 @result("weights")
 class Weights:
     """The weights of an elimination in one precision. Methods may run at the same time in several threads."""
 
     def __init__(self, elimination: Elimination, precision: Precision, numbers: AnyArray | None = None) -> None:
-        """Start before any task; or after all of them, if `numbers` are those of `state()`.
+        """Start before any task; or after those that made `numbers`: all of them, if these are of `state()`.
 
         Raises ValueError or TypeError if the numbers cannot be those of this graph in this precision.
         """
@@ -136,21 +156,56 @@ class Weights:
         sweeper = {"float32": library.SweeperSingle, "float64": library.SweeperDouble}[precision]
         self._native = sweeper(held) if numbers is None else sweeper(held, np.ascontiguousarray(numbers))
         self.size, self._elimination, self.precision = elimination.size, elimination, precision
-        self.stages: list[int] = held.tasks() if numbers is None else []  # how many tasks each has
+        self.stages = elimination.stages if numbers is None else []  # how many tasks each has
         self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
 
     @classmethod
     def eliminated(cls, elimination: Elimination, precision: Precision) -> Self:
-        """Return the weights after all tasks, which run on all threads."""
-        weights = cls(elimination, precision)
-        for _ in in_stages(weights.stages, weights.factor):
-            pass
+        """Return the weights after all tasks, which run on all threads.
+
+        A checkpoint is offered after each stage, and once it is wanted after the tasks that have begun: no other runs
+        while the numbers are written.
+        """
+        with loop(Eliminating) as place:
+            left = place.left
+            weights = cls(elimination, precision, None if left is None else left.numbers)
+            done = np.zeros(sum(elimination.stages), dtype=bool) if left is None else left.done.copy()
+            state = partial(Eliminating, weights.numbers, done)
+            while not done.all():
+                with closing(weights._tasks(elimination.stages, done)) as tasks:
+                    for idle in tasks:
+                        if place.wanted:
+                            break
+                        if idle and not done.all():
+                            place.offer(state)
+                if not done.all():
+                    place.offer(state)
         return weights
+
+    def _tasks(self, stages: Sequence[int], done: AnyArray) -> Generator[bool, None, None]:
+        """Run the tasks that are not done, of so many in each stage; yield after each whether no other runs now."""
+        firsts = [0, *accumulate(stages)]
+        rest = [np.flatnonzero(~done[first:last]).tolist() for first, last in pairwise(firsts)]
+        ends = {*accumulate(map(len, rest))}
+
+        def run(stage: int, place: int) -> None:
+            self.factor(stage, rest[stage][place])
+            done[firsts[stage] + rest[stage][place]] = True
+
+        with closing(in_stages([*map(len, rest)], run)) as tasks:
+            for count, _ in enumerate(tasks, 1):
+                yield count in ends
 
     @property
     def fill(self) -> int:
         """The sum of the sizes of all up-sets."""
         return self._elimination.fill
+
+    @property
+    def numbers(self) -> AnyArray:
+        """The weights themselves, as the tasks so far have left them; not a copy."""
+        numbers: AnyArray = self._native.numbers
+        return numbers
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return a function and its arguments that compute the weights again.
@@ -161,7 +216,7 @@ class Weights:
 
     def state(self) -> dict[str, Any]:
         """Return the analyzed graph and its weights, from which it is restored, after all tasks."""
-        return {"elimination": self._elimination, "precision": self.precision, "numbers": self._native.numbers}
+        return {"elimination": self._elimination, "precision": self.precision, "numbers": self.numbers}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self.state().values())

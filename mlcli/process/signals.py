@@ -53,17 +53,38 @@ class _Wait:
     """The signal that stops the work at the next checkpoint."""
 
     possible = False  # whether there are checkpoints
+    ahead = False  # whether one comes in the stage or the loop that runs
     cause = 0
 
 
 @contextmanager
 def stop_at_checkpoints() -> Iterator[None]:
-    """Inside, SIGUSR1 and the end of the time limit stop the work at the next `pause`, and not before."""
+    """Inside, the end of the time limit stops the work at the next `pause`, and so does SIGUSR1 `before_checkpoint`."""
     _Wait.possible = True
     try:
         yield
     finally:
         _Wait.possible = False
+
+
+@contextmanager
+def before_checkpoint(*, offered: bool) -> Iterator[None]:
+    """Inside, SIGUSR1 waits for the next `pause`: of a loop that has `offered` checkpoints, else the end of a stage.
+
+    The supervisor knows of loops, which alone are given longer than a moment. A loop or a stage that ends by itself
+    has nothing to keep afterwards, so that a stop that waited for it is then at once.
+    """
+    outer, _Wait.ahead = _Wait.ahead, True
+    if offered:
+        STATUS.post(offers=True)
+    try:
+        yield
+    finally:
+        _Wait.ahead = outer
+        if offered:
+            STATUS.post(offers=False)
+    if _Wait.cause != TIME_UP and not outer:
+        pause()
 
 
 @contextmanager
@@ -122,7 +143,7 @@ def _no_more(number: int, frame: FrameType | None) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     cause = STATUS.requested_signal or number
-    if cause in AFTER_CHECKPOINT and _Wait.possible:
+    if cause in AFTER_CHECKPOINT and _Wait.possible and (_Wait.ahead or cause == TIME_UP):
         _Wait.cause = cause
     elif cause != NUDGE:  # else another program sent it
         remove_handlers()

@@ -1,5 +1,7 @@
 """The one minimization: known minima, when it stops, and going on after a death."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,9 @@ def test_what_is_kept_of_a_long_minimization_is_its_beginning(monkeypatch: pytes
     whole = Minimize()(rosenbrock, np.array([-1.2, 1.0]))
     found, deaths = in_parts(lambda: Minimize()(rosenbrock, np.array([-1.2, 1.0])))
     assert deaths == 10 and found.trace.tobytes() == whole.trace.tobytes()
+    asked = count()
+    _, more = in_parts(lambda: Minimize()(rosenbrock, np.array([-1.2, 1.0])), wanted=lambda: next(asked) == 5)
+    assert more == 11  # a run that is to end does not go on because nothing more is kept
 
 
 def test_a_step_too_far_is_taken_back_also_after_a_death() -> None:

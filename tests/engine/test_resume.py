@@ -1,6 +1,7 @@
 """What a run keeps: taken by the same computation only, worth its cost, and with the same bytes in the end."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from mlcli.errors import MlcliError, NumericalError, StorageError
 from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
 from mlcli.process.memory_gate import admit
+from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock
 from mlcli.rundir.resumed import lock_run
@@ -286,6 +288,37 @@ def test_a_stop_waits_for_a_checkpoint_which_is_kept_whatever_it_costs(tmp_path:
     assert offered(resuming(tmp_path), checkpoint()) is not None
     with pytest.raises(Stopped):  # outside of a run nothing is waited for
         signals._stop(signals.TIME_UP, None)
+
+
+@stage("eigensolve", version=1)
+def interrupted(values: np.ndarray) -> Spectrum:
+    """A stage during which SIGUSR1 comes."""
+    signals._stop(signal.SIGUSR1, None)
+    assert signals.pending()
+    return Spectrum(values, np.ones(len(values)), np.ones(len(values)), 1.0, True)
+
+
+@pytest.mark.usefixtures("eager")
+def test_sigusr1_waits_for_a_checkpoint_only_where_one_comes(tmp_path: Path) -> None:
+    """For the end of a stage that is kept, or for the next step of a loop; else the fit ends at once."""
+    keeper = resuming(tmp_path)
+    with pytest.raises(Stopped), keeper.fitting(lambda: "run"):
+        signals._stop(signal.SIGUSR1, None)
+    with pytest.raises(Stopped), listening(keeper), keeper.fitting(lambda: "run"):
+        interrupted(np.arange(3.0))
+    assert [path.name.partition("-")[0] for path in tmp_path.iterdir()] == ["eigensolve"]
+    assert not STATUS.read().get("offers")
+    with pytest.raises(Stopped), keeper.fitting(lambda: "run"), keeping(keeper), loop(Checkpoint) as place:
+        assert STATUS.read()["offers"]
+        signals._stop(signal.SIGUSR1, None)
+        assert place.wanted
+        place.offer(checkpoint)
+    assert not STATUS.read()["offers"] and len([*tmp_path.iterdir()]) == 2
+    with pytest.raises(Stopped), keeper.fitting(lambda: "run"), keeping(keeper):
+        with loop(Checkpoint):
+            signals._stop(signal.SIGUSR1, None)
+        raise AssertionError("a loop that has ended offers nothing")
+    assert not signals.pending()
 
 
 @pytest.mark.parametrize(("number", "kept", "code"), [(255, True, 75), (255, False, 124), (10, True, 75),

@@ -78,7 +78,7 @@ def in_order(work: Callable[[T], R], blocks: Blocks[T], *, progress: bool = Fals
                 advance(number, done + len(blocks))
 
 
-def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
+def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Generator[R, None, None]:
     """The results of a factorization's tasks: those of a stage on all threads, after all stages before it."""
     with single_threaded_blas():  # once for all stages, of which there may be hundreds
         for stage, count in enumerate(counts):

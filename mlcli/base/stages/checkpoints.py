@@ -9,7 +9,7 @@ or from method, data and options of the run: these are its key (`engine/resume.p
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Generic, Protocol, TypeVar
 
 from mlcli.base.context import context, set_context
@@ -25,9 +25,18 @@ class Place(Generic[C]):
     def offer(self, checkpoint: Callable[[], C]) -> None:
         """Offer a checkpoint between two steps. It is written before the loop goes on, so it need not be a copy."""
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the run ends at the next checkpoint, so that a long step offers one early."""
+        return False
+
     def within(self, kind: type[Any]) -> "Place[Any]":
         """The place of the parts of a step, whose checkpoints are of this kind."""
         return Place()
+
+    def running(self) -> AbstractContextManager[None]:
+        """Surround the loop while it runs."""
+        return nullcontext()
 
 
 class Keeper(Protocol):
@@ -47,7 +56,7 @@ def loop(kind: type[C]) -> Iterator[Place[C]]:
     """The place of a loop, which is the block."""
     keeper = context().keeper
     place: Place[C] = Place() if keeper is None else keeper.place(kind)
-    with set_context(keeper=None, loop=place):
+    with set_context(keeper=None, loop=place), place.running():
         yield place
 
 

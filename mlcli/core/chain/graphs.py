@@ -1,5 +1,7 @@
 """The neighbor graph of a chain: the neighbor rule, the connected graph, and the fill of a cost along it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mlcli import native
@@ -16,7 +18,7 @@ from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph
 from mlcli.core.graph.search import nearest
 
-SIZES = 1000, 4000  # rows of the samples: a surface shows only over two doublings
+SIZES, HALVINGS = (1000, 4000), 3  # rows of samples, as a surface shows only over two doublings; and how often halved
 ENTRY, MEMBER = 10.0, 32.0  # bytes of an entry of a sample's factor while it is counted, and of an entry of its R
 SURFACE, MOST = 1.4, 2.0  # growth of a row's entries as points double: the most of a surface's, and of many dimensions'
 
@@ -26,21 +28,39 @@ def fill_of(points: Array, count: int, *, squared: bool, room: float = np.inf) -
 
     The cost joins neighbors and, where it is `squared`, points that share a neighbor. By nested dissection a row's
     entries grow with the logarithm of the number of points on a surface, and with a power of it in more dimensions.
-    Of points that are no more than the larger sample it is their number. None where there are no native kernels, or no
-    `room` (bytes) to count: then there is none for the fit of all points either.
+    Of points that are no more than the larger sample it is their number. Samples are smaller where there is no `room`
+    (bytes) to count larger ones. None where there are no native kernels, or room for no samples: then there is none for
+    the fit of all points either.
     """
-    rows, few, counts = len(points), SIZES[0], list[float]()
+    rows = len(points)
     if not native.available():
         return None
-    for size in SIZES if rows > SIZES[1] else [rows]:
-        entries = min(size**2 / 2, counts[0] * (size / few) ** 2 * few if counts else np.inf)
+    for halvings in range(HALVINGS + 1):
+        few, many = (size >> halvings for size in SIZES)
+        sizes = (few, many) if rows > many else (rows,)
+        counts = _counts(points, count, sizes, squared=squared, room=room)
+        if len(counts) == len(sizes):
+            return _beyond(rows, sizes, counts)
+    return None
+
+
+def _counts(points: Array, count: int, sizes: Sequence[int], *, squared: bool, room: float) -> list[float]:
+    """Return entries of the factor for each row of samples of these sizes, up to one that there is no room for."""
+    rows, counts = len(points), list[float]()
+    for size in sizes:
+        entries = min(size**2 / 2, counts[0] * (size / sizes[0]) ** 2 * sizes[0] if counts else np.inf)
         if ENTRY * entries + MEMBER * size * (count + 1 if squared else 2 * count) > room:
-            return None
+            break
         some = points if size == rows else points[np.linspace(0, rows - 1, size).astype(np.int64)]
         counts.append(_fill(some, min(count, size - 1), squared) / size)
-    if len(counts) == 1:
+    return counts
+
+
+def _beyond(rows: int, sizes: Sequence[int], counts: Sequence[float]) -> float:
+    """Return the entries for all rows, by those for each row of samples of two sizes, or of all rows."""
+    if len(sizes) == 1:
         return rows * counts[0]
-    apart, beyond = np.log2(SIZES[1] / few), np.log2(rows / SIZES[1])
+    apart, beyond = np.log2(sizes[1] / sizes[0]), np.log2(rows / sizes[1])
     doubled = float(max(counts[1], 1.0) / max(counts[0], 1.0)) ** (1 / apart)
     if doubled <= SURFACE:
         return float(rows * (counts[1] + max(counts[1] - counts[0], 0.0) / apart * beyond))

@@ -8,7 +8,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
-from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.machine.threads import allowed, single_threaded_blas
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -24,9 +24,12 @@ from mlcli.core.sparse_factors import CompressedRows, factorization
 FLAT = 3  # columns up to which the factor of the costs has little fill, in more it may be a whole triangle
 USUAL, FILL, DEEP = 13.0, 8.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
 LISTED = 16.0  # bytes of a neighbor in lists, or of an end of an edge in a graph, which are in memory meanwhile
-ROOTED = 56.0  # bytes of an entry of R: itself, two copies that its product is made of, and what threads keep of it
+ROOTED, EDGED = 46.0, 56.0  # bytes of an entry of R, itself, two copies that its product is made of, and what threads
+# keep of it: with rows on neighborhoods, and with the short rows on edges
 PADDED, ALIGNED = 1.25, 20  # entries of a factor with its pattern and updates, over its own; and more of each row
 BLOCKS = 10  # blocks of vectors at once beside the basis of block Krylov
+ELIMINATED = 3.1  # of LAPACK's decompositions, in units of the square of the factor's mean row, for each row
+TOGETHER = 8  # vectors that one sweep of the factor solves for
 SQUARED_PASSES, PASSES = 6, 11  # that it usually takes for RᵀR with rows on neighborhoods, and with rows on edges
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
@@ -49,10 +52,14 @@ def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int
     usual = entries * FILL if columns <= FLAT else min(entries * DEEP, np.inf if squared else 4.0 * rows**2)
     factor = 8.0 * fill if fill is not None else usual
     lists = LISTED * (rows * count + (0 if squared else numbers))
-    block = min(demand.wanted(rows) + 1 + SPARE, rows)
-    vectors = 8.0 * rows * block * (2 * (SQUARED_PASSES if squared else PASSES) + BLOCKS)
+    block, passes = min(demand.wanted(rows) + 1 + SPARE, rows), SQUARED_PASSES if squared else PASSES
+    vectors = 8.0 * rows * block * (2 * passes + BLOCKS)
+    filled = min(factor / 8.0, rows**2 / 2.0)
+    eliminated = ELIMINATED * filled**2 / rows * rates().decomposed / allowed()
+    solved = 16.0 * filled * passes * -(-block // TOGETHER) * rates().moved
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
-                entries * rates().factored, lists + ROOTED * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
+                entries * rates().factored + eliminated + solved,
+                lists + (ROOTED if squared else EDGED) * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
                 remedy="use fewer neighbors", needs="" if native.available() else SPARSE)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.values.compute import Compute
 from mlcli.core import krylov
@@ -21,6 +23,7 @@ from mlcli.errors import NumericalError
 from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.methods.unfolding.unfold import Unfolding
 from tests.checkpoints import Died, Dying, in_parts, restored, stored
+from tests.native.support import random_graph
 from tests.support import Notes, features
 
 COMPUTE = Compute()
@@ -102,6 +105,23 @@ def test_floyd_goes_on_after_every_block_of_pivots_of_the_same_graph() -> None:
     with keeping(keeper):
         floyd_warshall(graph, ended)
     assert same(whole, ended)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_an_elimination_goes_on_after_every_stage_and_amid_one_where_the_run_ends(precision: Any, threads: int) -> None:
+    if not native.available():
+        pytest.skip("there is no elimination without kernels")
+    graph = random_graph(700, 20_000, seed=8)
+    analysis = native.Elimination(graph.starts, graph.indices, graph.lengths, np.arange(graph.size))
+    with limit_threads(threads):
+        whole = native.Weights.eliminated(analysis, precision)
+        ended, stops = in_parts(lambda: native.Weights.eliminated(analysis, precision))
+        assert stops == sum(count > 0 for count in analysis.stages) - 1 >= 2 and same(whole.numbers, ended.numbers)
+        asked = count()
+        ended, more = in_parts(lambda: native.Weights.eliminated(analysis, precision), every=1,
+                               wanted=lambda: next(asked) % 3 == 2)
+        assert more > 1 and same(whole.numbers, ended.numbers)
 
 
 POINTS = np.random.default_rng(3).standard_normal((80, 3)) @ np.random.default_rng(4).standard_normal((3, 7))

@@ -133,6 +133,27 @@ def test_a_short_run_begun_late_in_a_job_is_made() -> None:
     assert ended(child) == (0, "")
 
 
+@pytest.mark.parametrize(("method", "stage", "kept"), [
+    (("isomap", "-k", "12", "--set", "method.paths.algorithm=elimination", "--set", "method.paths.store=streamed"),
+     "elimination", "elimination-at-"),
+    (("mds", "--set", "method.eigensolve.solver=dense"), "eigensolve", None)])
+def test_sigusr1_waits_two_seconds_where_no_iteration_runs(
+        method: tuple[str, ...], stage: str, kept: str | None) -> None:
+    """An elimination keeps the tasks that it has done; a call of LAPACK, which nothing interrupts, is lost."""
+    np.savetxt("data.csv", np.random.default_rng(0).standard_normal((8000, 5)), delimiter=",")
+    child = process("embed", "data.csv", "-o", "out", "--progress", "json", "--threads", "1", "-m", *method)
+    assert child.stderr
+    while json.loads(child.stderr.readline()).get("stage") != stage:
+        pass
+    time.sleep(0.5)
+    begun = time.monotonic()
+    child.send_signal(signal.SIGUSR1)
+    code, _ = ended(child)
+    assert time.monotonic() - begun < 2
+    assert code == (124 if kept is None else 75)
+    assert kept is None or any(path.name.startswith(kept) for path in Path().glob(".out.*.claim/*.stage"))
+
+
 def test_a_signal_before_anything_is_kept_is_not_worth_another_try() -> None:
     child = process("embed", "-", "-o", "out", "--progress", "json", stdin=subprocess.PIPE)
     assert child.stderr and json.loads(child.stderr.readline())["event"] == "begin"

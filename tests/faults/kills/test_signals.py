@@ -282,19 +282,20 @@ def test_a_program_that_has_done_its_work_keeps_its_exit_code(tmp_path: Path) ->
     assert (tmp_path / "torus.csv").exists()
 
 
-@pytest.mark.parametrize(("saved", "end", "waits"), [(0, math.inf, 5), (20, math.inf, 20), (500, math.inf, 60),
-                                                     (500, 12, 12)])
+@pytest.mark.parametrize(("saved", "end", "offers", "waits"), [
+    (0, math.inf, True, 1.5), (20, math.inf, True, 20), (500, math.inf, True, 60), (500, 12, True, 12),
+    (500, math.inf, False, 1.5), (500, 1, False, 1)])
 def test_a_stop_waits_no_longer_than_what_it_would_lose(
-        saved: float, end: float, waits: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor beyond the end of the job: inside LAPACK no checkpoint comes, and one that was just kept is at hand."""
+        saved: float, end: float, offers: bool, waits: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor beyond the end of the job, nor where no loop offers: one that was just kept is at hand."""
     watching, asked = supervisor.Supervisor(0), list[int]()
     now = time.monotonic()
     watching.begun, watching.job_end = now, end
     monkeypatch.setattr(supervisor, "STATUS", SimpleNamespace(
-        read_all=lambda: iter([{"claim": "x", "saved": now - saved}]), ask=asked.append))
+        read_all=lambda: iter([{"claim": "x", "saved": now - saved, "offers": offers}]), ask=asked.append))
     monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
     watching.stop(signal.SIGUSR1)
-    assert asked == [signal.SIGUSR1] and abs(watching.end - now - waits) < 1
+    assert asked == [signal.SIGUSR1] and abs(watching.end - now - waits) < 0.4
 
 
 @pytest.mark.parametrize(("job", "limit", "works"), [(9, None, 5.0), (30, None, 16.8), (65, None, 41.2),

@@ -82,20 +82,32 @@ def test_a_plan_tells_pieces_of_a_graph_or_that_it_does_not_look_for_them(mlcli:
 
 PEAK = """
 import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:], capture_output=True).returncode
-print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10)
+ended = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+print(ended.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10, ended.stderr)
 """  # a child's peak would begin with the memory of its parent
 
 
 @pytest.mark.medium
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of a peak is that of Linux")
-@pytest.mark.parametrize(("method", "limit"), [("isomap", 75), ("laplacian", 110), ("diffusion", 120)])
-def test_a_refusal_takes_no_more_than_the_limit(own_directory: Path, method: str, limit: int) -> None:
-    """Neither a table is read that does not fit beside the program, nor are samples planned that do not."""
-    np.save("wide.npy", POINTS.standard_normal((40_000, 50)))
-    command = (sys.executable, "-m", "mlcli", "embed", "wide.npy", "-m", method, "--threads", "1", "-q", "-o", "run",
-               "--memory-limit", f"{limit}M")
+@pytest.mark.parametrize(("method", "limit", "says"), [
+    ("isomap", 75, False), ("laplacian", 100, True), ("laplacian", 110, True), ("diffusion", 120, True),
+    ("pca", 100, True)])
+def test_a_refusal_takes_no_more_than_the_limit(own_directory: Path, method: str, limit: int, says: bool) -> None:
+    """Neither a table is read that does not fit beside the program, nor are samples planned that do not.
+
+    How many rows fit is said also where there is no room for a copy of the table.
+    """
+    points = POINTS.standard_normal((40_000, 50))
+    np.save("wide.npy", points)
+    given = ("-m", method, "--threads", "1", "--memory-limit", f"{limit}M", "--set", "input.stream=never")
+    command = (sys.executable, "-m", "mlcli", "embed", "wide.npy", *given, "-q", "-o", "run")
     ended = subprocess.run([sys.executable, "-c", PEAK, *command], capture_output=True, text=True, check=True)
-    code, peak = map(float, ended.stdout.split())
-    assert code == 82
-    assert peak <= limit
+    code, peak, said = ended.stdout.split(" ", 2)
+    assert int(code) == 82
+    assert float(peak) <= limit
+    rows = re.search(r"about ([0-9,]+) rows fit", said)
+    assert (rows is not None) == says
+    if rows is not None:
+        np.save("fewer.npy", points[: int(rows[1].replace(",", ""))])
+        plan = (sys.executable, "-m", "mlcli", "plan", "fewer.npy", *given, "-q")
+        assert subprocess.run(plan, check=False).returncode == 0
