@@ -24,12 +24,12 @@ from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.input import Input, Names, check, plain, with_categories
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
-from mlcli.data.read.answers import with_codes
 from mlcli.data.read.blocks import unread_table
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import by_position, match_columns, match_points, require_named
 from mlcli.data.read.parts import read_parts, source_of_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
+from mlcli.data.read.text_columns import with_codes
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table

@@ -128,11 +128,11 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
         return read_sheet(file, asked, format, compute, layout)
 
     if has_coding(input):
-        from mlcli.data.read.answers import coded_sheet
+        from mlcli.data.read.text_columns import coded_sheet
 
         return coded_sheet(input, read)
     if categories:
-        from mlcli.data.read.categories import categorical_sheet
+        from mlcli.data.read.text_columns import categorical_sheet
 
         return categorical_sheet(input, read, categories)
     if not input.square:
@@ -183,7 +183,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
     source = source_of_parts(files, input)
 
     if has_coding(input):
-        from mlcli.data.read.answers import coded_sheet
+        from mlcli.data.read.text_columns import coded_sheet
 
         sheet = coded_sheet(input, read)
         return features_table(sheet, input, source)
@@ -193,7 +193,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
         assert found is not None
         return _table_of_blocks(found, input, compute, source)
     if categories:
-        from mlcli.data.read.categories import categorical_sheet
+        from mlcli.data.read.text_columns import categorical_sheet
 
         sheet = categorical_sheet(input, read, categories)
     else:
