@@ -157,6 +157,12 @@ def test_a_numbered_list_with_a_pair_missing_is_recognized_and_refused(tmp_path:
     assert "E-PAIRS" in wording(missing)
 
 
+@pytest.mark.parametrize("above", ["#w1,w2,d\n", "# in mm\n", "# in mm\nw1,w2,d\n"])
+def test_a_list_of_pairs_below_a_comment_is_their_matrix(tmp_path: Path, above: str) -> None:
+    for rows in (UPPER, NUMBERED):
+        assert np.array_equal(table_of(tmp_path, text(rows, above), **GIVEN).values, MATRIX)
+
+
 @pytest.mark.parametrize("rows", [
     NUMBERED[:-2], BOTH, [*NUMBERED, NUMBERED[0]], [*NUMBERED, ("7", "7", 0.0)],
     [(f"{one}.5", other, number) for one, other, number in NUMBERED],
