@@ -30,14 +30,14 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 from urllib.parse import unquote
 
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
-PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
+PARTS = ("where", "hint", "kind", "row", "name")  # of an error, besides its code and what was found
 OPTION = re.compile(r"\{((?:input|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages and hints
 MEANT = "did you mean "  # begins the remedy that names what was meant
 Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
@@ -83,10 +83,9 @@ class MlcliError(Exception):
     exit_code = 1
     place_first = False  # whether messages begin with the place, as those about a file do
 
-    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = (),
-                 kind: str = "", row: int | None = None, name: str = "") -> None:
+    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", kind: str = "", row: int | None = None,
+                 name: str = "") -> None:
         self.code, self.where, self.hint = f"E-{code}", conceal(where), conceal(hint)
-        self.columns = columns  # that cannot be used, where that is what was found
         self.kind = kind  # of input that the content is, where another was expected and the hint asks for this one
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
         self.found = what = conceal(what)

@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import Note, listening, mute_notes, tell
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.table.table import Table
-from mlcli.errors import MlcliError
+from mlcli.errors import ConfigError, MlcliError, RefusedByPlan
 from mlcli.pipeline.fit import FitPlan
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import is_sketch
@@ -28,7 +28,7 @@ class Reading:
 
     @classmethod
     def of(cls, config: RunConfig, process: Process) -> Reading | None:
-        """Begin a run; None where memory is too small for it, or no blocks can be read.
+        """Begin a run; None where memory is too small for it. Raises what `begin` raises else.
 
         Only the first rows of blocks are read, unless PCA before the method needs all.
         """
@@ -36,10 +36,8 @@ class Reading:
         try:
             with mute_notes(), listening(journal), set_context(sketch=config.prepare.reduce is None):
                 start = begin(config, process)
-        except MlcliError as error:
-            if error.code == "E-MEMORY" or (error.code, error.where) == ("E-STREAM", "input.stream"):
-                return None
-            raise
+        except RefusedByPlan:
+            return None
         with suppress(MlcliError):
             config = config.with_image(start.source.image, start.features)
             return cls(start, journal.notes, FitPlan.of(config, start))
@@ -103,8 +101,11 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
         whole = Reading.of(config, process)
         if not chooses_reading(config.input) or (whole and whole.fits):
             return whole
-        blocks = Reading.of(with_blocks(config), process)  # where that does not fit either, the first way says why
-        return blocks if blocks and (whole is None or blocks.fits) else whole
+        with suppress(ConfigError):  # of a file without blocks, or a step that takes none
+            blocks = Reading.of(with_blocks(config), process)
+            if blocks and (whole is None or blocks.fits):
+                return blocks
+        return whole  # where blocks do not fit either, the first way says why
     return None
 
 

@@ -199,7 +199,7 @@ def _gaps_dropped(config: RunConfig) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if error.code != "E-MISSING" or getattr(config.method, "correlations", "pearson") == "pearson":
+        if getattr(config.method, "correlations", "pearson") == "pearson":
             raise
         raise error.changed(hint=error.hint.replace(REMEDY, "correct them, or give {prepare.missing=drop}")) from None
 

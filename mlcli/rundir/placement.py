@@ -45,6 +45,11 @@ class FinishedModel:
                        joint=None)
 
     @property
+    def drops(self) -> bool:
+        """Whether new rows with gaps are dropped."""
+        return self.steps[0].preparation.missing == "drop"
+
+    @property
     def steps(self) -> tuple[Reduction, ...]:
         """The whole way from the first input to coordinates."""
         return (*self.reductions, Reduction(self.preparation, self.projector))

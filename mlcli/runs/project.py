@@ -171,7 +171,7 @@ def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = (
     if new.views or tuple(views) not in ((), (1,)):
 
         return with_own_ids(folder, manifest, place_views(folder, manifest, run, new, compute, views=views))
-    return blockwise(_rows_to_place(folder, manifest, run, new, compute), partial(placed, run))
+    return blockwise(_rows_to_place(folder, manifest, run, new, compute), partial(placed, run), drops=run.drops)
 
 
 def project_and_classify(folder: Path, new: Input, compute: Compute,
@@ -182,7 +182,8 @@ def project_and_classify(folder: Path, new: Input, compute: Compute,
         raise ConfigError("NO-CLASSES", "rows of several views have no classes", hint="leave out --classes, or --view "
                           "and --as-view")
     rows = _rows_to_place(folder, manifest, run, new, compute)
-    return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
+    return (blockwise(rows, partial(placed, run), drops=run.drops),
+            blockwise(rows, partial(classified, run), drops=run.drops))
 
 
 def _model_for(folder: Path, new: Input) -> tuple[FinishedModel, dict[str, Any]]:

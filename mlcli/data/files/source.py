@@ -46,6 +46,7 @@ class Opened:
     descriptor: int = -1
     hold: Callable[[], None] | None = None  # to be called where the file stays in use; None where it may be written
     proposes: bool = False  # whether errors about columns of text propose how to use these, as far as their cells tell
+    lists: bool = False  # whether a list of pairs is read as a table, its names as labels, where a matrix is expected
     surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by the encoding that is asked for
 
     @property

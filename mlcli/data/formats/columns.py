@@ -18,11 +18,11 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
-from mlcli.data.options.input import Input, categories_hint, with_categories, with_found
+from mlcli.data.options.input import Input, categories_hint, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.texts import of_dates
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
-from mlcli.data.table.selection import Choice, choose
+from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content
 from mlcli.errors import DataError
 
@@ -215,6 +215,8 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the chosen columns, after a check of the announced sizes against memory."""
     choice = choose_columns(file, input)
+    if opened.lists and _texts_among(file.types, choice):
+        choice = _list_of_pairs(file, input) or choice
     if (error := _text_error(file, choice, input)) is not None:
         raise _with_proposal(error, file, opened, input, compute, alone=not choice.width)
     require_numeric(file.types, choice, input)
@@ -241,14 +243,26 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
 
 def choose_columns(file: Columnar, input: Input) -> Choice:
     """Choose the columns to read; pandas' index contains the ids, and so does a first text column of a square file."""
-    names = file.names
-    row_names = names.index(PANDAS_INDEX) if names.count(PANDAS_INDEX) == 1 else None
+    names, row_names = file.names, _index_of(file)
     if row_names is None and input.square and names and is_text(file.types[0]):
         row_names = 0
     words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
     choice = choose(names, input, row_names, words)
     texts = [names[column] for column in _texts_among(file.types, choice)]
     return choice if (again := with_found(input, texts)) is None else choose_columns(file, again)
+
+
+def _index_of(file: Columnar) -> int | None:
+    """Return the column that is the index of a frame of pandas, or None."""
+    return file.names.index(PANDAS_INDEX) if file.names.count(PANDAS_INDEX) == 1 else None
+
+
+def _list_of_pairs(file: Columnar, input: Input) -> Choice | None:
+    """Choose the columns of a list of pairs, two of text and one of numbers; None for a file of another kind."""
+    words = [column for column, kind in enumerate(file.types) if is_text(kind)]
+    choice = choose_pairs(file.names, without_roles(input), _index_of(file), words)
+    known = choice is not None and file.rows > 0 and all(is_numeric(file.types[column]) for column in choice.values)
+    return choice if known else None
 
 
 def _texts_among(types: Sequence[Any], choice: Choice) -> list[int]:

@@ -13,12 +13,13 @@ from mlcli.base.types import AnyArray
 from mlcli.data.files.shared_handle import read_into
 from mlcli.data.formats.arrays import StoredArray, wrong_array
 from mlcli.data.options.wording import counted, place, shown
-from mlcli.errors import DataError, MlcliError, UnsafeFile
+from mlcli.errors import DataError, UnsafeFile
 
 MAGIC = b"\x93NUMPY"
 Mapped = Callable[[int], memoryview | None]
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
+INVALID = (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError)  # what Python makes of literals
 LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and code points without one
 
 
@@ -48,46 +49,51 @@ def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "", mapped: Ma
 
 
 def read_header(stream: BinaryIO, path: str) -> Header:
-    """Parse the header without evaluating code; raises DataError."""
+    """Parse the header without evaluating code; raises DataError, and UnsafeFile for Python objects."""
+    header = header_of(stream, path)
+    if not isinstance(header, Header):
+        raise header
+    return header
+
+
+def header_of(stream: BinaryIO, path: str) -> Header | DataError | UnsafeFile:
+    """Return the header, or the error that `read_header` raises."""
     start = stream.read(8)
     if len(start) < 8 or start[:6] != MAGIC or (start[6], start[7]) not in LENGTH_BYTES:
-        raise broken("it does not begin with an NPY header", path)
+        return broken("it does not begin with an NPY header", path)
     count = LENGTH_BYTES[start[6], start[7]]
     length = int.from_bytes(stream.read(count), "little")
     if length > HEADER_LIMIT:
-        raise broken(f"its header is longer than {HEADER_LIMIT >> 10} KiB", path)
+        return broken(f"its header is longer than {HEADER_LIMIT >> 10} KiB", path)
     text = stream.read(length)
     if len(text) < length:
-        raise broken("it ends within its header", path)
+        return broken("it ends within its header", path)
     return parse_header(text, 8 + count + length, path)
 
 
-def parse_header(text: bytes, offset: int, path: str) -> Header:
-    """Parse the header's dictionary as literals; raises DataError."""
+def parse_header(text: bytes, offset: int, path: str) -> Header | DataError | UnsafeFile:
+    """Parse the header's dictionary as literals; returns the error of another text."""
+    unclear = broken(f"its header cannot be understood: {shown(text[:60].decode('latin-1'))}", path)
     try:
         fields = ast.literal_eval(text.decode("utf-8").strip())
-        if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
-            raise ValueError
-        shape, fortran = fields["shape"], fields["fortran_order"]
-        if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
-            raise ValueError
-        if type(fortran) is not bool:
-            raise ValueError
-        return Header(parse_dtype(fields["descr"], path), fortran, shape, offset)
-    except MlcliError:
-        raise
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, UnicodeDecodeError):
-        raise broken(f"its header cannot be understood: {shown(text[:60].decode('latin-1'))}", path) from None
-
-
-def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
-    """Return the type of the numbers; raises UnsafeFile for Python objects."""
+    except INVALID:
+        return unclear
+    if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
+        return unclear
+    descr, shape, fortran = fields["descr"], fields["shape"], fields["fortran_order"]
+    if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+        return unclear
+    if type(fortran) is not bool:
+        return unclear
     if "O" in str(descr):
-        raise UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
-                         where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
+        return UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
+                          where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
     if not isinstance(descr, str):
-        raise wrong_array(f"its records are of type {shown(str(descr))}", path)
-    return np.dtype(descr)
+        return wrong_array(f"its records are of type {shown(str(descr))}", path)
+    try:
+        return Header(np.dtype(descr), fortran, shape, offset)
+    except INVALID:
+        return unclear
 
 
 def require_size(header: Header, size: int, path: str) -> None:

@@ -20,12 +20,12 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
-from mlcli.data.formats.npy_file import read_header, read_values, require_size, stored_in
+from mlcli.data.formats.npy_file import Header, header_of, read_header, read_values, require_size, stored_in
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, Sparse, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.errors import ConfigError, DataError, UnsafeFile, option
+from mlcli.errors import ConfigError, DataError, option
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError)
@@ -119,10 +119,8 @@ def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zi
 def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> tuple[int, ...]:
     """Return the shape of an array; empty for objects, and for other files."""
     with archive.open(entry) as stream:
-        try:
-            return read_header(cast(BinaryIO, stream), input.path).shape
-        except (DataError, UnsafeFile):
-            return ()
+        header = header_of(cast(BinaryIO, stream), input.path)
+        return header.shape if isinstance(header, Header) else ()
 
 
 def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:

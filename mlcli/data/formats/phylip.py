@@ -30,14 +30,18 @@ class Lines:
     number: int = 0
     underflows: int = 0
 
-    def take(self) -> str:
-        """Return the next line that is not blank; raises DataError at the end."""
+    def take(self) -> str | None:
+        """Return the next line that is not blank; None at the end."""
         for line in self.lines:
             self.number += 1
             if line.strip():
                 return line.rstrip("\r\n")
-        raise DataError("PHYLIP", "the matrix ends too early", where=place(self.path, self.number),
-                        hint="every row needs a name and its distances")
+        return None
+
+    def early(self) -> DataError:
+        """Return the error of a matrix without its last rows."""
+        return DataError("PHYLIP", "the matrix ends too early", where=place(self.path, self.number),
+                         hint="every row needs a name and its distances")
 
     def fault(self, what: str) -> DataError:
         """Return the error for the last line read."""
@@ -53,39 +57,45 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     if size > text.survey.lines - 1:
         raise Lines(iter(()), text.path, 1).fault(f"{counted(size, 'point')} need as many rows")
     compute.require_data(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
-    try:
-        return matrix(text, size, strict=False)
-    except DataError as relaxed:
-        try:
-            return matrix(text, size, strict=True)
-        except DataError:
-            raise relaxed from None
+    relaxed = matrix(text, size, strict=False)
+    found = matrix(text, size, strict=True) if isinstance(relaxed, DataError) else relaxed
+    if isinstance(found, DataError):
+        assert isinstance(relaxed, DataError)
+        raise relaxed
+    return found
 
 
 def point_count(text: Text) -> int:
     """Return the number of points, the only word on the first line; raises DataError."""
     lines = Lines(text.lines(), text.path)
-    words = lines.take().split() if text.survey.lines else []
+    first = lines.take() if text.survey.lines else ""
+    if first is None:
+        raise lines.early()
+    words = first.split()
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):
         raise lines.fault("the first line is not the number of points")
     return int(words[0])
 
 
-def matrix(text: Text, size: int, strict: bool) -> Sheet:
-    """Read all rows, with names of one form; a lower triangle is completed. Raises DataError."""
+def matrix(text: Text, size: int, *, strict: bool) -> Sheet | DataError:
+    """Return all rows, with names of one form, or the error of other rows; a lower triangle is completed."""
     lines = Lines(text.lines(), text.path)
     lines.take()
-    values, names = np.zeros((size, size)), []
-    name, numbers = split(lines.take(), strict)
-    diagonal = len(numbers)
-    lower = diagonal < min(size, 2)
+    values, names, diagonal = np.zeros((size, size)), list[str](), 0
     for row in range(size):
-        if row > 0:
-            name, numbers = split(lines.take(), strict)
+        if (line := lines.take()) is None:
+            return lines.early()
+        name, numbers = split(line, strict)
+        diagonal = diagonal if row else len(numbers)
+        lower = diagonal < min(size, 2)
         expected = row + diagonal if lower else size
-        values[row, :expected] = row_values(lines, numbers, expected, row, text.input.point)
+        found = row_values(lines, numbers, expected, row, text.input.point)
+        if isinstance(found, DataError):
+            return found
+        values[row, :expected] = found
         names.append(name)
-    require_end(lines)
+    if (line := lines.take()) is not None:
+        return lines.fault(f"there is text after the last row: {shown(line, 40)}")
     warn_of_underflow(lines.underflows)
     if lower:
         values += np.tril(values, -1).T
@@ -100,33 +110,24 @@ def split(line: str, strict: bool) -> tuple[str, list[str]]:
     return words[0], words[1:]
 
 
-def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decimal: str) -> Array:
-    """Return the numbers of a row, an array of shape (expected,), read from several lines if necessary.
-
-    Raises DataError.
+def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decimal: str) -> Array | DataError:
+    """Return the numbers of a row, an array of shape (expected,), read from several lines if necessary, or their error.
     """
     while len(numbers) < expected:
-        more = lines.take().split()
+        if (line := lines.take()) is None:
+            return lines.early()
+        more = line.split()
         if not is_number(more[0], decimal) and more[0] not in MISSING:
             break
         numbers = numbers + more
     if len(numbers) != expected:
-        raise lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
+        return lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
     for cell in numbers:
         wrong = fault(cell, decimal)
         lines.underflows += wrong == "underflow"
         if wrong in ("text", "overflow"):
-            raise lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
+            return lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
     return np.array([number(cell, decimal) for cell in numbers])
-
-
-def require_end(lines: Lines) -> None:
-    """Raise DataError for text after the last row."""
-    try:
-        line = lines.take()
-    except DataError:
-        return
-    raise lines.fault(f"there is text after the last row: {shown(line, 40)}")
 
 
 READER = Reader(sheet=read_phylip)

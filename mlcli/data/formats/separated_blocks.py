@@ -55,7 +55,7 @@ def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
     file = TextFile(FileId(opened.path, opened.state), text.input, text.separator, text.survey, layout,
                     starts=tuple(marked + start for start in starts), firsts=firsts)
     if text.survey.quotes % 2:
-        raise file.refused("the quotes do not match")
+        file.refused("the quotes do not match").require_none()
     return file
 
 

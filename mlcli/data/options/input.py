@@ -187,6 +187,11 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
     return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
 
 
+def without_roles(input: Input) -> Input:
+    """Return the options of a table of features in which every column has the role that its content gives it."""
+    return input.replace(kind="features", id_column=NO_IDS, label_columns=())
+
+
 def categories_hint(input: Input) -> str:
     """Return what makes a column of text a category, as the end of a hint, where those that are named would be."""
     named = isinstance(input, WithCategories) and input.words == "numbers" and not input.found and not input.transpose

@@ -1,17 +1,16 @@
 """Lists of pairs: tables with two columns of names and one of numbers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.input import NO_IDS, Input
+from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import DataError, MlcliError
+from mlcli.errors import DataError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
@@ -96,24 +95,23 @@ def lists_pairs(sheet: Sheet) -> bool:
     return found is not None and found.distinct
 
 
-def square_sheet(read: Callable[[Input], Sheet], input: Input) -> Sheet | None:
-    """Return the matrix of a list of pairs, which `read` gives as a table; None for a table of another kind.
+def is_list_of_pairs(sheet: Sheet, input: Input) -> bool:
+    """Whether a sheet read for a matrix is the table of a list: it has names, not all of them chosen as labels."""
+    return len(sheet.labels) == 2 and sheet.values.shape[1:] == (1,) and not set(sheet.labels) <= {*input.label_columns}
+
+
+def square_sheet(sheet: Sheet, input: Input) -> Sheet | None:
+    """Return the matrix of the pairs that a sheet lists; None for a matrix, and for names of other points.
 
     A pair stands in one direction or in both; a point has the dissimilarity zero to itself. Raises DataError for pairs
     that are missing or there twice.
     """
-    try:
-        with no_listeners():
-            sheet = read(input.replace(kind="features", id_column=NO_IDS, label_columns=(), symmetrize="error",
-                                       squared=False))
-    except MlcliError:
-        return None
-    if not sheet.labels:
-        found = numbered_pairs(sheet.values)
-    elif len(sheet.labels) == 2 and sheet.values.shape[1:] == (1,):
+    if is_list_of_pairs(sheet, input):
         found = pairs_of([*sheet.labels.values()])
-    else:
+    elif sheet.labels or (sheet.ids is not None and sheet.id_name and not sheet.apart):  # a fourth column
         return None
+    else:
+        found = numbered_pairs(sheet.values)
     return None if found is None else _square(found, sheet, input)
 
 

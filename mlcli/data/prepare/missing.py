@@ -54,13 +54,17 @@ def refuse(table: Table, remedy: str = REMEDY) -> None:
 
 def complete_rows(table: Table) -> AnyArray:
     """Return flags of the rows with a finite number in every column; raises DataError if there are none."""
-    kept: AnyArray = (np.ones(len(table.values), dtype=bool) if all_finite(table.values)
-                      else np.all(np.isfinite(table.values), axis=1))
+    kept = finite_rows(table.values)
     if not kept.any():
         raise no_complete_row(table, len(kept))
     if not kept.all():
         note_dropped([table.ids[row] for row in np.flatnonzero(~kept).tolist()])
     return kept
+
+
+def finite_rows(values: Array) -> AnyArray:
+    """Return flags (n) of the rows of an (n, d) array with a finite number in every column."""
+    return np.ones(len(values), dtype=bool) if all_finite(values) else np.all(np.isfinite(values), axis=1)
 
 
 def no_complete_row(table: Table, rows: int) -> DataError:

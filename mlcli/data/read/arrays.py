@@ -20,7 +20,6 @@ from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.items import check_items, has_coding, refuse_coding
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import check_square
-from mlcli.data.read.answers import coded_frame, with_codes
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.frames import (
@@ -34,6 +33,7 @@ from mlcli.data.read.frames import (
 )
 from mlcli.data.read.match import match_columns
 from mlcli.data.read.table import features_table, square_table
+from mlcli.data.read.text_columns import coded_frame, with_codes
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import ROW, RowNumbers

@@ -23,19 +23,19 @@ from mlcli.data.formats.parts import parts_of
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.input import Input, Names, check, plain, with_categories
 from mlcli.data.prepare.categories import Categories, encode, require_known
-from mlcli.data.prepare.missing import note_dropped
-from mlcli.data.read.answers import with_codes
+from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
 from mlcli.data.read.blocks import unread_table
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import by_position, match_columns, match_points, require_named
 from mlcli.data.read.parts import read_parts, source_of_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
+from mlcli.data.read.text_columns import with_codes
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import crossed_layout, features_layout
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError
 
 
 def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
@@ -70,9 +70,6 @@ class WithIds(Input):
         return plain(self, id_column=next((name for name in self.named if name in names), None))
 
 
-EMPTY = "E-EMPTY"  # the code of the error for a table whose rows are all dropped
-
-
 @frozen
 class MappedTable:
     """The result of a row-wise function on a table that is read in blocks: computed part by part on demand."""
@@ -80,27 +77,28 @@ class MappedTable:
     table: Table  # its values are rows in a file
     rows: Rows
     place: Callable[[Table], Table]
+    drops: bool  # whether `place` drops rows with gaps, of which it needs one without
 
     def parts(self) -> Iterator[Table]:
-        """Yield the parts in their order; notes that would repeat are made once."""
-        gone, told, empty = list[str](), False, None
+        """Yield the parts in their order; notes that would repeat are made once.
+
+        Raises DataError where rows with gaps are dropped, and no other is left.
+        """
+        gone, told = list[str](), False
         for first, values in all_parts(self.rows):
-            places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
-            try:
-                with no_listeners() if told else nullcontext():
-                    made = self.place(self._part(first, values, places))
-            except DataError as error:
-                if error.code != EMPTY:
-                    raise
-                empty = error  # all rows of this part are dropped; other parts may keep some
-            else:
-                there = places if made.places is None else made.places
-                yield replace(made, places=there)
-            if told or not len(there):  # the policy has noted the dropped rows of the first part
+            places = np.arange(first, first + len(values))
+            if self.drops and not finite_rows(values).any():  # other parts may keep some
+                gone += [self.table.ids[row] for row in places.tolist()]
+                continue
+            with no_listeners() if told else nullcontext():
+                made = self.place(self._part(first, values, places))
+            there = places if made.places is None else made.places
+            yield replace(made, places=there)
+            if told:  # the policy has noted the dropped rows of the first part
                 gone += [self.table.ids[row] for row in np.setdiff1d(places, there).tolist()]
-            told = told or len(there) > 0
-        if not told and empty is not None:
-            raise empty
+            told = True
+        if gone and not told:
+            raise no_complete_row(self.table, len(gone))
         if gone:
             note_dropped(gone)
 
@@ -119,10 +117,13 @@ class MappedTable:
         return replace(self.table, values=values, ids=self.table.ids[span], labels=labels, places=places)
 
 
-def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | MappedTable:
-    """Apply a row-wise function to a table; if the table is read in blocks, part by part on demand."""
+def blockwise(table: Table, place: Callable[[Table], Table], *, drops: bool) -> Table | MappedTable:
+    """Apply a row-wise function to a table; if the table is read in blocks, part by part on demand.
+
+    `drops` is whether the function drops rows with gaps.
+    """
     rows = rows_of(table.values)
-    return place(table) if rows is None else MappedTable(table, rows, place)
+    return place(table) if rows is None else MappedTable(table, rows, place, drops)
 
 
 @stage("read")

@@ -26,7 +26,7 @@ from mlcli.data.options.input import Input, check, with_categories
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
-from mlcli.data.pairs.lists import lists_pairs, numbered_pairs, square_sheet
+from mlcli.data.pairs.lists import is_list_of_pairs, lists_pairs, square_sheet
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import with_labels
@@ -128,27 +128,22 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
         return read_sheet(file, asked, format, compute, layout)
 
     if has_coding(input):
-        from mlcli.data.read.answers import coded_sheet
+        from mlcli.data.read.text_columns import coded_sheet
 
         return coded_sheet(input, read)
-    if not categories:
-        def as_features(asked: Input) -> Sheet:
-            return read_sheet(file, asked, format, compute, features_layout)
+    if categories:
+        from mlcli.data.read.text_columns import categorical_sheet
 
-        if not input.square:
-            return read_sheet(replace(file, proposes=not input.transpose), input, format, compute, layout)
-        try:
-            sheet = read(input)
-        except DataError as error:
-            pairs = square_sheet(as_features, input) if error.code == "E-TEXT-COLUMN" else None
-            if pairs is not None:
-                return pairs
-            raise
-        numbered = numbered_pairs(sheet.values) is not None
-        return (square_sheet(as_features, input) if numbered else None) or sheet
-    from mlcli.data.read.categories import categorical_sheet
-
-    return categorical_sheet(input, read, categories)
+        return categorical_sheet(input, read, categories)
+    if not input.square:
+        return read_sheet(replace(file, proposes=not input.transpose), input, format, compute, layout)
+    sheet = read_sheet(replace(file, lists=True), input, format, compute, layout)
+    if (pairs := square_sheet(sheet, input)) is not None:
+        return pairs
+    if not is_list_of_pairs(sheet, input):
+        return sheet
+    with no_listeners():  # of other names: the error of a matrix with columns of text
+        return read(input)
 
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
@@ -188,7 +183,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
     source = source_of_parts(files, input)
 
     if has_coding(input):
-        from mlcli.data.read.answers import coded_sheet
+        from mlcli.data.read.text_columns import coded_sheet
 
         sheet = coded_sheet(input, read)
         return features_table(sheet, input, source)
@@ -198,7 +193,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
         assert found is not None
         return _table_of_blocks(found, input, compute, source)
     if categories:
-        from mlcli.data.read.categories import categorical_sheet
+        from mlcli.data.read.text_columns import categorical_sheet
 
         sheet = categorical_sheet(input, read, categories)
     else:

@@ -1,6 +1,7 @@
 """Choice of columns: ids, labels and numbers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.data.options.id_names import columns_named_as_ids
@@ -61,7 +62,8 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     """
     if isinstance(input, AllTexts):
         return _all_texts(names, input)
-    _require_names(names, row_names, input.path)
+    if (error := names_error(names, row_names, input.path)) is not None:
+        raise error
     input = input.for_columns(names)
     positions = {name: column for column, name in enumerate(names)}
     nameless = input.without_ids and not input.square  # points of a matrix need their names
@@ -87,6 +89,17 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
                   categories=categories, words=unnamed)
 
 
+def choose_pairs(names: Sequence[str], input: Input, row_names: int | None, words: Sequence[int]) -> Choice | None:
+    """Choose the columns of a list of pairs, two of `words` and one of numbers; None for a table of other columns.
+
+    The options of `input` give no column a role (`without_roles`). None also for names that no table has.
+    """
+    if names_error(names, row_names, input.path) is not None:
+        return None
+    choice = choose(names, input, row_names, words)
+    return replace(choice, words=()) if len(choice.labels) == 2 and len(choice.values) == 1 else None
+
+
 def _may_name_rows(names: Sequence[str], words: Sequence[int], used: set[int]) -> tuple[int, ...]:
     """Return the columns beside the `used` ones that may name the rows: by their names, or the first of words."""
     return tuple(dict.fromkeys(column for column in (*columns_named_as_ids(names), *words[:1]) if column not in used))
@@ -95,20 +108,22 @@ def _may_name_rows(names: Sequence[str], words: Sequence[int], used: set[int]) -
 def _all_texts(names: Sequence[str], input: Input) -> Choice:
     """Choose every column as text; one without a name is called id."""
     names = tuple(name or "id" for name in names)
-    _require_names(names, None, input.path)
+    if (error := names_error(names, None, input.path)) is not None:
+        raise error
     return Choice(names, None, labels=(), values=(), categories=tuple(range(len(names))))
 
 
-def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:
-    """Raise DataError for columns without a name and names that occur twice."""
+def names_error(names: Sequence[str], row_names: int | None, path: str) -> DataError | None:
+    """Return the error for columns without a name and names that occur twice, or None."""
     unnamed = [column + 1 for column, name in enumerate(names) if not name and column != row_names]
     if unnamed:
-        raise DataError("UNNAMED-COLUMN", f"column {unnamed[0]} of {len(names)} has no name in the header",
-                        where=place(path), hint="name it, or remove a separator at the end of the lines")
+        return DataError("UNNAMED-COLUMN", f"column {unnamed[0]} of {len(names)} has no name in the header",
+                         where=place(path), hint="name it, or remove a separator at the end of the lines")
     again = duplicates(names)
     if again:
-        raise DataError("DUPLICATE-COLUMNS", f"column names occur more than once: {listed(again)}",
-                        where=place(path), hint="give every column a name of its own")
+        return DataError("DUPLICATE-COLUMNS", f"column names occur more than once: {listed(again)}",
+                         where=place(path), hint="give every column a name of its own")
+    return None
 
 
 def _position(name: str, positions: dict[str, int], where: str) -> int:

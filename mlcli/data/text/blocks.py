@@ -20,7 +20,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
 from mlcli.data.options.wording import place, shown
-from mlcli.data.text.delimited import csv_options, doubtful
+from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless
 from mlcli.data.text.diagnose import NONE, Faults, faults_of
 from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Survey, Text
@@ -127,7 +127,28 @@ class TextFile:
         require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
         return buffer
 
-    def parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
+    def frame(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...] = ()) -> Frame:
+        """Return columns of a piece, some as numbers and some as texts, with what is wrong with them."""
+        frame = Frame(np.empty((0, len(numbers))))
+        table: Any = self._parsed(piece, numbers, texts) if numbers or texts else None  # Arrow takes none for all
+        if isinstance(table, str):
+            frame.faults = self.refused(table)
+            return frame
+        frame.rows = 0 if table is None else table.num_rows
+        if numbers and frame.rows:  # not of blank lines alone
+            batch = table.select([*range(len(numbers))]).combine_chunks().to_batches()[0]
+            frame.values = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+            if doubtful(frame.values, sum(column.null_count for column in batch.columns)) and any(
+                    kind in ("text", "overflow") for kind in self._faults(piece)):  # infinite ones are numbers
+                frame.faults = self.refused("some cells are no numbers")
+        for column in texts:
+            cells = [] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
+            frame.labels[self.layout.choice.names[column]] = cells
+        if is_endless(self.survey, frame.labels.values()):
+            frame.faults = self.refused("a cell is too long")
+        return frame
+
+    def _parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
         """Return some columns of a piece, named by position; None without any row, and a text that says what is wrong.
         """
         from pyarrow import csv as arrow_csv
@@ -145,37 +166,15 @@ class TextFile:
 
     def numbers(self, piece: int) -> Array:
         """Return the numbers of a piece as an (m, d) array; raises DataError."""
-        values = self._attempted(piece)
-        if isinstance(values, str):
-            raise self.refused(values)
-        return values
-
-    def _attempted(self, piece: int) -> Array | str:
-        """Return the numbers of a piece as an (m, d) array, or in words why it has none."""
-        columns = self.layout.choice.values
-        table = self.parsed(piece, columns, ())
-        if isinstance(table, str):
-            return table
-        if table is None or not table.num_rows:  # blank lines alone
-            return np.empty((0, len(columns)))
-        batch = table.combine_chunks().to_batches()[0]
-        values: Array = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-        if doubtful(values, sum(column.null_count for column in batch.columns)) and any(
-                kind in ("text", "overflow") for kind in self._faults(piece)):  # infinite ones are numbers
-            return "some cells are no numbers"
-        return values
+        frame = self.frame(piece, self.layout.choice.values)
+        frame.faults.require_none()
+        return frame.values
 
     def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
         """Return columns of texts of a piece; raises DataError."""
-        table = self.parsed(piece, (), columns)
-        if isinstance(table, str):
-            raise self.refused(table)
-        found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
-                 for column in columns]
-        limit = csv.field_size_limit()
-        if self.survey.longest > limit and any(len(cell) > limit for cells in found for cell in cells):
-            raise self.refused("a cell is too long")
-        return found
+        frame = self.frame(piece, (), columns)
+        frame.faults.require_none()
+        return [*frame.labels.values()]
 
     def underflows(self, piece: int) -> int:
         """Return the number of numbers of a piece that are too small for double precision."""
@@ -183,20 +182,17 @@ class TextFile:
             return 0
         return sum(kind == "underflow" for kind in self._faults(piece))
 
-    def refused(self, reason: str) -> DataError:
-        """Return the error of the text: the one that a second reading finds, or else `reason`."""
-        return self._examined().error or DataError("CSV", f"the text is not a table: {shown(reason, 160)}",
-                                            where=place(self.id.path), hint="check the quotes and the separator")
+    def refused(self, reason: str) -> Faults:
+        """Return what is wrong with the text: what a second reading finds, or else `reason`."""
+        found = faults_of(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
+        return found if found.error is not None else Faults(DataError(
+            "CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
+            hint="check the quotes and the separator"))
 
     def faults(self) -> Faults:
-        """Return what is wrong with the numbers of the text, after an attempt to read all pieces."""
-        columns = self.layout.choice.values  # without any, Arrow would read all
-        wrong = columns and any(isinstance(self._attempted(piece), str) for piece in range(self.pieces))
-        return self._examined() if wrong else NONE
-
-    def _examined(self) -> Faults:
-        """Return what a second reading of the text finds."""
-        return faults_of(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
+        """Return what is wrong with the numbers of the text, up to the first piece where something is."""
+        frames = (self.frame(piece, self.layout.choice.values) for piece in range(self.pieces))
+        return next((frame.faults for frame in frames if frame.faults.error is not None), NONE)
 
     def _faults(self, piece: int) -> Iterator[str]:
         """Yield the fault of each cell of a piece."""

@@ -5,8 +5,7 @@ the process. Its input is therefore a file or memory of Arrow's own, never a Pyt
 """
 
 import codecs
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
 from csv import field_size_limit
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,29 +23,30 @@ from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import compression
-from mlcli.data.options.input import AllTexts, Input, with_categories, with_found
+from mlcli.data.options.input import AllTexts, Input, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import BLANKS, EXACT
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
 from mlcli.data.text.head import Head, detect_dialect, read_head
-from mlcli.data.text.layout import Layout, numbers_error
-from mlcli.data.text.records import Broken, Text, survey_text
+from mlcli.data.text.label_columns import word_columns
+from mlcli.data.text.layout import Layout, numbers_error, pairs_layout
+from mlcli.data.text.records import Broken, Survey, Text, survey_text
 from mlcli.errors import DataError
 
 LOOKED_AT = 50  # records
 
 
-def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
-    """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
+def rounded_columns(text: Text, layout: Layout, values: Array) -> tuple[list[str], list[str]]:
+    """Return the columns of whole numbers that were rounded, as the first records show, and those thereby constant.
 
-    Raises DataError for a column that rounding would make constant.
+    `values` is an (n, d) array.
     """
     most, least = np.fmax.reduce(values, axis=0, initial=0.0), np.fmin.reduce(values, axis=0, initial=0.0)
     large = np.flatnonzero(np.maximum(most, -least) >= EXACT)
     if not len(large):
-        return
+        return [], []
     records = islice(text.records(text.lines(layout.skip), layout.lines, layout.width), LOOKED_AT)
     below = [cells for _, cells in records]
     names, lost = [], []
@@ -57,6 +57,15 @@ def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
             names.append(layout.choice.columns[column])
         if rounded and len(set(map(int, filter(_is_whole, cells)))) > 1 and np.ptp(values[:, column]) == 0:
             lost.append(layout.choice.columns[column])
+    return names, lost
+
+
+def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
+    """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
+
+    Raises DataError for a column that rounding would make constant.
+    """
+    names, lost = rounded_columns(text, layout, values)
     if lost:
         raise DataError("INT-PRECISION", f"{counted(len(lost), 'column')} of whole numbers above 2**53 that differ "
                         f"only in digits that double precision does not hold: {listed(lost)}", where=place(text.path),
@@ -154,10 +163,17 @@ class Frame:
     faults: Faults = NONE
 
 
+def is_endless(survey: Survey, columns: Iterable[list[str]]) -> bool:
+    """Whether a text of some columns is longer than a cell may be; the slow scan then has the error."""
+    return survey.longest > field_size_limit() and any(
+        len(cell) > field_size_limit() for cells in columns for cell in cells)
+
+
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
 CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
+WIDEST = 4  # columns of a list of pairs: two of names, one of numbers, and names of the rows as R writes them
 REPORT = 4096  # cells that are read by record between two reports of progress
 
 
@@ -177,6 +193,8 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, l
     text = detect_dialect(text)
     head = read_head(text)
     layout = layout_of(text, head)
+    if opened.lists and (pairs := _list_of_pairs(text, head, layout, compute)) is not None:
+        return pairs
     if (error := numbers_error(layout, text.path)) is not None:
         raise _with_proposal(error, text, head, layout_of, compute, alone=True) if layout.choice.words else error
     layout, frame = _settled(text, head, layout_of, compute, layout)
@@ -186,6 +204,23 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, l
     if layout.choice.values:
         warn_of_rounding(text, layout, frame.values[: frame.rows])
     return _sheet(layout, frame, text.input.point)
+
+
+def _list_of_pairs(text: Text, head: Head, matrix: Layout, compute: Compute) -> Sheet | None:
+    """Return a list of pairs as a table; None for any other text, and for one whose numbers are wrong.
+
+    Its first records show columns of words that would stand among the numbers in the layout of a `matrix`.
+    """
+    if len(head.cells) > WIDEST or set(word_columns(head.below, text.input.point)).isdisjoint(matrix.choice.values):
+        return None
+    text = replace(text, input=without_roles(text.input))
+    with no_listeners():
+        layout = pairs_layout(text, read_head(text))
+        frame = None if layout is None else _frame(text, layout, compute)
+    if layout is None or frame is None or frame.faults.error is not None:
+        return None
+    _, lost = rounded_columns(text, layout, frame.values[: frame.rows])
+    return None if lost else _sheet(layout, frame, text.input.point)
 
 
 def _settled(text: Text, head: Head, layout_of: LayoutOf, compute: Compute, layout: Layout) -> tuple[Layout, Frame]:
@@ -227,7 +262,7 @@ def _frame(text: Text, layout: Layout, compute: Compute) -> Frame:
     if frame.faults.error is not None:
         return frame
     require_content(frame.rows, layout.choice.width, text.path)
-    if frame.doubtful or text.survey.quotes % 2 or _endless(text, frame):
+    if frame.doubtful or text.survey.quotes % 2 or is_endless(text.survey, (frame.ids, *frame.labels.values())):
         frame.faults = faults_of(text, layout)
     return frame
 
@@ -253,8 +288,11 @@ def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
     if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):
         return None
     if text.separator == "," and is_printed(text) and input.kind in ("dissimilarities", "features"):
-        with nullcontext() if input.square else suppress(DataError):
-            return read_printed(text, compute)
+        printed = read_printed(text, compute)
+        if isinstance(printed, Sheet):
+            return printed
+        if input.square:
+            raise printed
     return read_ragged(text, compute)
 
 
@@ -370,13 +408,6 @@ def _take_texts(batch: Any, layout: Layout, filled: Frame, input: Input) -> None
     for column in choice.texts:
         texts = input.without_markers(batch.column(str(column)).to_pylist())
         filled.labels.setdefault(choice.names[column], []).extend(texts)
-
-
-def _endless(text: Text, filled: Frame) -> bool:
-    """Whether an id or label is longer than a cell may be; the slow scan then raises the error."""
-    if text.survey.longest <= field_size_limit():
-        return False
-    return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
 def _sheet(layout: Layout, filled: Frame, point: str) -> Sheet:

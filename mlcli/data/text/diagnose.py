@@ -40,6 +40,11 @@ class Faults:
     underflows: int = 0  # numbers that are too small for double precision
     odd_quotes: bool = False  # whether the quotes do not match
 
+    def require_none(self) -> None:
+        """Raise the error, if there is one."""
+        if self.error is not None:
+            raise self.error
+
 
 NONE = Faults()
 

@@ -154,25 +154,32 @@ def is_printed(text: Text) -> bool:
     return first[:1] == " " != second[:1] and not any(mark in first for mark in ",;\t|\"")
 
 
-def read_printed(text: Text, compute: Compute) -> Sheet:
-    """Return the matrix, NaN where nothing is printed; raises DataError."""
+def read_printed(text: Text, compute: Compute) -> Sheet | DataError:
+    """Return the matrix, NaN where nothing is printed, or the error of a text that is none; raises RefusedByPlan."""
     blocks = _blocks(text)
     for block in blocks:
+        if not block.rows:
+            return _fault(text, block.first, "there are no rows under these names")
+    for block in blocks:
         if not block.ends or block.header[block.ends[-1] :].strip():
-            raise _fault(text, block.first, "its names do not stand over numbers")
+            return _fault(text, block.first, "its names do not stand over numbers")
     names = _names(blocks)
     compute.require_data(8.0 * len(names) ** 2, f"a matrix of {counted(len(names), 'point')}")
     values, first = np.full((len(names), len(names)), np.nan), len(names) - len(blocks[0].rows)
     column = 0
     for block in blocks:
         if len(block.rows) != len(blocks[0].rows):
-            raise _fault(text, block.first, "this block has another number of rows than the first")
+            return _fault(text, block.first, "this block has another number of rows than the first")
         if column + len(block.ends) > len(names) - first:
-            raise _fault(text, block.first, f"there are more columns than {counted(len(names), 'point')}")
-        values[first:, column : column + len(block.ends)] = _cells(text, block, max(map(len, names[first:])))
+            return _fault(text, block.first, f"there are more columns than {counted(len(names), 'point')}")
+        cells = _cells(text, block, max(map(len, names[first:])))
+        if isinstance(cells, DataError):
+            return cells
+        values[first:, column : column + len(block.ends)] = cells
         column += len(block.ends)
     if column + first != len(names):
-        raise _fault(text, blocks[-1].first, f"{counted(len(names), 'row')} and {counted(column, 'column')} were found")
+        return _fault(text, blocks[-1].first, f"{counted(len(names), 'row')} and {counted(column, 'column')} "
+                      "were found")
     return Sheet(values, names, True, names)
 
 
@@ -185,9 +192,6 @@ def _blocks(text: Text) -> list[Block]:
             found.append((place_, line, []))
         elif line.strip():
             found[-1][2].append(line)
-    for first, _, rows in found:
-        if not rows:
-            raise _fault(text, first, "there are no rows under these names")
     return [Block(first, header, tuple(rows)) for first, header, rows in found]
 
 
@@ -203,8 +207,8 @@ def _names(blocks: Sequence[Block]) -> tuple[str, ...]:
     return rows
 
 
-def _cells(text: Text, block: Block, width: int) -> Array:
-    """Return the numbers of a block (rows x columns) after names of width `width`; raises DataError for other cells."""
+def _cells(text: Text, block: Block, width: int) -> Array | DataError:
+    """Return the numbers of a block (rows x columns) after names of width `width`, or the error of another cell."""
     starts = [width, *block.ends]
     values = np.full((len(block.rows), len(block.ends)), np.nan)
     for row, line in enumerate(block.rows):
@@ -212,7 +216,7 @@ def _cells(text: Text, block: Block, width: int) -> Array:
             (cell,) = text.input.without_markers([line[starts[column] : end].strip()])
             if cell not in MISSING:
                 if fault(cell, text.input.point) in ("text", "overflow"):
-                    raise _fault(text, block.first + row + 1, f"{shown_cell(cell)} is not a number")
+                    return _fault(text, block.first + row + 1, f"{shown_cell(cell)} is not a number")
                 values[row, column] = number(cell, text.input.point)
     return values
 

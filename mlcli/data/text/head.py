@@ -197,13 +197,13 @@ def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
     return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
 
 
-def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
+def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool | DataError:
     """Whether the first record is a header, where words of it may recur in their columns in the records `below`.
 
     A word that recurs is a cell of data, or the name of a question and one of its answers. The other cells decide: a
     word above numbers is a name; a number above numbers, and a numbered id above others, is data. A cell above texts
     that recur among themselves is a name if it does not: by Good and Turing, the chance of another value there is the
-    share of values that occur once. Raises DataError where this leaves both readings.
+    share of values that occur once. Returns the error where this leaves both readings.
     """
     named = holds_names(text, cells)
     if text.input.header != "auto" or not named or cells[0] == "" or not any(any(map(eq, cells, row)) for row in below):
@@ -221,7 +221,7 @@ def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[s
     if is_data and not evidence.words:
         return False
     if is_data or (not is_names and (counts or new or (evidence.ids and len(recurring) == 1))):
-        raise _two_readings(text, cells, recurring)
+        return _two_readings(text, cells, recurring)
     if is_names:
         note("N-NAMES-RECUR", f"the first row of {place(text.path)} was read as column names although "
              f"{listed(recurring)} {'occurs' if len(recurring) == 1 else 'occur'} again below; if it is data, give "

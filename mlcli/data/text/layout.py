@@ -9,7 +9,7 @@ from mlcli.base.values.missing import MISSING
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
-from mlcli.data.table.selection import Choice, choose
+from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
 from mlcli.data.text.label_columns import word_columns
@@ -41,11 +41,14 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     """Return the layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
     words = word_columns(head.below, text.input.point)
-    if not expected and not names_columns(text, head.cells, head.below):
+    named = expected or names_columns(text, head.cells, head.below)
+    if isinstance(named, DataError):
+        raise named
+    if not named:
         if not known:
             note_no_header(text, head.cells)
         return _headless(head, choose(numbered_names("x", len(head.cells)), text.input, words=words))
-    row_names = 0 if head.cells[0] == "" and len(head.cells) > 1 else None
+    row_names = _unnamed_column(head)
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
         warn_of_numbers(text, head.cells)
@@ -53,6 +56,25 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
         why = "no column names the rows" if choice.id is None else "another one holds the ids"
         note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as {why}")
     return _headed(head, choice)
+
+
+def pairs_layout(text: Text, head: Head) -> Layout | None:
+    """Return the layout of a list of pairs, two columns of words and one of numbers; None for any other text.
+
+    Of a first record that may be a header or data, none is a list.
+    """
+    words = word_columns(head.below, text.input.point)
+    named = names_columns(text, head.cells, head.below)
+    if isinstance(named, DataError):
+        return None
+    names = head.cells if named else numbered_names("x", len(head.cells))
+    choice = choose_pairs(names, text.input, _unnamed_column(head) if named else None, words)
+    return None if choice is None else (_headed if named else _headless)(head, choice)
+
+
+def _unnamed_column(head: Head) -> int | None:
+    """Return the first column where the header does not name it, as R writes names of rows."""
+    return 0 if head.cells[0] == "" and len(head.cells) > 1 else None
 
 
 def square_layout(text: Text, head: Head) -> Layout:

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.lists import pairs_of
 from mlcli.data.read.table import read
+from mlcli.data.text import delimited
 from mlcli.errors import DataError
 from tests.data.helpers import refused, table_of, written
 from tests.wording import Wording
@@ -58,6 +60,45 @@ def test_pairs_that_are_missing_or_there_twice_are_refused(tmp_path: Path, rows:
                                                            what: str) -> None:
     error = refused(written(tmp_path, text(rows)), DataError, "PAIRS", **GIVEN)
     assert error.what == what and error.hint
+
+
+def test_a_list_of_pairs_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first records show the two columns of names: no reading as a matrix comes before."""
+    read_as = []
+    frame_of = delimited._frame
+    monkeypatch.setattr(delimited, "_frame", lambda text, layout, compute: (
+        read_as.append(layout.choice.columns), frame_of(text, layout, compute))[1])
+    assert table_of(tmp_path, text(UPPER), **GIVEN).ids == WORDS
+    assert table_of(tmp_path, text(NUMBERED), **GIVEN).rows == len(WORDS)
+    assert read_as == [("d",), ("w1", "w2", "d")]
+
+
+@pytest.mark.parametrize("chosen", [{"id_column": "w1"}, {"label_columns": ("w2",)}, {"id_column": "none"}])
+def test_a_list_of_pairs_is_one_whatever_roles_its_columns_are_given(tmp_path: Path, chosen: dict[str, Any]) -> None:
+    table = table_of(tmp_path, text(UPPER), **GIVEN, **chosen)
+    assert np.array_equal(table.values, in_order(tuple(table.ids)))
+
+
+def test_a_list_of_pairs_with_names_of_rows_as_r_writes_them_is_their_matrix(tmp_path: Path) -> None:
+    rows = "".join(f'"{row}","{one}","{other}",{number!r}\n' for row, (one, other, number) in enumerate(UPPER, 1))
+    assert np.array_equal(table_of(tmp_path, f'"","w1","w2","d"\n{rows}', **GIVEN).values, MATRIX)
+    named = "".join(f"{row} {one} {other} {number!r}\n" for row, (one, other, number) in enumerate(UPPER, 1))
+    assert np.array_equal(table_of(tmp_path, f"w1 w2 d\n{named}", **GIVEN).values, MATRIX)
+
+
+def test_names_of_points_may_be_numbers_after_the_first_ones(tmp_path: Path) -> None:
+    """As a matrix, most of the two columns would be numbers, and the words among them wrong cells."""
+    points = [*(f"p{place}" for place in range(12)), *map(str, range(100, 160))]
+    pairs = [(one, other, float(place)) for place, (one, other) in enumerate(combinations(points, 2))]
+    pairs.sort(key=lambda pair: (pair[0].isdecimal() != pair[1].isdecimal(), pair[0].isdecimal()))  # words first
+    assert table_of(tmp_path, text(pairs), **GIVEN).rows == len(points)
+
+
+def test_a_list_of_pairs_with_a_wrong_number_keeps_its_error(tmp_path: Path) -> None:
+    content = text(UPPER).replace(repr(UPPER[4][2]), "much")
+    refused(written(tmp_path, content), DataError, "TEXT-COLUMN", **GIVEN)
+    lost = f"w1,w2,d\na,b,{2**53}\na,c,{2**53 + 1}\nb,c,{2**53}\n"  # which double precision does not tell apart
+    refused(written(tmp_path, lost), DataError, "TEXT-COLUMN", **GIVEN)
 
 
 def test_a_pair_with_two_numbers_is_asymmetric(tmp_path: Path) -> None:
@@ -114,6 +155,12 @@ def test_a_numbered_list_with_a_pair_missing_is_recognized_and_refused(tmp_path:
     assert "E-LOOKS-LIKE-MATRIX" in wording(error)
     missing = refused(written(tmp_path, text(NUMBERED[:-1])), DataError, "PAIRS", **GIVEN)
     assert "E-PAIRS" in wording(missing)
+
+
+@pytest.mark.parametrize("above", ["#w1,w2,d\n", "# in mm\n", "# in mm\nw1,w2,d\n"])
+def test_a_list_of_pairs_below_a_comment_is_their_matrix(tmp_path: Path, above: str) -> None:
+    for rows in (UPPER, NUMBERED):
+        assert np.array_equal(table_of(tmp_path, text(rows, above), **GIVEN).values, MATRIX)
 
 
 @pytest.mark.parametrize("rows", [

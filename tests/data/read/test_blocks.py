@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli.base.rows.source import rows_of
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.source import open_input
+from mlcli.data.formats.separated_blocks import blocks_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.data.text import blocks
+from mlcli.data.text.blocks import TextRows
 from mlcli.errors import MlcliError
 from tests.data.helpers import noted
 from tests.wording import Wording
@@ -96,6 +100,25 @@ def test_errors_are_those_of_the_whole_text(tmp_path: Path, name: str) -> None:
             read(Input(path=str(path), stream=stream, label_columns=("kind",)), streams=True)
         told.append((caught.value.code, str(caught.value)))
     assert told[0] == told[1]
+
+
+def test_pieces_are_frames_of_numbers_and_texts_with_what_is_wrong(tmp_path: Path) -> None:
+    """A wrong cell in one piece leaves the others whole; its frame has the error of the whole text."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,kind,z\n" + ROWS + "30,k30,much\n" + ROWS)
+    with noted(), open_input(str(path), Compute()) as file:
+        found = blocks_of(",", file, Input(path=str(path), stream="always"), Compute(), ())
+    assert found is not None and isinstance(found.file, TextRows)
+    (text,) = found.file.files
+    frames = [text.frame(piece, found.choice.values, found.choice.labels) for piece in range(text.pieces)]
+    (wrong,) = [frame for frame in frames if frame.faults.error is not None]
+    assert wrong.faults.error is not None and wrong.faults.error.code == "E-NOT-A-NUMBER"
+    assert "line 32, row 31, column 'z'" in str(wrong.faults.error) == str(text.faults().error)
+    rows = zip(np.diff(text.firsts).tolist(), frames, strict=True)
+    assert all(count == frame.rows or frame is wrong for count, frame in rows) and len(frames) > 10
+    sound = [frame for frame in frames if frame is not wrong]
+    assert all([int(name[1:]) for name in frame.labels["kind"]] == frame.values[:, 0].tolist() for frame in sound)
+    assert text.texts(0, ()) == [] and text.frame(0, ()).faults.error is None
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])

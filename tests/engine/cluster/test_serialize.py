@@ -115,7 +115,7 @@ def test_an_array_in_shared_storage_is_compared_with_its_key(tmp_path: Path, wor
 def test_errors_come_from_other_processes_whole() -> None:
     import pickle
 
-    error: Any = MlcliError("CODE", "found", where="there", hint="do", columns=["a"], row=2, name="x").changed(row=4)
+    error: Any = MlcliError("CODE", "found", where="there", hint="do", row=2, name="x").changed(row=4)
     again = pickle.loads(pickle.dumps(error))
     assert again.fields() == error.fields() and again.row == 4 and str(again) == str(error)
 

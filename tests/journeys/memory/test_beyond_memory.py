@@ -188,6 +188,7 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
+    assert f"every one of the {ROWS} rows" in told[0].err and f"every one of the {ROWS} rows" in told[1].err
     printed = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS)
     assert printed.code == 65 and printed.out == ""
 

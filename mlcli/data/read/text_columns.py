@@ -1,4 +1,4 @@
-"""Tables of questionnaires: columns of answers in words as ordered numbers, reverse-keyed items turned."""
+"""Columns of text as numbers: answers in words, ordered as a scale, reverse-keyed items turned; and categories."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.stages.stage import note
+from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import Input, with_categories
 from mlcli.data.options.items import Range
 from mlcli.data.options.wording import listed, nearest, shown
+from mlcli.data.prepare.categories import categories_of, encode
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.label_columns import with_row_names
@@ -105,3 +107,31 @@ def _turns(input: Input, answers: Mapping[str, Sequence[str]], columns: Sequence
                           "{input.range=1,5}")
     scales = {**{name: (1.0, float(len(found))) for name, found in answers.items()}, **ranges}
     return {name: tuple(map(float, scales.get(name) or input.range or ())) for name in input.reverse}
+
+
+def categorical_sheet(input: Input, read: SheetOf, taken: TextColumns) -> Sheet:
+    """Return the sheet of a file, or of a folder of tables, with columns of text as categories; raises DataError."""
+    if taken == "all" and not input.transpose:
+        return _all_as_categories(input, read)
+    found = bool(input.columns) and not input.transpose
+    sheet = read(with_categories(input, (), found=found))
+    if not found:
+        return sheet
+    texts = tuple(name for name in sheet.labels if name not in (*input.label_columns, *sheet.words))
+    return encode(sheet, categories_of(sheet, texts))
+
+
+def _all_as_categories(input: Input, read: SheetOf) -> Sheet:
+    """Return the sheet with every column of text as categories, but one that names the rows."""
+    sheet, cells = read_texts(input, read)
+    texts = dict(cells)
+    sheet = replace(sheet, labels={**sheet.labels, **texts})
+    first = next(iter(texts), None)
+    if first is not None and not input.columns and sheet.ids is None and not input.without_ids and (
+            len(set(texts[first])) == len(texts[first]) and all(texts[first])):
+        ids = texts.pop(first)
+        sheet = replace(sheet, ids=ids, id_name=first,
+                        labels={name: column for name, column in sheet.labels.items() if name != first})
+        note("N-TEXT-COLUMNS", f"the column of text {listed([first])} was used as ids; to change this, give "
+             "{input.id_column} or {input.columns}")
+    return encode(sheet, categories_of(sheet, tuple(texts)))
