@@ -123,8 +123,9 @@ def pass_cost(numbers: float) -> float:
     return 8.0 * numbers * rates().moved
 
 
-def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False, bent: bool = False) -> list[Step]:
-    """Steps of a kernel of `size` distances in memory and of its centering.
+def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False, bent: bool = False,
+                centered: bool = True) -> list[Step]:
+    """Steps of a kernel of `size` distances in memory and of its centering, where it is `centered`.
 
     `held` are the bytes in memory, those of the distances included. A nonlinear function of the distances (`bent`)
     takes several passes, and arrays of its own.
@@ -132,7 +133,7 @@ def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = Fa
     seconds, more = FIRST * pass_cost(size), 8.0 * BENDING * size * bent
     return [Step("kernel", "a function of the distances" if bent else "-D²/2 of the distances",
                  seconds + BENT * rates().bent * size * bent, held + more, remedy=remedy, square=square),
-            centering_step(size, held, remedy, square=square)]
+            *([centering_step(size, held, remedy, square=square)] if centered else [])]
 
 
 def centering_step(size: float, held: float, remedy: str = "", *, square: bool = False) -> Step:
