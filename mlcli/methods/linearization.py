@@ -15,13 +15,13 @@ from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import union_recipe
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.kernels.linearization import GraphCost, LinearInverse, RootShape, linear_step
+from mlcli.core.linalg import singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten

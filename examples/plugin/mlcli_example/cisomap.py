@@ -24,7 +24,6 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.kernels import of_paths
 from mlcli.core.check.metrics import bounded_distances
-from mlcli.core.costs import gower_steps
 from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
@@ -33,7 +32,7 @@ from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import Lists
-from mlcli.core.kernels.forms import Dense
+from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import training_points

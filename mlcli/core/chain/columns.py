@@ -14,15 +14,15 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput, Fitted, limit_of_columns
 from mlcli.core.chain.scaling import build_fit, solve_spectrum, stretches
-from mlcli.core.costs import BENT, LANDMARKS, STREAMED, centering_step
 from mlcli.core.distances import BLOCK
+from mlcli.core.eigen.options import LANDMARKS
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
-from mlcli.core.kernels.forms import Dense
+from mlcli.core.kernels.forms import BENT, Dense, centering_step
 from mlcli.core.kernels.radial import rate_step
 from mlcli.core.kernels.row_factor import AnyFactor, factor_of, row_steps
 from mlcli.core.kernels.square import distances_product, kernel_product
-from mlcli.core.kernels.streamed import Streamed, fits_in_memory, kernel_of
+from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory, kernel_of
 from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
 from mlcli.core.metrics.distances import distances_cost
 from mlcli.core.metrics.points import metric_of

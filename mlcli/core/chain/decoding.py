@@ -12,9 +12,11 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.core.chain.input import ChainInput, Fitted
-from mlcli.core.costs import kernel_cost, neighbors_cost, product_rate
+from mlcli.core.costs import product_rate
+from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver
+from mlcli.core.metrics.distances import kernel_cost
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge, gaussian
 from mlcli.errors import NumericalError

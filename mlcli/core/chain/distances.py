@@ -18,16 +18,17 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.costs import FIRST, gower_steps, pass_cost, solve_cost
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import gower, halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Correction, correction_for
 from mlcli.core.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
-from mlcli.core.kernels.forms import CACHED, Dense
+from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products
 from mlcli.core.kernels.streamed import Streamed
+from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.similarities.decoders import linear_decoder
 from mlcli.core.similarities.kernels import Distances, GivenDistances

@@ -19,31 +19,25 @@ from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
-from mlcli.core.costs import (
-    SAMPLED,
-    STREAMED,
-    WHOLE,
-    Cost,
-    PassCount,
-    dijkstra_cost,
-    elimination_cost,
-    floyd_cost,
-)
 from mlcli.core.distances import HELD
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.options import WHOLE
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import CACHED, Dense
 from mlcli.core.kernels.square import lower_of_both, square_array
-from mlcli.core.kernels.streamed import STORED, Streamed
-from mlcli.core.paths.elimination import Analysis, EliminationRows, start_of
+from mlcli.core.kernels.streamed import STORED, STREAMED, PassCount, Streamed
+from mlcli.core.paths.elimination import Analysis, EliminationRows, elimination_cost, start_of
 from mlcli.core.paths.geodesics import (
     LANDMARKS,
     WIDTH,
+    Cost,
     DijkstraRows,
     Geodesics,
+    dijkstra_cost,
     dijkstra_passes,
     dijkstra_rows,
+    floyd_cost,
     halved_squares,
 )
 from mlcli.errors import ConfigError
@@ -54,6 +48,7 @@ Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
 Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 BYTES = {"float32": 4.0, "float64": 8.0}
+SAMPLED = PassCount(3, 2, 5)  # begun from a sample of its columns: 2 of a curved surface, 4 of images
 COSTLY = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 

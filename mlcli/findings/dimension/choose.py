@@ -7,8 +7,9 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Input
-from mlcli.core.costs import neighbors_cost, pass_cost
+from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import AUTO
+from mlcli.core.graph.search import neighbors_cost
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
 from mlcli.findings.frame.result import Planned, Result, as_compared

@@ -123,7 +123,8 @@ def quality_step(sample: int | str, planned: "Planned") -> Step:
     from mlcli.base.machine.rates import rates
     from mlcli.base.rows.blocks import row_blocks
     from mlcli.base.values.sample_size import GROUP, automatic
-    from mlcli.core.costs import dijkstra_cost, product_rate
+    from mlcli.core.costs import product_rate
+    from mlcli.core.paths.geodesics import dijkstra_cost
     from mlcli.engine.executor import WORTH
     from mlcli.native import available
 

@@ -21,10 +21,9 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, unit_variances
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterate, Iterated
-from mlcli.core.linalg import singular
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import stage
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check
@@ -19,10 +19,10 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
-from mlcli.core.costs import merge_steps, singular_step
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.linearization import lowest_directions
+from mlcli.core.linalg import singular_step
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector

@@ -20,13 +20,12 @@ from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.pairs import GowerKernel
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import gower_steps
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
-from mlcli.core.kernels.forms import Dense
+from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points

@@ -29,7 +29,7 @@ from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import BENT, FIRST, pass_cost
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
@@ -43,7 +43,7 @@ from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import weight_rows
 from mlcli.core.kernels.corrections import correction_for
-from mlcli.core.kernels.forms import CACHED, Dense
+from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions

@@ -16,10 +16,9 @@ from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
