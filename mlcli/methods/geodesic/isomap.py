@@ -1,4 +1,7 @@
-"""Isomap: its options, and the stages that compute it, each with what it costs."""
+"""Isomap.
+
+Its options, and then the stages that compute it in their order, each with what it costs.
+"""
 
 from dataclasses import replace
 from functools import cached_property
