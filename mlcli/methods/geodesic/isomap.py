@@ -242,13 +242,10 @@ class LandmarkPaths(PathStages):
         return solve_spectrum(self.chain, self.kernel[0], len(self.landmarks) - self.centered)
 
     @spectrum.cost
-    def _(self) -> list[Step]:
-        return [self._solving]
-
-    @property
-    def _solving(self) -> Step:
+    def spectrum_steps(self) -> list[Step]:
+        """Return the cost of the spectrum."""
         count = self.plan.landmarks
-        return self.chain.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)
+        return [self.chain.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)]
 
     @FitStage
     def placed(self) -> Fitted:
@@ -260,9 +257,9 @@ class LandmarkPaths(PathStages):
 
     @placed.cost
     def _(self) -> list[Step]:
-        count = self.plan.landmarks
+        count, (solving,) = self.plan.landmarks, self.spectrum_steps()
         placed = 8.0 * COPIES * self.graph.size * self.chain.eigensolve.wanted(count)
-        return [landmark_step(count, self.graph.size, self._solving.memory + placed)]
+        return [landmark_step(count, self.graph.size, solving.memory + placed)]
 
     def result(self) -> Fitted:
         """Return all points as they are placed."""
