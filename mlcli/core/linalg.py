@@ -7,18 +7,23 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
+from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.scaling import Unit
+from mlcli.core.costs import pass_cost
 from mlcli.errors import NumericalError
 
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
 # Threads wait for each other in a busy loop: where cores are busy, a small matrix takes them 20 to 200 times as long.
 ALONE = 2048  # rows up to which the many small steps of eigenvalues, singular values and QR gain little from threads
 CACHED = 2**16  # numbers of a tall array that stay in a core's cache from one product to the next
+THIN = 80  # passes that the decomposition of a tall matrix takes besides, with what is made of it
+SPECTRUM = 9.0  # times n³ operations of a whole symmetric eigenproblem
 FEW = 512  # rows up to which a triangular factorization takes a few milliseconds
 
 
@@ -323,3 +328,22 @@ def residuals(columns: Array, known: Array) -> Array:
     for _ in range(2):  # once more for what rounding of the first time leaves
         columns = columns - basis @ (basis.transpose(0, 2, 1) @ columns)
     return columns
+
+
+def solve_cost(size: int, threads: int) -> float:
+    """Seconds of a whole symmetric eigenproblem: about 9 n³ operations."""
+    return SPECTRUM * size**3 * rates().decomposed / (threads if size > ALONE else 1)
+
+
+def singular_cost(shape: tuple[int, ...], threads: int) -> float:
+    """Seconds of the singular values and vectors of a matrix: about 14 m k² operations for sides m ≥ k, and passes."""
+    rows, columns = shape
+    return 14.0 * rows * columns * min(rows, columns) * rates().decomposed / threads + THIN * pass_cost(
+        rows * columns)
+
+
+def singular_step(stage: str, shape: tuple[int, ...], threads: int, copies: float = 4.0) -> Step:
+    """Step of the singular values and vectors of a matrix, with `copies` arrays of its size in memory at once."""
+    rows, columns = shape
+    return Step(stage, f"singular values of {rows} x {columns}", singular_cost(shape, threads),
+                8.0 * (copies * rows * columns + 4.0 * min(rows, columns) ** 2))

@@ -10,6 +10,7 @@ from pydantic import PrivateAttr
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
@@ -159,29 +160,20 @@ class StressMethod(LayoutMethod):
         """Return the stress of each point, and pairs for a Shepard diagram."""
         return metric_goodness(pairs, best.points)
 
-    def steps(self, data: Spatial, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of distances, classical scaling and the minimizations from all starts."""
-        count, threads = len(data.values), compute.thread_count()
-        return [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads),
-                     16.0 * count**2, square=True), *self.layout_steps(count, compute)]
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
+        """Return the stages: distances of all pairs, and the minimizations from all starts."""
+        return StressFit(self, data, compute)
 
     def layout_steps(self, count: int, compute: Compute) -> list[Step]:
         """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
         classical = classical_chain(min(self.axes.count, max(count - 1, 1))).compose(
-            Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count), compute,
-            lambda steps, rows: None).steps(None)
+            Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count), compute).steps()
         return [*(replace(step, memory=step.memory + 8.0 * count**2) for step in classical
                   if step.stage != "distances"), self.iteration_step(count, compute.thread_count())]
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of all minimizations of `count` points."""
         raise NotImplementedError
-
-    def solve(self, data: Spatial, compute: Compute) -> Model:
-        """Compute the coordinates of least stress of those reached from all starts, on principal axes."""
-        with running("distances"):
-            pairs = Pairs.of(np.sqrt(squares(data)), self.exponent, list(data.ids))
-        return self.model(data, pairs, self.runs(pairs, compute, self.first_points(data)))
 
     def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> Ended:
         """Return what is kept of the minimizations from all starts: `given` (n x p) or classical scaling, then random.
@@ -221,6 +213,40 @@ class StressMethod(LayoutMethod):
 
     def require_order(self, pairs: Pairs) -> None:
         """Raise DataError for dissimilarities without an order, where the method keeps only that."""
+
+
+@frozen
+class StressFit(Composition[Model]):
+    """The coordinates of least stress of those reached from all starts, on principal axes."""
+
+    method: StressMethod
+    data: Spatial
+    compute: Compute
+
+    @FitStage
+    def pairs(self) -> Pairs:
+        """The dissimilarities of all pairs."""
+        with running("distances"):
+            return Pairs.of(np.sqrt(squares(self.data)), self.method.exponent, list(self.data.ids))
+
+    @pairs.cost
+    def _(self) -> list[Step]:
+        count = len(self.data.values)
+        return [Step("distances", f"{count} x {count}, in memory",
+                     seconds_of_squares(self.data, count, self.compute.thread_count()), 16.0 * count**2, square=True)]
+
+    @FitStage
+    def runs(self) -> Ended:
+        """What is kept of the minimizations, from given coordinates or classical scaling, and then from random ones."""
+        return self.method.runs(self.pairs, self.compute, self.method.first_points(self.data))
+
+    @runs.cost
+    def _(self) -> list[Step]:
+        return self.method.layout_steps(len(self.data.values), self.compute)
+
+    def result(self) -> Model:
+        """Return the model of the run of least stress."""
+        return self.method.model(self.data, self.pairs, self.runs)
 
 
 def best_of(runs: Ended) -> Run:

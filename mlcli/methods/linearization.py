@@ -1,8 +1,11 @@
 """The base of linear versions of graph methods: input, costs, the eigenproblem in the columns, and the linear map."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -12,12 +15,13 @@ from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import union_recipe
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.kernels.linearization import GraphCost, LinearInverse, RootShape, linear_step
+from mlcli.core.linalg import singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
@@ -78,39 +82,83 @@ class Linearization(Method):
                               f"{data.columns[min(data.categories)]} holds text", where="input.columns",
                               hint="leave columns of text out")
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the graph, the singular values of the columns, and those of their costs."""
-        shape, threads = data.values.shape, compute.thread_count()
-        costs, root = self.cost_steps(data, threads)
-        white = singular_step("whitening", shape, threads, WHITE)
-        return [*graph_steps(data, self.neighbors.neighborhood(data), compute), *costs,
-                replace(white, memory=white.memory + root.bytes), linear_step(shape, root, threads)]
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "LinearFit":
+        """Return the stages: the cost of the graph, white columns, and the functions of least cost."""
+        return LinearFit(self, data, compute)
 
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Compute y = (x - mean) A: min ‖R Y‖² with YᵀD Y = Σd I, by the singular values of R U, U white columns."""
-        _require_reach(data)
-        cost = self.cost(data)
-        points = data.values if cost.kept is None else data.values[cost.kept]
-        white = whiten(points, equal_columns=True, roots=cost.roots)
-        self._note_rank(white)
-        kernel = LinearInverse(cost.root, white, cost.roots)
-        spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
+
+@frozen
+class LinearFit(Composition[Model]):
+    """y = (x - mean) A of least cost: min ‖R Y‖² with YᵀD Y = Σd I, by the singular values of R U, U white columns."""
+
+    method: Linearization
+    data: Features
+    compute: Compute
+
+    @cached_property
+    def planned(self) -> tuple[list[Step], RootShape]:
+        """The predicted steps of R once there is a graph, and its size."""
+        return self.method.cost_steps(self.data, self.compute.thread_count())
+
+    @FitStage
+    def of_graph(self) -> GraphCost:
+        """R on the neighbor graph, and D."""
+        _require_reach(self.data)
+        return self.method.cost(self.data)
+
+    @of_graph.cost
+    def _(self) -> list[Step]:
+        neighbors = self.method.neighbors.neighborhood(self.data)
+        return [*graph_steps(self.data, neighbors, self.compute), *self.planned[0]]
+
+    @property
+    def points(self) -> Array:
+        """The points of the graph."""
+        kept = self.of_graph.kept
+        return self.data.values if kept is None else self.data.values[kept]
+
+    @FitStage
+    def white(self) -> Whitening:
+        """U."""
+        white = whiten(self.points, equal_columns=True, roots=self.of_graph.roots)
+        _note_rank(white)
+        return white
+
+    @white.cost
+    def _(self) -> list[Step]:
+        white = singular_step("whitening", self.data.values.shape, self.compute.thread_count(), WHITE)
+        return [replace(white, memory=white.memory + self.planned[1].bytes)]
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """The singular values of R U."""
+        kernel = LinearInverse(self.of_graph.root, self.white, self.of_graph.roots)
+        return ForAxes.of(self.method.axes)(kernel, self.method.limit(self.data), self.compute)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        return [linear_step(self.data.values.shape, self.planned[1], self.compute.thread_count())]
+
+    def result(self) -> Model:
+        """Return the coordinates, and A, which places new points."""
+        cost, white, spectrum = self.of_graph, self.white, self.spectrum
         assert spectrum.directions is not None
         axes = white.into @ spectrum.directions
-        embedding: Array = (points - white.means) @ axes
+        embedding: Array = (self.points - white.means) @ axes
         signs = leading_signs(embedding)
         return Model(embedding=embedding * signs, kept=cost.kept, products=cost.products, fit=cost.figures,
                      spectrum=replace(spectrum, directions=None),
                      projector=Projector(Columns(), Centering(white.means, across=False), axes * signs),
-                     loadings=Loadings(axes * signs, data.columns, power=-1))
+                     loadings=Loadings(axes * signs, self.data.columns, power=-1))
 
-    def _note_rank(self, white: Whitening) -> None:
-        rows, columns, rank = len(white.points), len(white.means), white.rank
-        if rank and rank == rows - 1:
-            note("W-SATURATED", f"with {rank} independent columns in {rows} rows, every function of the points is "
-                 "linear in the columns: these are the coordinates of the graph alone", rank=rank)
-        elif rank < columns:
-            note("N-DIRECTIONS", f"{columns} columns extend in {rank} directions; the others give no axes", rank=rank)
+
+def _note_rank(white: Whitening) -> None:
+    rows, columns, rank = len(white.points), len(white.means), white.rank
+    if rank and rank == rows - 1:
+        note("W-SATURATED", f"with {rank} independent columns in {rows} rows, every function of the points is "
+             "linear in the columns: these are the coordinates of the graph alone", rank=rank)
+    elif rank < columns:
+        note("N-DIRECTIONS", f"{columns} columns extend in {rank} directions; the others give no axes", rank=rank)
 
 
 def _require_reach(data: Features) -> None:

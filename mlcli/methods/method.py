@@ -5,6 +5,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
@@ -13,7 +14,6 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Vi
 from mlcli.base.values.options import Options
 from mlcli.base.values.percent import percent
 from mlcli.base.values.products import Name
-from mlcli.core.chain.input import Composition
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Axes
@@ -351,14 +351,19 @@ class Method(Options):
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of a fit with costs; with a share, that part of the most expensive work is measured."""
-        return self._compose(data, compute).steps(share)
+        return self.composition(data, compute, share).steps()
 
     def solve(self, data: Any, compute: Compute) -> Model:
-        """Compute the model by the method's formula, by default its chain's."""
-        return Model.of_chain(self._compose(data, compute).fit(), data)
+        """Compute the model by the method's formula."""
+        found = self.composition(data, compute).fit()
+        return found if isinstance(found, Model) else Model.of_chain(found, data)
 
-    def _compose(self, data: Any, compute: Compute) -> Composition:
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Any]:
+        """Return the stages of a fit, each with its cost: by default those of its chain, which give the coordinates.
+
+        A method without a chain has its own, which give the model, or `steps` and `solve`.
+        """
         chain = self.chain_of(data.kind)
         if chain is None:
             raise NotImplementedError
-        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))
+        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute), share)

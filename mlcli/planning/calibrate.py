@@ -15,13 +15,12 @@ import numpy as np
 from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.inputs import Features
-from mlcli.core.costs import WITHOUT
 from mlcli.core.distances import squared_distances
 from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.floyd import floyd_warshall
-from mlcli.core.paths.geodesics import dijkstra_rows
+from mlcli.core.paths.geodesics import WITHOUT, dijkstra_rows
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table, coordinates

@@ -1,11 +1,13 @@
 """C-Isomap: geodesic distances in units of the local distance to neighbors."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
@@ -24,14 +26,17 @@ from mlcli.core.check.kernels import of_paths
 from mlcli.core.check.metrics import bounded_distances
 from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import Lists
+from mlcli.core.kernels.forms import Dense, gower_steps
+from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import training_points
-from mlcli.core.paths.paths import Paths, paths_of_new
+from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, paths_of_new
 from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.core.similarities.path_lengths import path_products
 from mlcli.core.similarities.projector import Projector
@@ -127,10 +132,7 @@ class CIsomap(Method):
     def steps(self, data: Spatial, compute: Compute, share: float | None) -> list[Step]:
         """Return the graph, its shortest paths and the eigenvalues."""
         graph, made = planned_graph(data, self.neighbors.neighborhood(data), self.neighbors.pieces, "union", compute)
-        return [*made, *self._solver_steps(graph, compute, share)]
-
-    def _solver_steps(self, graph: Graph, compute: Compute, share: float | None = None) -> list[Step]:
-        return self.paths.steps(graph, self.paths.plan(graph, compute), self.eigensolve, share)
+        return [*made, *AfterGraph(self, graph, compute, share).steps()]
 
     def solve(self, data: Spatial, compute: Compute) -> Model:
         """Return V √λ of K = -H D² H / 2, D the shortest paths along edges d / √(M(i) M(j))."""
@@ -141,9 +143,9 @@ class CIsomap(Method):
             scales = mean_lengths(graph, neighbors.count)
             graph = Graph(graph.starts, graph.indices, graph.lengths / np.sqrt(scales[tails(graph)]
                                                                                * scales[graph.indices]))
-        require_memory(self._solver_steps(graph, compute), data, self, compute)
-        kernel = self.paths.kernel(graph, compute)
-        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
+        stages = AfterGraph(self, graph, compute)
+        require_memory(stages.steps(), data, self, compute)
+        kernel, spectrum = stages.fit()
         similarity = ConformalPaths(neighbors, graph, scales, *training_points(data))
         return Model(embedding=spectrum.coordinates(), spectrum=spectrum, kept=kept, rows=kernel.quick_rows,
                      projector=Projector(similarity, spectrum.centering, spectrum.inverse_roots()),
@@ -154,6 +156,48 @@ class CIsomap(Method):
         scaled = subject.rescale_axes("roots")
         yield from spectrum_checks(scaled)
         yield from projector_checks(scaled, path_checks(scaled), kernel_tolerance)
+
+
+@frozen
+class AfterGraph(Composition[tuple[Dense | Streamed, Spectrum]]):
+    """The stages after the neighbor graph in their order, each with its cost: K = -H D² H / 2, and K = V Λ Vᵀ."""
+
+    method: CIsomap
+    graph: Graph  # for a plan with other lengths, but along the same edges
+    compute: Compute
+    share: float | None = None  # of the paths, which `mlcli plan --measure` times
+
+    @cached_property
+    def plan(self) -> PathPlan:
+        """How paths are found, and whether they are stored."""
+        return self.method.paths.plan(self.graph, self.compute)
+
+    @FitStage
+    def kernel(self) -> Dense | Streamed:
+        """K, in memory or computed again in each pass."""
+        return self.method.paths.kernel(self.graph, self.compute, self.plan)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        size, held = self.graph.size, self.plan.memory
+        stored = [] if self.plan.store == "streamed" else gower_steps(size**2, held, REMEDY, square=True)
+        return [*self.method.paths.steps(self.graph, self.plan, self.share), *stored]
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """Λ and V."""
+        return self.method.eigensolve(self.kernel, self.graph.size - 1, self.compute)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        eigensolve, plan = self.method.eigensolve, self.plan
+        if plan.store == "streamed":
+            return [self.method.paths.streamed_step(self.graph, plan, eigensolve, self.share)]
+        return [eigensolve.step(self.graph.size, self.compute.thread_count(), plan.memory, REMEDY, square=True)]
+
+    def result(self) -> tuple[Dense | Streamed, Spectrum]:
+        """Return the kernel and its spectrum."""
+        return self.kernel, self.spectrum
 
 
 def tails(graph: Graph) -> Indices:

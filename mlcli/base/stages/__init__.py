@@ -1,1 +1,1 @@
-"""Stages of a run: their names, listeners, costs and checkpoints."""
+"""Stages of a run: their names, listeners, costs, order in a fit, and checkpoints."""

@@ -11,7 +11,8 @@ version and its inputs. A stage without a version also depends on something else
 function that only calls stages, and whose result a cache may hold, is `composed`. A warning is a result:
 `note(code, message)`, never a print. A fit that another one follows runs inside `mute_notes`.
 
-What a stage would cost is a `Step` of the same name (`base/stages/steps.py`), made beside the stage.
+What a stage would cost is a `Step` of the same name (`base/stages/steps.py`), made beside the stage: a fit declares
+its stages in their order, each with its cost (`base/stages/composition.py`).
 `tests/laws/contract/test_stages.py` runs every way of every method: plan, progress, run.json and report must agree.
 """
 

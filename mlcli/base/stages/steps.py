@@ -1,5 +1,8 @@
 """The stages of a run with their predicted costs, as `mlcli plan` shows them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from mlcli.base.frozen import frozen
 
 
@@ -49,3 +52,9 @@ def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, mo
     return Step(stage, f"{how}, about {usual} iterations, {most} at most" if usual < most else f"{how}, {most} "
                 "iterations at most", usual * each, memory, remedy=remedy, square=square, needs=needs, each=each,
                 usual=usual, most=most)
+
+
+def merge_steps(steps: Sequence[Step]) -> Step:
+    """Return one step for a stage that runs several times: seconds summed, the largest memory."""
+    return replace(steps[0], how=", ".join(dict.fromkeys(step.how for step in steps)),
+                   seconds=sum(step.seconds for step in steps), memory=max(step.memory for step in steps))

@@ -1,27 +1,28 @@
 """Chains whose kernel is a function of two points, the products of the columns, or an input matrix."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput, Fitted, limit_of_columns
 from mlcli.core.chain.scaling import build_fit, solve_spectrum, stretches
-from mlcli.core.costs import BENT, LANDMARKS, STREAMED, centering_step
 from mlcli.core.distances import BLOCK
+from mlcli.core.eigen.options import LANDMARKS
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
-from mlcli.core.kernels.forms import Dense
-from mlcli.core.kernels.functions import Function
+from mlcli.core.kernels.forms import BENT, Dense, centering_step
 from mlcli.core.kernels.radial import rate_step
-from mlcli.core.kernels.row_factor import factor_of, row_steps
+from mlcli.core.kernels.row_factor import AnyFactor, factor_of, row_steps
 from mlcli.core.kernels.square import distances_product, kernel_product
-from mlcli.core.kernels.streamed import fits_in_memory, kernel_of
+from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory, kernel_of
 from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
 from mlcli.core.metrics.distances import distances_cost
 from mlcli.core.metrics.points import metric_of
@@ -36,31 +37,44 @@ CACHED = 0.5  # of its time, where the values do not leave the cache
 
 
 @frozen
-class ColumnChain:
+class ColumnChain(Composition[Fitted]):
     """Coordinates from X = U Σ Vᵀ, with centered columns (PCA) or not; scores are U Σ, directions V."""
 
     chain: ChainInput
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of one product and the eigenproblem of the smaller side."""
-        chain, rows = self.chain, rows_of(self.chain.data.values)
-        if rows is not None:
-            return row_steps(rows, chain.eigensolve, chain.compute.thread_count())
-        steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
-        return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
+    @property
+    def centered(self) -> bool:
+        """Whether columns are centered."""
+        return self.chain.centering == "columns"
 
-    def fit(self) -> Fitted:
-        """Return the fit: scores on the directions of the columns."""
-        chain, points = self.chain, self.chain.data.values
-        kernel = factor_of(points, chain.kernel.route, chain.centering == "columns").with_products()
-        spectrum = solve_spectrum(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
+    @cached_property
+    def kernel(self) -> AnyFactor:
+        """X, as the factor of the kernel X Xᵀ."""
+        return factor_of(self.chain.data.values, self.chain.kernel.route, self.centered).with_products()
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """U Σ² Uᵀ, by products of columns or rows and the eigenproblem of that side, or by X itself."""
+        return solve_spectrum(self.chain, self.kernel, limit_of_columns(self.chain.data.values, self.centered))
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, rows, threads = self.chain, rows_of(self.chain.data.values), self.chain.compute.thread_count()
+        if rows is not None:
+            return row_steps(rows, chain.eigensolve, threads)
+        steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, threads)
+        return steps if self.centered else [step for step in steps if step.stage != "centering"]
+
+    def result(self) -> Fitted:
+        """Return the scores on the directions of the columns."""
+        chain, kernel, spectrum = self.chain, self.kernel, self.spectrum
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,
                               Affine(kernel.centering.means, directions * shrink))
         sizes = chain.coordinates.sizes(spectrum)
         embedding = map_blocks(lambda some: some * sizes, spectrum.vectors)
         # columns that are not centered have no variances to report
-        spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
+        spectrum = spectrum if self.centered else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector, **power_curves(spectrum))
 
 
@@ -72,51 +86,124 @@ def power_curves(spectrum: Spectrum) -> dict[str, Any]:
 
 
 @frozen
-class FunctionChain:
-    """Coordinates from a function of two points, or from an input kernel, centered or not."""
+class FunctionChain(Composition[Fitted]):
+    """Coordinates from a function of two points, by the eigenvectors of H K H or of K."""
 
     chain: ChainInput
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of the kernel, in memory or streamed, and its spectrum."""
-        chain, count = self.chain, self.chain.size
-        threads, square = chain.compute.thread_count(), 8.0 * count**2
-        centering = [centering_step(count**2, square)] if chain.centering == "double" else []
-        whole = [*centering, chain.eigensolve.step(count, threads, square, square=True)]
-        if chain.kernel.of_input:
-            return whole
-        metric, shape = metric_of(chain.data), chain.data.values.shape
-        seconds = distances_cost(metric, count, shape[1], threads)
-        rate = [rate_step(metric, shape, threads)] if chain.kernel.adapts else []
-        if fits_in_memory(count, chain.compute):
-            seconds += count**2 * rates().bent * (IN_MEMORY if chain.kernel.adapts else BENT)
-            return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
-                                square * (1 if chain.kernel.adapts else 2) + 8.0 * min(count**2, BLOCK)), *whole]
-        seconds *= HALF * (CACHED if metric.plain and stays_in_cache(chain.kernel.function, shape[1]) else 1.0)
-        stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
-        return [*rate, Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the kernel is "
-                            "computed and centered", STREAMED.usual * seconds, stored,
-                            passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads),
-                            spread=STREAMED.spread)]
+    @property
+    def double(self) -> bool:
+        """Whether rows and columns are centered."""
+        return self.chain.centering == "double"
 
-    def fit(self) -> Fitted:
-        """Return the fit by the eigenvectors of H K H, or of K."""
-        chain, double = self.chain, self.chain.centering == "double"
-        if chain.kernel.of_input:
-            matrix = chain.data.values.copy()
-            kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
-            return self._build_fit(solve_spectrum(chain, kernel, chain.size - double), Columns())
-        function: Function = chain.kernel.function
-        similarity = KernelValues.of(function, metric_of(chain.data), chain.features)
-        kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
-        spectrum = solve_spectrum(chain, kernel_, chain.size - double)
+    @property
+    def square(self) -> float:
+        """Bytes of the kernel in memory."""
+        return 8.0 * self.chain.size**2
+
+    @property
+    def stored(self) -> bool:
+        """Whether the kernel is held in memory, and not computed in every pass."""
+        return fits_in_memory(self.chain.size, self.chain.compute)
+
+    @property
+    def pass_seconds(self) -> float:
+        """Predicted seconds of the distances of all pairs."""
+        (count, columns), threads = self.chain.data.values.shape, self.chain.compute.thread_count()
+        return distances_cost(metric_of(self.chain.data), count, columns, threads)
+
+    @FitStage
+    def similarity(self) -> KernelValues:
+        """The function, its defaults fixed from the points."""
+        return KernelValues.of(self.chain.kernel.function, metric_of(self.chain.data), self.chain.features)
+
+    @similarity.cost
+    def _(self) -> list[Step]:
+        chain = self.chain
+        return [rate_step(metric_of(chain.data), chain.data.values.shape, chain.compute.thread_count())
+                ] if chain.kernel.adapts else []
+
+    @FitStage
+    def kernel(self) -> Dense | Streamed:
+        """H K H or K, in memory where it is small."""
+        return kernel_of(self.similarity.function, self.similarity.points, self.chain.compute, self.double)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        if not self.stored:
+            return []
+        count, adapts = self.chain.size, self.chain.kernel.adapts
+        seconds = self.pass_seconds + count**2 * rates().bent * (IN_MEMORY if adapts else BENT)
+        return [Step("kernel", f"{count} x {count}, in memory", seconds,
+                     self.square * (1 if adapts else 2) + 8.0 * min(count**2, BLOCK)),
+                *([centering_step(count**2, self.square)] if self.double else [])]
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """V Λ Vᵀ of the kernel in memory, or its top by a few passes."""
+        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.double)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
+        if self.stored:
+            return [chain.eigensolve.step(count, threads, self.square, square=True)]
+        metric, function = metric_of(chain.data), chain.kernel.function
+        cached = metric.plain and stays_in_cache(function, chain.data.values.shape[1])
+        seconds = self.pass_seconds * (HALF * (CACHED if cached else 1.0))
+        held = 3 * self.square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
+        return [Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the kernel is computed and centered",
+                     STREAMED.usual * seconds, held, spread=STREAMED.spread,
+                     passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads))]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        chain, spectrum = self.chain, self.spectrum
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
-        return self._build_fit(spectrum, similarity, linear)
+        return fit_of_values(chain, spectrum, self.similarity, linear)
 
-    def _build_fit(self, spectrum: Spectrum, similarity: Columns | KernelValues,
-                   decoder: Affine | None = None) -> Fitted:
-        values = self.chain.data.values
-        products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
-        if self.chain.kernel.of_distances:
-            products = {**products, **distances_product(self.chain.spatial)}
-        return build_fit(self.chain, spectrum, similarity, decoder=decoder, products=products)
+
+@frozen
+class GivenChain(Composition[Fitted]):
+    """Coordinates from a kernel matrix that is the input, by the eigenvectors of H K H or of K."""
+
+    chain: ChainInput
+
+    @property
+    def double(self) -> bool:
+        """Whether rows and columns are centered."""
+        return self.chain.centering == "double"
+
+    @FitStage
+    def kernel(self) -> Dense:
+        """H K H or K."""
+        matrix = self.chain.data.values.copy()
+        return Dense.of(matrix) if self.double else Dense(matrix, uncentered(len(matrix)))
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        return [centering_step(self.chain.size**2, 8.0 * self.chain.size**2)] if self.double else []
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """V Λ Vᵀ."""
+        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.double)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, count = self.chain, self.chain.size
+        return [chain.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        return fit_of_values(self.chain, self.spectrum, Columns())
+
+
+def fit_of_values(chain: ChainInput, spectrum: Spectrum, similarity: Columns | KernelValues,
+                  decoder: Affine | None = None) -> Fitted:
+    """Return the fit of a kernel of values of two points, with the kernel's rows as a result that a run may keep."""
+    values = chain.data.values
+    products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
+    if chain.kernel.of_distances:
+        products = {**products, **distances_product(chain.spatial)}
+    return build_fit(chain, spectrum, similarity, decoder=decoder, products=products)

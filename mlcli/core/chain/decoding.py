@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
-from mlcli.core.chain.input import ChainInput, Composition, Fitted
-from mlcli.core.costs import kernel_cost, neighbors_cost, product_rate
+from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.costs import product_rate
+from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver
+from mlcli.core.metrics.distances import kernel_cost
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge, gaussian
 from mlcli.errors import NumericalError
@@ -56,29 +59,45 @@ def share(part: float, whole: float) -> float:
 
 
 @frozen
-class WithDecoder:
+class WithDecoder(Composition[Fitted]):
     """The computation of coordinates, and then of a map from these back to features."""
 
-    of_coordinates: Composition
+    of_coordinates: Composition[Fitted]
     chain: ChainInput
     unit: Unit  # of the coordinates
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of the coordinates, and that of the decoder."""
-        return [*self.of_coordinates.steps(share), self._step()]
+    @FitStage
+    def coordinates(self) -> Fitted:
+        """The fit without a decoder."""
+        return self.of_coordinates.fit()
 
-    def _step(self) -> Step:
+    @coordinates.cost
+    def _(self) -> list[Step]:
+        return self.of_coordinates.steps()
+
+    @FitStage
+    def decoder(self) -> tuple[Decoder, dict[str, Any]]:
+        """The decoder that the options choose, with its error on the training rows."""
+        fit, option = self.coordinates, self.chain.decoder
+        with running("decoder"):
+            return FITS[option.name](option, TrainingRows.of(fit), fit, self.unit, self.chain.centering)
+
+    @decoder.cost
+    def decoder_steps(self) -> list[Step]:
+        """Return the cost of the decoder, and of its error."""
         chain = self.chain
         placed = chain.landmarks if chain.landmarks is not None and chain.paths is None else chain.size
-        return decoder_step(chain.decoder, (placed, chain.data.values.shape[1]), chain.eigensolve.wanted(placed),
-                            chain.compute.thread_count())
+        return [decoder_step(chain.decoder, (placed, chain.data.values.shape[1]), chain.eigensolve.wanted(placed),
+                             chain.compute.thread_count())]
 
     def fit(self) -> Fitted:
+        """Compute coordinates and decoder; raises RefusedByPlan first where memory does not allow the decoder."""
+        self.chain.require(self.decoder_steps(), self.chain.data)
+        return super().fit()
+
+    def result(self) -> Fitted:
         """Return the fit with its decoder, whose error is among the figures."""
-        self.chain.require([self._step()], self.chain.data)
-        fit, option = self.of_coordinates.fit(), self.chain.decoder
-        with running("decoder"):
-            decoder, figures = FITS[option.name](option, TrainingRows.of(fit), fit, self.unit, self.chain.centering)
+        fit, (decoder, figures) = self.coordinates, self.decoder
         return replace(fit, projector=replace(fit.projector, decoder=decoder), fit={**fit.fit, **figures})
 
 

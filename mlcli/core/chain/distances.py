@@ -1,6 +1,7 @@
 """The chains whose kernel is computed from the distances of all pairs of points, or of landmarks."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
@@ -16,15 +18,17 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.costs import FIRST, gower_steps, pass_cost, solve_cost
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import gower, halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
-from mlcli.core.kernels.corrections import correction_for
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.corrections import Correction, correction_for
 from mlcli.core.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
-from mlcli.core.kernels.forms import CACHED, Dense
+from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products
 from mlcli.core.kernels.streamed import Streamed
+from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.similarities.decoders import linear_decoder
 from mlcli.core.similarities.kernels import Distances, GivenDistances
@@ -45,93 +49,183 @@ def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: f
     return Dense.of(halved, tolerance), similarity
 
 
-def drop_centering(chain: ChainInput, steps: list[Step]) -> list[Step]:
-    """Return the steps, without centering where the chain has none."""
-    return steps if chain.centering == "double" else [step for step in steps if step.stage != "centering"]
-
-
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
+def distance_chain(chain: ChainInput) -> Composition[Fitted]:
+    """Return the computation from distances: of landmarks, of all pairs in memory, or of a matrix in a file."""
+    if chain.landmarks is not None:
+        return LandmarkChain(chain)
+    rows = rows_of(chain.data.values)
+    return PairwiseChain(chain) if rows is None else FileChain(chain, rows)
+
+
 @frozen
-class PairwiseChain:
-    """Coordinates from the distances of all pairs, or of landmarks, which then place the others."""
+class PairwiseChain(Composition[Fitted]):
+    """Coordinates from the distances D of all pairs: K = -H D² H / 2, or a function of D."""
 
     chain: ChainInput
+    landmarks: Indices | None = None  # the points that are taken, where these are not all (m)
+    beside: float = 0.0  # bytes of what else is in memory
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of distances of all pairs in memory, their kernel and its spectrum."""
-        chain, data, rows = self.chain, self.chain.data, rows_of(self.chain.data.values)
-        if rows is not None and chain.landmarks is None:
-            return file_steps(rows, chain.compute.thread_count())
-        count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
-        square, remedy = 8.0 * count**2, self._instead()
-        placing = 0.0 if chain.landmarks is None else placing_memory(
-            rows, points=len(data.values), landmarks=count, axes=chain.eigensolve.wanted(count), threads=threads)
-        held, whole = (1 + (chain.correction != "none")) * square + placing, chain.landmarks is None
-        steps = [Step("distances", f"{count} x {count}, in memory",
-                      seconds_of_squares(chain.spatial, count, threads) + FIRST * pass_cost(count**2), held,
-                      remedy=remedy, square=whole)]
-        if chain.correction != "none":
-            steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
-                           COPIES[chain.correction] * square + placing, remedy=remedy, square=whole)]
-        steps += [*gower_steps(count**2, held, remedy, square=whole, bent=chain.kernel.bent),
-                  chain.eigensolve.step(count, threads, held, remedy, square=whole)]
-        return drop_centering(chain, steps if whole else [*steps, self._placing_step(count, placing)])
+    @cached_property
+    def data(self) -> Spatial:
+        """The points that are taken."""
+        return self.chain.spatial if self.landmarks is None else self.chain.spatial.take(self.landmarks)
 
-    def _placing_step(self, count: int, memory: float) -> Step:
-        """Return the step that places all points by landmarks; `memory` is its bytes."""
-        points, rows = len(self.chain.data.values), rows_of(self.chain.data.values)
-        step, axes = landmark_step(count, points, memory), self.chain.eigensolve.wanted(count)
-        return step if rows is None else replace(step, passes=placing_passes(rows, count, axes, step.seconds))
+    @property
+    def count(self) -> int:
+        """The number of points, before any are taken."""
+        return self.chain.landmarks or self.chain.size
 
-    def _instead(self) -> str:
-        """Return the remedy that takes less memory."""
+    @property
+    def held(self) -> float:
+        """Bytes of distances, of corrected ones besides, and of what else is in memory."""
+        return (1 + (self.chain.correction != "none")) * 8.0 * self.count**2 + self.beside
+
+    @property
+    def whole(self) -> bool:
+        """Whether all points are taken, so that memory grows with the square of their number."""
+        return self.chain.landmarks is None
+
+    @property
+    def remedy(self) -> str:
+        """What takes less memory."""
         if self.chain.kernel.bent:
             of_points = isinstance(self.chain.data, Features)
             return "use kernel gaussian, which is streamed" if of_points else "give fewer points"
         return "of features, pca gives the same embedding in little memory; or " * metric_of(
             self.chain.data).plain + "use landmarks"
 
-    def fit(self) -> Fitted:
-        """Return the fit of all points, or of landmarks, which then place the others."""
-        data, count = self.chain.spatial, self.chain.landmarks
-        rows = rows_of(data.values)
-        if count is None:
-            return self.fit_to(data) if rows is None else self._by_passes(rows)
-        landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
-        fit = self.fit_to(data.take(landmarks), landmarks)
-        with running("coordinates"):
-            return place_rows(fit, rows) if rows is not None else place_features(fit, data.values)
-
-    def _by_passes(self, rows: Rows) -> Fitted:
-        """Return the fit of K = -H D² H / 2 with a matrix in a file, which is only applied to vectors."""
-        correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
-        kernel = Streamed(FileRows(rows), FILE_TOLERANCE)
-        spectrum = solve_spectrum(self.chain, kernel, len(rows) - 1, 0.0)
-        return build_fit(self.chain, spectrum, GivenDistances(correction, None))
-
-    def fit_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
-        """Return the fit of K = -H D² H / 2, or of a function of D.
-
-        `landmarks` is an (m,) array with the indices of the data's points among all n; None where these are all.
-        """
-        chain = self.chain
+    @FitStage
+    def squared(self) -> Array:
+        """D² (n x n), overwritten by the kernel."""
         with running("distances"):
-            squared = squares(data)
-        correction = correction_for(squared, chain.correction, data.unit)
+            return squares(self.data)
+
+    @squared.cost
+    def _(self) -> list[Step]:
+        seconds = seconds_of_squares(self.chain.spatial, self.count, self.chain.compute.thread_count())
+        return [Step("distances", f"{self.count} x {self.count}, in memory",
+                     seconds + FIRST * pass_cost(self.count**2), self.held, remedy=self.remedy, square=self.whole)]
+
+    @FitStage
+    def correction(self) -> Correction:
+        """The constant that makes D Euclidean, if it is asked for."""
+        return correction_for(self.squared, self.chain.correction, self.data.unit)
+
+    @correction.cost
+    def _(self) -> list[Step]:
+        rule = self.chain.correction
+        if rule == "none":
+            return []
+        return [Step("correction", rule, SPECTRA[rule] * solve_cost(self.count, self.chain.compute.thread_count()),
+                     COPIES[rule] * 8.0 * self.count**2 + self.beside, remedy=self.remedy, square=self.whole)]
+
+    @FitStage
+    def kernel(self) -> tuple[Dense, Any]:
+        """K, and the similarity of new points."""
         with running("kernel"):
-            halved = halve(correction.off_diagonal(squared))
-        base = Distances(data.values, correction, metric_of(data)) if isinstance(data, Features) else GivenDistances(
-            correction, landmarks)
-        kernel, similarity = kernel_of_function(chain, halved, base)
-        plain = similarity is base
-        limit = len(squared) - (chain.centering == "double")
-        spectrum = solve_spectrum(chain, kernel, limit, 0.0 if plain else NOTABLE)
-        bent = not is_euclidean(data) or correction.constant or not plain
+            halved = halve(self.correction.off_diagonal(self.squared))
+        return kernel_of_function(self.chain, halved, self.of_new)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        return gower_steps(self.count**2, self.held, self.remedy, square=self.whole, bent=self.chain.kernel.bent,
+                           centered=self.chain.centering == "double")
+
+    @property
+    def of_new(self) -> Distances | GivenDistances:
+        """-D²/2 of new points."""
+        if isinstance(self.data, Features):
+            return Distances(self.data.values, self.correction, metric_of(self.data))
+        return GivenDistances(self.correction, self.landmarks)
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = V Λ Vᵀ."""
+        return solve_spectrum(self.chain, self.kernel[0], len(self.squared) - (self.chain.centering == "double"),
+                              NOTABLE if self.chain.kernel.bent else 0.0)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        return [self.chain.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
+                                           square=self.whole)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        data, correction, similarity, plain = self.data, self.correction, self.kernel[1], not self.chain.kernel.bent
         products = distance_products(
-            len(squared), corrected_rows(data, correction), spectrum.centering,
+            len(self.squared), corrected_rows(data, correction), self.spectrum.centering,
             gower if plain else lambda squares: similarity.function.of_halved(gower(squares)))
-        return build_fit(chain, spectrum, similarity, products=products,
-                         decoder=None if bent else linear_decoder(data.values, spectrum))
+        bent = not is_euclidean(data) or correction.constant or not plain
+        return build_fit(self.chain, self.spectrum, similarity, products=products,
+                         decoder=None if bent else linear_decoder(data.values, self.spectrum))
+
+
+@frozen
+class LandmarkChain(Composition[Fitted]):
+    """Coordinates of landmarks from their distances, which then place all points."""
+
+    chain: ChainInput
+
+    @property
+    def placing(self) -> float:
+        """Bytes that placing all points takes."""
+        count, points = self.chain.landmarks or 0, self.chain.data.values
+        return placing_memory(rows_of(points), points=len(points), landmarks=count,
+                              axes=self.chain.eigensolve.wanted(count), threads=self.chain.compute.thread_count())
+
+    @FitStage
+    def of_landmarks(self) -> Fitted:
+        """The fit of points of a random sample."""
+        chain = self.chain
+        landmarks = choose_landmarks(chain.size, chain.landmarks or 0, chain.compute.generator())
+        return PairwiseChain(chain, landmarks).fit()
+
+    @of_landmarks.cost
+    def _(self) -> list[Step]:
+        return PairwiseChain(self.chain, beside=self.placing).steps()
+
+    @FitStage
+    def placed(self) -> Fitted:
+        """All points by their distances from the landmarks, by the formula of new points (Gower's interpolation)."""
+        points = self.chain.data.values
+        rows = rows_of(points)
+        with running("coordinates"):
+            return place_features(self.of_landmarks, points) if rows is None else place_rows(self.of_landmarks, rows)
+
+    @placed.cost
+    def _(self) -> list[Step]:
+        count, points = self.chain.landmarks or 0, self.chain.data.values
+        rows, step = rows_of(points), landmark_step(count, len(points), self.placing)
+        if rows is None:
+            return [step]
+        return [replace(step, passes=placing_passes(rows, count, self.chain.eigensolve.wanted(count), step.seconds))]
+
+    def result(self) -> Fitted:
+        """Return all points as they are placed."""
+        return self.placed
+
+
+@frozen
+class FileChain(Composition[Fitted]):
+    """Coordinates from a matrix D of dissimilarities in a file, by passes over it."""
+
+    chain: ChainInput
+    rows: Rows
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = -H D² H / 2 = V Λ Vᵀ, its top: K is only applied to vectors."""
+        return solve_spectrum(self.chain, Streamed(FileRows(self.rows), FILE_TOLERANCE), len(self.rows) - 1, 0.0)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        return file_steps(self.rows, self.chain.compute.thread_count())
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
+        return build_fit(self.chain, self.spectrum, GivenDistances(correction, None))

@@ -1,6 +1,7 @@
 """The neighbor graph of a chain: the neighbor rule, the connected graph, and the fill of a cost along it."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,13 +10,15 @@ from mlcli.base.machine.footprint import resident
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.composition import Composition
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
-from mlcli.core.chain.input import ChainInput
+from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
-from mlcli.core.graph.pieces import connected_graph
+from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import nearest
 
 SIZES, HALVINGS = (1000, 4000), 3  # rows of samples, as a surface shows only over two doublings; and how often halved
@@ -101,6 +104,37 @@ def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joine
     data, neighbors = chain.joined, neighborhood(chain)
     graph, kept = connected_graph(data, neighbors, joining.neighbors.pieces, joining.rule, consequence)
     return graph, data if kept is None else data.take(kept), kept
+
+
+def neighbor_steps(chain: ChainInput) -> list[Step]:
+    """Return the cost of the chain's neighbor graph, which the data alone determines."""
+    return graph_steps(chain.joined, neighborhood(chain), chain.compute)
+
+
+class GraphChain(Composition[Fitted]):
+    """The base of chains whose costs depend on the graph: it is made first, and then memory is required for the rest.
+    """
+
+    chain: ChainInput
+    consequence: ClassVar[str] = ""  # of a graph in pieces
+
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Fitted]:
+        """Return the stages after the graph of `data`, of which `kept` (m) are the rows, where some are left out."""
+        raise NotImplementedError
+
+    def steps(self) -> list[Step]:
+        """Return the stages with their costs; the graph is computed for this."""
+        chain, joining = self.chain, self.chain.joining
+        graph, made = planned_graph(chain.joined, neighborhood(chain), joining.neighbors.pieces, joining.rule,
+                                    chain.compute)
+        return [*made, *self.after_graph(graph, chain.joined, None).steps()]
+
+    def fit(self) -> Fitted:
+        """Compute the graph, and what follows from it; raises RefusedByPlan where memory does not allow that."""
+        graph, data, kept = joined_graph(self.chain, self.consequence)
+        found = self.after_graph(graph, data, kept)
+        self.chain.require(found.steps(), data)
+        return found.fit()
 
 
 def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool, few: int = FEW,

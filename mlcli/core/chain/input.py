@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
@@ -40,6 +40,7 @@ class ChainInput:
     data: Input  # of a kind that the kernel takes
     compute: Compute
     require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
+    share: float | None = None  # of the most expensive work, which is measured for a plan
 
     @property
     def size(self) -> int:
@@ -95,13 +96,3 @@ class Fitted:
 def limit_of_columns(points: Array, centered: bool) -> int:
     """Return the largest number of axes that the columns of points (n x d) allow."""
     return min(len(points) - centered, points.shape[1])
-
-
-class Composition(Protocol):
-    """A computation from data to coordinates."""
-
-    def steps(self, share: float | None) -> list[Step]:
-        """Return its stages with their costs; with a share, that part of the most expensive work is measured."""
-
-    def fit(self) -> Fitted:
-        """Return the fit."""

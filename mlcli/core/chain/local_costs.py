@@ -14,18 +14,21 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Products
-from mlcli.core.chain.graphs import estimate_fill, neighborhood
+from mlcli.core.centering import uncentered
+from mlcli.core.chain.graphs import estimate_fill, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import AUTO, DEFAULT_COUNT
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.connecting import shortest_links
 from mlcli.core.graph.graph import by_size, union_recipe
 from mlcli.core.graph.neighborhoods import Neighborhood
@@ -36,7 +39,6 @@ from mlcli.core.graph.pieces import (
     extend,
     fewest_neighbors,
     first_ids,
-    graph_steps,
     keep_largest,
     listed,
     note_connected,
@@ -143,37 +145,69 @@ class LocalRoot:
 
 
 @frozen
-class LocalChain:
+class LocalChain(Composition[Fitted]):
     """Coordinates by the bottom eigenvectors of M = RᵀR, with rows of R on neighborhoods."""
 
     chain: ChainInput
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of the graph, the rows of R, and one sparse factorization, whose fill is estimated."""
-        chain, neighbors = self.chain, neighborhood(self.chain)
-        kernel, (rows, columns), count = chain.kernel, chain.data.values.shape, neighbors.usual
-        axes = min(kernel.local_dimension(chain.eigensolve), columns)  # neighbors span no more of them
-        tall = rows * kernel.height(count, axes)
-        return [*graph_steps(chain.joined, neighbors, chain.compute),
-                kernel.step((rows, columns), count, axes, chain.compute.thread_count()),
-                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=tall, numbers=tall * count,
-                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=True), squared=True)]
-
-    def fit(self) -> Fitted:
-        """Return the fit by the bottom eigenvectors of M."""
-        chain, data, kernel, neighbors = self.chain, self.chain.spatial, self.chain.kernel, neighborhood(self.chain)
-        lists, kept = kernel.lists(data, neighbors, chain.joining.neighbors.pieces)
+    @FitStage
+    def neighborhoods(self) -> tuple[Lists, Spatial, Indices | None]:
+        """The neighbor lists in one group, their points, and which of all these are, where some are left out (m)."""
+        chain, data = self.chain, self.chain.spatial
+        lists, kept = chain.kernel.lists(data, neighborhood(chain), chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
-        kernel.require_members(data, lists, kernel.local_dimension(chain.eigensolve))
+        chain.kernel.require_members(data, lists, chain.kernel.local_dimension(chain.eigensolve))
+        return lists, data, kept
+
+    @neighborhoods.cost
+    def _(self) -> list[Step]:
+        return neighbor_steps(self.chain)
+
+    @FitStage
+    def root(self) -> LocalRoot:
+        """R, with rows for each neighborhood."""
+        kernel, (lists, data, _) = self.chain.kernel, self.neighborhoods
         with running(kernel.stage):
-            root = kernel.root(data, lists, kernel.local_dimension(chain.eigensolve))
-        inverse = Inverse(root.rows, where=kernel.remedy[0], hint=kernel.remedy[1])
-        spectrum = solve_spectrum(chain, inverse, len(data.values) - 1)
+            return kernel.root(data, lists, kernel.local_dimension(self.chain.eigensolve))
+
+    @root.cost
+    def _(self) -> list[Step]:
+        return [self.chain.kernel.step(self.chain.data.values.shape, self.count, self.axes,
+                                       self.chain.compute.thread_count())]
+
+    @property
+    def count(self) -> int:
+        """The predicted number of neighbors of a point."""
+        return neighborhood(self.chain).usual
+
+    @property
+    def axes(self) -> int:
+        """The predicted dimension of neighborhoods, whose neighbors span no more than the columns."""
+        return min(self.chain.kernel.local_dimension(self.chain.eigensolve), self.chain.data.values.shape[1])
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """The bottom eigenvectors of M, by one sparse factorization."""
+        where, hint = self.chain.kernel.remedy
+        inverse = Inverse(self.root.rows, where=where, hint=hint)
+        return solve_spectrum(self.chain, inverse, inverse.size - 1)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, (rows, columns) = self.chain, self.chain.data.values.shape
+        tall = rows * chain.kernel.height(self.count, self.axes)
+        fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=True)
+        return [inverse_step(chain.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
+                             numbers=tall * self.count, fill=fill, squared=True)]
+
+    def result(self) -> Fitted:
+        """Return the eigenvectors as coordinates, and the weights of neighbors for new points."""
+        chain, root, spectrum, (lists, data, kept) = self.chain, self.root, self.spectrum, self.neighborhoods
         embedding = scale_coordinates(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
-        similarity = Barycenters(neighbors, data.values, kernel.ridge, isinstance(data, Dissimilarities),
-                                 metric_of(data))
+        similarity = Barycenters(neighborhood(chain), data.values, chain.kernel.ridge,
+                                 isinstance(data, Dissimilarities), metric_of(data))
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept,
-                      projector=Projector(similarity, inverse.centering, embedding),
+                      projector=Projector(similarity, uncentered(len(data.values)), embedding),
                       products={"graph": union_recipe(lists), **root.products},
                       fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.rows.times(embedding))))})
 

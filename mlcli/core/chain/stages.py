@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
+from mlcli.base.values.plugins import object_at
 from mlcli.base.values.products import Name
-from mlcli.core.chain.input import ChainInput, Composition, limit_of_columns
+from mlcli.core.chain.input import ChainInput, Fitted, limit_of_columns
 from mlcli.core.chain.kernels import ChainKernel
 from mlcli.core.chain.options import AnyDecoder, Centered, Coordinates, NeighborGraph, NoDecoder
 from mlcli.core.chain.pairs import GowerKernel
@@ -35,13 +37,16 @@ class Stages(Options):
     coordinates: Coordinates = Coordinates()
     decoder: AnyDecoder = option(NoDecoder(), "Map from coordinates back to features, of a nonlinear method.")
 
-    def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
+    def compose(self, data: Any, compute: Compute,
+                require: Callable[[Sequence[Step], Given], None] = lambda steps, rows: None,
+                share: float | None = None) -> Composition[Fitted]:
         """Return the computation of coordinates: the kernel's own, or by paths, distances, columns or pairs of points.
 
-        `require` refuses steps that memory does not allow. A chain imports its own computation and no other.
+        `require` refuses steps that memory does not allow. With a `share`, that part of the most expensive work is
+        measured for the steps. A chain imports its own computation and no other.
         """
         chain = ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data, compute=compute,
-                           require=require)
+                           require=require, share=share)
         found = self._composition(chain)
         if self.decoder.name == "none":
             return found
@@ -49,23 +54,22 @@ class Stages(Options):
 
         return WithDecoder(found, chain, data.unit ** (self.power if self.coordinates.scale == "roots" else 0))
 
-    def _composition(self, chain: ChainInput) -> Composition:
+    def _composition(self, chain: ChainInput) -> Composition[Fitted]:
         """Return the computation of coordinates, without a decoder."""
         kernel = self.kernel
         if kernel.way is not None:
-            own: Composition = kernel.way(chain)
+            own: Composition[Fitted] = kernel.way(chain)
             return own
         if kernel.of_distances and self.paths is not None:
-            from mlcli.core.chain.paths import PathChain
-
-            return PathChain(chain)
+            found: Composition[Fitted] = object_at(self.paths.way)(chain)
+            return found
         if kernel.of_distances and not (chain.data.kind == "features" and kernel.direct and self.landmarks is None):
-            from mlcli.core.chain.distances import PairwiseChain
+            from mlcli.core.chain.distances import distance_chain
 
-            return PairwiseChain(chain)
-        from mlcli.core.chain.columns import ColumnChain, FunctionChain
+            return distance_chain(chain)
+        from mlcli.core.chain.columns import ColumnChain, FunctionChain, GivenChain
 
-        return ColumnChain(chain) if self.by_columns else FunctionChain(chain)
+        return (ColumnChain if self.by_columns else GivenChain if kernel.of_input else FunctionChain)(chain)
 
     def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:
         """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""

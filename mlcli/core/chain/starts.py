@@ -54,12 +54,11 @@ class Geodesic(Options):
         """Return the steps of Isomap."""
         if len(data.values) < 2:
             return []
-        return self.chain(len(data.values), axes).compose(data, compute, lambda steps, rows: None).steps(None)
+        return self.chain(len(data.values), axes).compose(data, compute).steps()
 
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
         """Yield the coordinates of Isomap (n x r)."""
-        yield self.chain(len(data.values), axes).compose(
-            data, compute, lambda steps, rows: None).fit().embedding
+        yield self.chain(len(data.values), axes).compose(data, compute).fit().embedding
 
 
 class Random(Options):

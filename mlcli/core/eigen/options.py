@@ -5,13 +5,14 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.options import Options, option
-from mlcli.core.costs import WHOLE, eigensolve_step, pass_cost
+from mlcli.core.costs import pass_cost
 from mlcli.core.krylov import SPARE
-from mlcli.core.linalg import symmetric_eigen
+from mlcli.core.linalg import MANY, solve_cost, symmetric_eigen
 from mlcli.errors import ConfigError, GeometryError
 
 DEFAULT_COUNT = 2  # axes
@@ -85,6 +86,10 @@ def clip_count(options: Chosen, count: int, limit: int) -> Chosen:
     return options.model_copy(update={"components": largest})
 
 
+WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
+DIVIDED, TRIDIAGONAL = 4.0, 2.0  # matrices besides the given one: a copy, LAPACK's room of two, and the vectors; or two
+HALVED = 0.5  # of the operations of all eigenvectors, for a few from the tridiagonal form
+LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
 GUESS = 8  # eigenvalues computed first for a share of the variance
 
 
@@ -127,8 +132,13 @@ class SpectrumRequest(AxisCount):
 
     def step(self, size: int, threads: int, held: float, remedy: str = "", *, square: bool = False) -> Step:
         """Return the step of the spectrum of a matrix in memory; `held` are the bytes in memory, its own included."""
-        return eigensolve_step(size, threads, whole=self.whole(size), vectors=self.wanted(size) > size // 4,
-                               held=held, remedy=remedy, square=square)
+        if not self.whole(size):
+            return Step("eigensolve", "block Krylov on the matrix in memory", 10 * pass_cost(size**2),
+                        held + 8.0 * LANDMARKS * size, remedy=remedy, square=square)
+        few = size >= MANY and self.wanted(size) <= size // 4  # eigenvectors
+        return Step("eigensolve", "the whole spectrum by LAPACK", solve_cost(size, threads) * (HALVED if few else 1.0),
+                    held + 8.0 * (TRIDIAGONAL if few else DIVIDED) * size**2, remedy=remedy, square=square,
+                    needs=LINEAR if size >= MANY else "")
 
     def wanted(self, size: int) -> int:
         """Return how many of `size` eigenvalues a solver of the top computes; for a share, a first guess.

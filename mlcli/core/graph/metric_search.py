@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, one_by_one, row_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.core.costs import neighbors_cost, pass_cost
+from mlcli.core.costs import pass_cost
 from mlcli.core.distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.core.graph import search as euclidean
 from mlcli.core.graph.search import (
@@ -25,6 +25,7 @@ from mlcli.core.graph.search import (
     blocks,
     concatenate,
     finder,
+    neighbors_cost,
     numbers_in_blocks,
     search_passes,
     smallest,

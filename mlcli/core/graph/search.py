@@ -14,13 +14,13 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.steps import Passes
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
-from mlcli.core.costs import neighbors_cost
 from mlcli.core.distances import BLOCK, pair_distances, rounding_of_products
 from mlcli.engine.executor import WORTH, results, sent
 
@@ -481,3 +481,14 @@ def concatenate(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
     """Concatenate the neighbors of successive blocks of rows, and their distances."""
     indices, squared = zip(*parts, strict=True)
     return np.concatenate(indices), np.concatenate(squared)
+
+
+def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
+    """Seconds of an exact search for neighbors, through a k-d tree or products in single precision.
+
+    The native kernels take each pair of points once, SciPy's way twice. Neighbors that are kept are refined.
+    """
+    if tree:
+        return points * (5 + count) * max(columns / 3, 1.0) * np.log2(points + 2) * rates().branch / threads
+    pairs = (1.0 if native else 2.0) * points**2 * columns * rates().paired
+    return (pairs + points**2 * 1.5e-9 + points * count * rates().neighbor) / threads

@@ -12,12 +12,12 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import centering_step, product_rate, singular_step
+from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Solved, Take
 from mlcli.core.eigen.solvers import solve_by_power, solve_symmetric
-from mlcli.core.kernels.forms import Dense
-from mlcli.core.linalg import orthonormal, singular
+from mlcli.core.kernels.forms import Dense, centering_step
+from mlcli.core.linalg import orthonormal, singular, singular_step
 
 SOME = 500  # rows that a prediction samples
 TRIANGLE = 3.0  # time of an operation in a blockwise triangle, over its time in a decomposition

@@ -3,19 +3,23 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import Centering
-from mlcli.core.costs import WHOLE
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import inner_products
-from mlcli.core.eigen.options import MOST, SpectrumRequest
+from mlcli.core.eigen.options import MOST, WHOLE, SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import STORED, solve_symmetric
 
 WIDTH = 12  # vectors multiplied in a pass, which takes hardly longer than one of fewer, and fewer passes suffice
 CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in the cache
+
+BENT, BENDING = 16, 1.6  # functions of one distance that one in memory is worth, and arrays that it takes
 
 
 @frozen
@@ -102,3 +106,22 @@ def square_memory(compute: Compute, size: int, copies: float, method: str, hint:
     largest = int(np.sqrt(limit / 8 / copies))
     compute.require(8.0 * size * size * copies, f"{method} of {size} points",
                     f"at most {largest} points fit; {hint}")
+
+
+def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False, bent: bool = False,
+                centered: bool = True) -> list[Step]:
+    """Steps of a kernel of `size` distances in memory and of its centering, where it is `centered`.
+
+    `held` are the bytes in memory, those of the distances included. A nonlinear function of the distances (`bent`)
+    takes several passes, and arrays of its own.
+    """
+    seconds, more = FIRST * pass_cost(size), 8.0 * BENDING * size * bent
+    return [Step("kernel", "a function of the distances" if bent else "-D²/2 of the distances",
+                 seconds + BENT * rates().bent * size * bent, held + more, remedy=remedy, square=square),
+            *([centering_step(size, held, remedy, square=square)] if centered else [])]
+
+
+def centering_step(size: float, held: float, remedy: str = "", *, square: bool = False) -> Step:
+    """Step of the centering of a matrix of `size` numbers by rows and columns, in place."""
+    return Step("centering", "means of rows and columns taken away", 3 * pass_cost(size), held, remedy=remedy,
+                square=square)

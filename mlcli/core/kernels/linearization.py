@@ -20,11 +20,11 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.core.centering import Centering, uncentered
-from mlcli.core.costs import pass_cost, singular_cost
+from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.kernels.inverse import closeness_of_costs, rounding_of_costs
-from mlcli.core.linalg import singular, triangle_of
+from mlcli.core.linalg import singular, singular_cost, triangle_of
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.core.whitening import Whitening
 

@@ -7,10 +7,10 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.costs import kernel_cost, pass_cost
+from mlcli.core.costs import pass_cost
 from mlcli.core.distances import pair_distances, rounding_of_products, squared_distances
 from mlcli.core.metrics import FittedMetric
-from mlcli.core.metrics.distances import distances_cost
+from mlcli.core.metrics.distances import distances_cost, kernel_cost
 
 FEW = 1000  # points up to which all distances are computed at once
 TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds

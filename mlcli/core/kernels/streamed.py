@@ -29,6 +29,24 @@ from mlcli.engine.executor import results
 STORED = 2**29  # bytes up to which a matrix is stored: 512 MiB, 8,192 points in double precision
 
 
+@frozen
+class PassCount:
+    """The number of passes that block Krylov takes over a kernel that is not stored."""
+
+    usual: int
+    fewest: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.fewest} to {self.most} passes"
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The fewest and the most, as shares of the usual number."""
+        return self.fewest / self.usual, self.most / self.usual
+
+
+STREAMED = PassCount(4, 3, 6)
 Moments = tuple[Array, float, float]  # row sums, sum of squares, trace of K
 
 

@@ -6,12 +6,12 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.core.costs import product_rate, solve_cost
+from mlcli.core.costs import product_rate
 from mlcli.core.kernels.factor_solver import product_steps
 from mlcli.core.kernels.row_factor import AnyFactor
 from mlcli.core.krylov import SPARE
 from mlcli.core.latent.missing_cells import GappedPoints
-from mlcli.core.linalg import MANY
+from mlcli.core.linalg import MANY, solve_cost
 
 USUAL, PATTERN = 40, 25  # iterations of EM with missing cells, and small calls for each pattern of cells
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each

@@ -44,7 +44,7 @@ def classical_start(pairs: Pairs, axes: int, compute: Compute) -> Array:
     with mute_notes():
         data = Dissimilarities(pairs.lengths, [str(number) for number in range(len(pairs))])
         chain = classical_chain(min(axes, len(pairs) - 1))
-        return np.asarray(chain.compose(data, compute, lambda steps, rows: None).fit().embedding)
+        return np.asarray(chain.compose(data, compute).fit().embedding)
 
 
 def reproduces(pairs: Pairs, points: Array) -> bool:

@@ -4,24 +4,30 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
-from mlcli.core import costs
+from mlcli.core.costs import product_rate
 from mlcli.core.distances import BLOCK, squared_distances
 from mlcli.core.metrics.base import Comparison
+
+
+def kernel_cost(points: int, columns: int, threads: int) -> float:
+    """Seconds of one pass over a kernel function of all pairs: a product and an exponential for each."""
+    return points**2 * (2.0 * columns / product_rate(threads) + rates().bent / threads)
 
 
 def distances_cost(metric: Comparison, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, each computed once."""
     if metric.plain:
-        return costs.kernel_cost(points, columns, threads)
+        return kernel_cost(points, columns, threads)
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
 
 
 def pairs_cost(metric: Comparison, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, rows of them at a time, each compared with others."""
     if metric.plain:
-        return costs.pairs_cost(points, columns, threads)
+        return points**2 * (2.0 * columns / product_rate(threads) + 1e-8)
     return 2 * distances_cost(metric, points, columns, threads) + points**2 * 1e-8 / threads
 
 

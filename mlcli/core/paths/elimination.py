@@ -14,16 +14,16 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
-from mlcli.core.costs import Cost
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.passes import BlockSums, ColumnSample
-from mlcli.core.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
+from mlcli.core.paths.geodesics import LANDMARKS, WIDTH, Cost, dijkstra_rows, halved_squares
 from mlcli.core.sparse_factors import nested_dissection
 from mlcli.native import Precision
 
@@ -222,3 +222,10 @@ def sweep_rows(weights: native.Weights, sources: Indices) -> Array:
 
 def _swept_kernel(weights: native.Weights, chosen: Indices) -> Array:
     return halved_squares(sweep_rows(weights, chosen))
+
+
+def elimination_cost(size: int, relaxations: float, numeric: float, threads: int) -> Cost:
+    """Cost of a pass by elimination: its relaxations and n² entries, after `numeric` relaxations of preparation."""
+    rate, entry = rates().relaxation, rates().entry
+    seconds = relaxations * rate + float(size) ** 2 * entry
+    return Cost("elimination", seconds / threads, numeric * rate / threads, threads)

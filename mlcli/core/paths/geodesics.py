@@ -6,11 +6,11 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.costs import Cost
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.passes import BlockSums, KernelRows
@@ -19,6 +19,18 @@ SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows computed to start the eigensolver: one group of a sweep, or as many single searches
 SHARES = 4  # blocks per thread of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
+
+WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
+
+
+@frozen
+class Cost:
+    """Predicted time of one pass of an algorithm."""
+
+    algorithm: str
+    seconds: float  # for one pass over all pairs, all threads
+    preparation: float  # seconds once, before the first pass
+    threads: int
 
 
 class Geodesics(KernelRows, Protocol):
@@ -109,3 +121,16 @@ def halved_squares(distances: Array) -> Array:
     """Overwrite distances D, an array of any shape, by -D²/2."""
     np.multiply(distances, distances, out=distances)
     return gower(distances, out=distances)
+
+
+def dijkstra_cost(size: int, edges: int, threads: int, native: bool) -> Cost:
+    """Cost of Dijkstra's algorithm from n sources, with a heap; SciPy's holds the interpreter: it uses one thread."""
+    steps = size * (2 * edges + size * np.log2(size + 1))
+    used, slower = (threads, 1.0) if native else (1, WITHOUT["heap"])
+    return Cost("dijkstra", steps * rates().heap * slower / used, 0.0, used)
+
+
+def floyd_cost(size: int, threads: int, native: bool) -> Cost:
+    """Cost of the n³ relaxations of Floyd and Warshall."""
+    used, slower = (threads, 1.0) if native else (1, WITHOUT["cube"])
+    return Cost("floyd", float(size) ** 3 * rates().cube * slower / used, 0.0, used)

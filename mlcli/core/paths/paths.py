@@ -4,7 +4,7 @@ their algorithm, storage and precision.
 
 import time
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,33 +19,25 @@ from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
-from mlcli.core.costs import (
-    SAMPLED,
-    STREAMED,
-    WHOLE,
-    Cost,
-    PassCount,
-    dijkstra_cost,
-    elimination_cost,
-    floyd_cost,
-    gower_steps,
-)
 from mlcli.core.distances import HELD
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.eigen.options import landmark_step
+from mlcli.core.eigen.options import WHOLE
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import CACHED, Dense
 from mlcli.core.kernels.square import lower_of_both, square_array
-from mlcli.core.kernels.streamed import STORED, Streamed
-from mlcli.core.paths.elimination import Analysis, EliminationRows, start_of
+from mlcli.core.kernels.streamed import STORED, STREAMED, PassCount, Streamed
+from mlcli.core.paths.elimination import Analysis, EliminationRows, elimination_cost, start_of
 from mlcli.core.paths.geodesics import (
     LANDMARKS,
     WIDTH,
+    Cost,
     DijkstraRows,
     Geodesics,
+    dijkstra_cost,
     dijkstra_passes,
     dijkstra_rows,
+    floyd_cost,
     halved_squares,
 )
 from mlcli.errors import ConfigError
@@ -56,6 +48,7 @@ Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
 Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 BYTES = {"float32": 4.0, "float64": 8.0}
+SAMPLED = PassCount(3, 2, 5)  # begun from a sample of its columns: 2 of a curved surface, 4 of images
 COSTLY = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
@@ -172,9 +165,6 @@ def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | N
 
 
 FEW = 1000  # points up to which distances are kept for later use: 8 MB
-FEWER = "use fewer landmarks"
-EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made of
-COPIES = 3  # arrays of coordinates at once, while points are placed
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # of landmarks
 BESIDE = 9  # blocks of vectors in the eigensolver besides its basis and their images, as measured
@@ -184,6 +174,7 @@ TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where dist
 class Paths(Options):
     """How geodesic distances are computed and stored; every choice gives the same distances."""
 
+    way: ClassVar[str] = "mlcli.methods.geodesic.isomap:PathChain"  # the Composition of a chain that has them
     algorithm: Algorithm = option(
         "auto", "Shortest-path algorithm: from each point separately (dijkstra), all pairs at once (floyd), by sparse "
         "elimination (elimination), or the fastest of these (auto).")
@@ -223,42 +214,33 @@ class Paths(Options):
         with running("kernel"):
             return halved_squares(paths).T
 
-    def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None, *,
-              bent: bool = False) -> list[Step]:
-        """Return the cost of `kernel` by a plan and of its spectrum; with a share, that many blocks of a pass are
-        timed.
+    def steps(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
+        """Return the cost of the paths of `kernel` or `halved` by a plan, which a stream leaves to its passes.
+
+        With a share, that many blocks of paths that are stored are timed.
         """
-        if plan.store == "landmarks":
-            return self._from_landmarks_steps(graph, plan, eigensolve, bent=bent)
-        measured = None if share is None or plan.algorithm == "floyd" else _measured(_source(graph, plan), share)
         stored = plan.store != "streamed"
         chosen = 0.0 if plan.elimination is None else rates().ordered * graph.edges
-        steps = [Step("paths", plan.reason, chosen + (plan.cost.seconds if stored else 0.0), plan.memory,
-                      measured if stored else None, REMEDY, square=stored)]
-        if plan.elimination is not None:
-            steps += [Step("elimination", "in nested-dissection order", plan.cost.preparation, plan.memory,
-                           remedy=REMEDY, square=stored)]
-        if stored:
-            return [*steps, *gower_steps(graph.size**2, plan.memory, REMEDY, square=True, bent=bent),
-                    eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
+        found = Step("paths", plan.reason, chosen + (plan.cost.seconds if stored else 0.0), plan.memory,
+                     _measured(graph, plan, share) if stored else None, REMEDY, square=stored)
+        if plan.elimination is None:
+            return [found]
+        return [found, Step("elimination", "in nested-dissection order", plan.cost.preparation, plan.memory,
+                            remedy=REMEDY, square=stored)]
+
+    def streamed_step(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> Step:
+        """Return the cost of the spectrum of a streamed `kernel`; with a share, that many blocks of a pass are timed.
+        """
         width, landmarks = (WIDTH, LANDMARKS) if plan.elimination is None else start_of(
             plan.elimination.native, keep=plan.keep)
         held = width * (2.0 * (plan.krylov.usual + 1) + BESIDE) + landmarks + (width + 1) * (allowed() + AHEAD + 1)
         whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
-        return [*steps, Step("eigensolve", f"block Krylov: {plan.krylov}, in each of which paths are found and "
-                             "the kernel is computed and centered", plan.passes * plan.cost.seconds,
-                             plan.memory + 8.0 * graph.size * max(held, whole),
-                             None if measured is None else plan.passes * measured, REMEDY,
-                             passes=_passes(graph, plan), spread=(1.0, 1.0) if plan.keep else plan.krylov.spread)]
-
-    def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, *, bent: bool,
-                              ) -> list[Step]:
-        held = plan.memory + EDGE * graph.edges
-        solving = eigensolve.step(plan.landmarks, allowed(), held + 8.0 * plan.landmarks**2, remedy=FEWER)
-        placed = 8.0 * COPIES * graph.size * eigensolve.wanted(plan.landmarks)
-        return [Step("paths", plan.reason, plan.seconds, held, remedy=FEWER),
-                *gower_steps(plan.landmarks * graph.size, held, FEWER, bent=bent), solving,
-                landmark_step(plan.landmarks, graph.size, solving.memory + placed)]
+        measured = _measured(graph, plan, share)
+        return Step("eigensolve", f"block Krylov: {plan.krylov}, in each of which paths are found and "
+                    "the kernel is computed and centered", plan.passes * plan.cost.seconds,
+                    plan.memory + 8.0 * graph.size * max(held, whole),
+                    None if measured is None else plan.passes * measured, REMEDY,
+                    passes=_passes(graph, plan), spread=(1.0, 1.0) if plan.keep else plan.krylov.spread)
 
     @stage("paths")
     def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:
@@ -313,9 +295,14 @@ def _note_plan(plan: PathPlan) -> None:
          seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
 
 
-def _measured(source: Geodesics, share: float) -> float:
+def _measured(graph: Graph, plan: PathPlan, share: float | None) -> float | None:
     """Return seconds of a whole pass, from pairs of blocks spread evenly: consecutive blocks can differ widely in cost.
+
+    None where no share of them is to be timed, and for paths that are not found in blocks.
     """
+    if share is None or plan.algorithm == "floyd":
+        return None
+    source = _source(graph, plan)
     pairs = max(2 * allowed(), round(share * source.blocks / 2))
     firsts = np.linspace(0, source.blocks - 1, pairs).astype(int) // 2 * 2
     numbers = sorted({min(number, source.blocks - 1) for first in firsts.tolist() for number in (first, first + 1)})

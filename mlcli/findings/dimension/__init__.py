@@ -66,8 +66,7 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the rules."""
-        from mlcli.findings.dimension.choose import has_auto_axes
-        from mlcli.findings.dimension.cost import rules_step
+        from mlcli.findings.dimension.choose import has_auto_axes, rules_step
 
         return rules_step(planned, planned.fit if has_auto_axes(planned.config.method) else ())
 

@@ -1,14 +1,18 @@
 """The number of axes by the rules, for `components: auto`: from a fit with the default count, before the final one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import mute_notes, note, running
+from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Input
+from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import AUTO
+from mlcli.core.graph.search import neighbors_cost
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
-from mlcli.findings.frame.result import Result, as_compared
+from mlcli.findings.frame.result import Planned, Result, as_compared
 from mlcli.methods import Method
 from mlcli.rundir.plain import plain
 
@@ -47,3 +51,28 @@ def rules_of(result: Result, *, long: bool = False) -> Mapping[str, Any]:
     answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, as_compared(result, table),
                                                  result.config.compute, long=long))
     return answers
+
+
+MOST, FEW = 6, 150  # fits of the rule of layouts, and points up to which all their runs make them
+SAMPLED = 2000  # rows in the rules' search for neighbors
+SMALL = 0.008  # constant part of the time, in starts of the program
+COLUMNS = 0.03  # additional part for rules about columns
+
+
+def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
+    """Return the cost of the rules: a search for neighbors, and passes over the columns.
+
+    `first` are the steps of the fit for `components: auto`, which come first.
+    """
+    rows, columns = min(planned.table.values.shape[0], SAMPLED), planned.table.values.shape[1]
+    of_columns = planned.method.columns_model != "none"
+    seconds = rates().start * (SMALL + COLUMNS * of_columns) + neighbors_cost(
+        points=rows, columns=columns, count=10, tree=False, threads=planned.threads, native=True)
+    seconds += of_columns * 20 * pass_cost(rows * columns)
+    seconds += sum(step.seconds for step in first)
+    memory = planned.memory
+    if "stress" in planned.method.rules and (first or planned.table.values.shape[0] <= FEW):
+        starts = getattr(planned.method, "starts", 1)
+        seconds += MOST * sum(step.seconds for step in planned.fit) / starts
+        memory += max((step.memory for step in planned.fit), default=0.0)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, memory)

@@ -1,12 +1,13 @@
 """Quality: how well an embedding keeps neighborhoods, distances, labels and the data itself."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.values.options import Options, option
 from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
@@ -108,8 +109,48 @@ class QualityFinding(Finding["QualityResult"]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the predicted cost of measuring from all points, or from a sample."""
-        if not planned.points:
-            return None
-        from mlcli.findings.quality.cost import quality_step
+        return quality_step(planned.config.report.setting(self.name).sample, planned) if planned.points else None
 
-        return quality_step(planned.config.report.setting(self.name).sample, planned)
+
+SMALL = 0.03  # constant part of the time, in starts of the program
+EDGES = 6  # for each point of a usual graph
+BESIDE = 0.65  # time of the measures of a baseline, in those of an embedding: the order in the data is there
+OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
+
+
+def quality_step(sample: int | str, planned: "Planned") -> Step:
+    """Return the predicted cost of measuring the embedding from all points or from a sample."""
+    from mlcli.base.machine.rates import rates
+    from mlcli.base.rows.blocks import row_blocks
+    from mlcli.base.values.sample_size import GROUP, automatic
+    from mlcli.core.costs import product_rate
+    from mlcli.core.paths.geodesics import dijkstra_cost
+    from mlcli.engine.executor import WORTH
+    from mlcli.native import available
+
+    table, threads = planned.table, planned.threads
+    rows, columns = table.values.shape
+    count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    steps: Sequence[Step] = ()
+    if planned.method.beside_baseline:
+        from mlcli.findings.quality.baseline import baseline_steps
+
+        steps = baseline_steps(planned.method, table.data(), planned.config.compute)
+    measured = rates().measured * (1 + BESIDE * bool(steps))
+    found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
+    one_pass = next((step.passes.seconds for step in planned.fit if step.stage == "eigensolve" and step.passes),
+                    math.inf)  # which finds the paths from all points
+
+    def seconds_on(cores: int) -> float:
+        each = min(dijkstra_cost(rows, EDGES * rows, cores, available()).seconds, one_pass / cores)
+        paths = each * count / rows
+        return count * rows * (measured / cores + 2 * columns / product_rate(cores)) + (
+            paths if found_again else 0.0)
+
+    alone, small = seconds_on(1), SMALL * rates().start + sum(step.seconds for step in steps)
+    memory = max([planned.memory, *(step.memory for step in steps)])
+    travels = table.kind == "features" and alone > WORTH
+    return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
+                memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,
+                                              once=float(table.bytes), returned=8.0 * OBSERVED * count, here=small,
+                                              working=8.0 * min(GROUP, count * rows)) if travels else None)

@@ -18,10 +18,10 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Labeled
 from mlcli.base.values.missing import present_cells
 from mlcli.core.classifier import posteriors
-from mlcli.core.costs import product_rate, singular_step
+from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.kernels.row_factor import READ
-from mlcli.core.linalg import singular, symmetric_eigen, triangle_of
+from mlcli.core.linalg import singular, singular_step, symmetric_eigen, triangle_of
 from mlcli.core.whitening import (
     SLACK,
     Extent,

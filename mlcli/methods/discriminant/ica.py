@@ -1,13 +1,14 @@
 """Independent component analysis."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.stored import result
 from mlcli.base.types import Array
@@ -20,14 +21,13 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, unit_variances
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterate, Iterated
-from mlcli.core.linalg import singular
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
-from mlcli.core.whitening import WHITE, whiten
+from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.discriminant.check import fixed_point_check, negentropy_checks
 from mlcli.methods.method import Method
 from mlcli.methods.model import Loadings, Model, Powers
@@ -197,26 +197,9 @@ class ICA(Method):
         """Return the smaller of n - 1 and d."""
         return min(len(data.values) - 1, data.values.shape[1])
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the singular values and of some dozens of passes over the white points."""
-        rows, count = len(data.values), self.axes.count
-        return [singular_step("whitening", data.values.shape, compute.thread_count(), WHITE),
-                repeated("iterate", "FastICA", step_seconds(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
-                         most=self.iterate.limit)]
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Compute the directions w of extreme E G(wᵀ z) for white principal components z."""
-        white = whiten(data.values, equal_columns=False)
-        count = self.axes.available_count(white.rank)
-        found = fastica(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
-        turn = first_columns(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
-        turn = turn * leading_signs(white.points @ turn)
-        mixing = (turn.T @ white.back).T
-        projector = Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
-                              Affine(white.means, mixing))
-        return Model(embedding=white.points @ turn, projector=projector, objective=Quantity(found.trace),
-                     fit={"negentropy": found.negentropy.tolist(), **found.facts},
-                     loadings=Loadings(mixing, data.columns))
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "ICAFit":
+        """Return the stages: white points, and FastICA."""
+        return ICAFit(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, negentropies, the fixed point, and the mixing matrix."""
@@ -227,3 +210,51 @@ class ICA(Method):
         yield fixed_point_check(coordinates, self.contrast, self.iterate.tolerance, bool(model.fit["converged"]),
                                 together=self.algorithm == "symmetric")
         yield from loadings_check(subject.data.values, coordinates, model.directions)
+
+
+@frozen
+class ICAFit(Composition[Model]):
+    """The directions w of extreme E G(wᵀ z) for white principal components z."""
+
+    method: ICA
+    data: Features
+    compute: Compute
+
+    @FitStage
+    def white(self) -> Whitening:
+        """z, of which the leading ones are used."""
+        return whiten(self.data.values, equal_columns=False)
+
+    @white.cost
+    def _(self) -> list[Step]:
+        return [singular_step("whitening", self.data.values.shape, self.compute.thread_count(), WHITE)]
+
+    @cached_property
+    def count(self) -> int:
+        """The number of axes."""
+        return self.method.axes.available_count(self.white.rank)
+
+    @FitStage
+    def found(self) -> IndependentComponents:
+        """w, by some dozens of passes over the white points."""
+        method = self.method
+        return fastica(self.white.points[:, : self.count], method.contrast, method.algorithm, method.iterate,
+                       self.compute.generator())
+
+    @found.cost
+    def _(self) -> list[Step]:
+        rows, count = len(self.data.values), self.method.axes.count
+        return [repeated("iterate", "FastICA", step_seconds(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
+                         most=self.method.iterate.limit)]
+
+    def result(self) -> Model:
+        """Return the sources, and the mixing matrix."""
+        white, found, count = self.white, self.found, self.count
+        turn = first_columns(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
+        turn = turn * leading_signs(white.points @ turn)
+        mixing = (turn.T @ white.back).T
+        projector = Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
+                              Affine(white.means, mixing))
+        return Model(embedding=white.points @ turn, projector=projector, objective=Quantity(found.trace),
+                     fit={"negentropy": found.negentropy.tolist(), **found.facts},
+                     loadings=Loadings(mixing, self.data.columns))

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import stage
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check
@@ -18,10 +19,10 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
-from mlcli.core.costs import merge_steps, singular_step
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.linearization import lowest_directions
+from mlcli.core.linalg import singular_step
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
@@ -127,32 +128,15 @@ class SFA(Method):
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the number of monomials."""
-        return min(len(data.values) - 1, self._monomial_count(data.values.shape[1]))
+        return min(len(data.values) - 1, self.monomial_count(data.values.shape[1]))
 
-    def _monomial_count(self, columns: int) -> int:
+    def monomial_count(self, columns: int) -> int:
+        """Return the number of monomials of so many columns."""
         return columns if self.degree == 1 else columns * (columns + 3) // 2
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the singular values of monomials, and of their differences between rows."""
-        whole, threads = (len(data.values), self._monomial_count(data.values.shape[1])), compute.thread_count()
-        shapes = (data.values.shape, whole)
-        return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
-                singular_step("slow features", whole, threads)]
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Compute the directions of white coordinates in which their differences between rows are smallest."""
-        points = whiten(data.values, equal_columns=True)
-        expanded = whiten(monomials(points.points, self.degree), equal_columns=True)
-        slow = slow_features(expanded)
-        count = self.axes.available_count(len(slow.slowness))
-        turn = first_columns(slow.directions, count)
-        turn = turn * leading_signs(expanded.points @ turn)
-        loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
-        projector = Projector(Monomials(points.means, points.into, self.degree),
-                              Centering(expanded.means, across=False), expanded.into @ turn,
-                              None if loadings is None else Affine(points.means, loadings))
-        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
-                     projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "SFAFit":
+        """Return the stages: white monomials of white columns, and their slow directions."""
+        return SFAFit(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, and the stated slownesses."""
@@ -161,3 +145,50 @@ class SFA(Method):
         yield from covariance_checks(coordinates, unit_variances(model.axes))
         yield slowness_check(coordinates, model.ranks.solved)
         yield from loadings_check(subject.data.values, coordinates, model.directions)
+
+
+@frozen
+class SFAFit(Composition[Model]):
+    """The directions of white coordinates in which their differences between rows are smallest."""
+
+    method: SFA
+    data: Features
+    compute: Compute
+
+    @FitStage
+    def white(self) -> tuple[Whitening, Whitening]:
+        """The white columns, and their white monomials."""
+        points = whiten(self.data.values, equal_columns=True)
+        return points, whiten(monomials(points.points, self.method.degree), equal_columns=True)
+
+    @white.cost
+    def _(self) -> list[Step]:
+        return [merge_steps([singular_step("whitening", shape, self.compute.thread_count(), WHITE)
+                             for shape in (self.data.values.shape, self.shape)])]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of monomials."""
+        return len(self.data.values), self.method.monomial_count(self.data.values.shape[1])
+
+    @FitStage
+    def slow(self) -> SlowFeatures:
+        """The directions, by the singular values of differences between rows."""
+        return slow_features(self.white[1])
+
+    @slow.cost
+    def _(self) -> list[Step]:
+        return [singular_step("slow features", self.shape, self.compute.thread_count())]
+
+    def result(self) -> Model:
+        """Return the slow features, which are linear in the monomials."""
+        (points, expanded), slow, degree = self.white, self.slow, self.method.degree
+        count = self.method.axes.available_count(len(slow.slowness))
+        turn = first_columns(slow.directions, count)
+        turn = turn * leading_signs(expanded.points @ turn)
+        loadings = (turn.T @ expanded.back @ points.back).T if degree == 1 else None
+        projector = Projector(Monomials(points.means, points.into, degree),
+                              Centering(expanded.means, across=False), expanded.into @ turn,
+                              None if loadings is None else Affine(points.means, loadings))
+        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
+                     projector=projector, loadings=None if loadings is None else Loadings(loadings, self.data.columns))

@@ -1,18 +1,44 @@
-"""Isomap."""
+"""Isomap.
 
+Its options, and then the stages that compute it in their order, each with what it costs.
+"""
+
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, LengthGraph
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import allowed
+from mlcli.base.stages.composition import Composition, FitStage
+from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option_of
+from mlcli.core.chain.distances import kernel_of_function
+from mlcli.core.chain.graphs import GraphChain, neighborhood
+from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.pairs import GowerKernel
+from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.options import choose_landmarks, landmark_step
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.kernels.forms import Dense, gower_steps
+from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.paths.paths import Paths
+from mlcli.core.metrics.points import training_points
+from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, rounding_of
+from mlcli.core.similarities.path_lengths import Geodesics, GivenGraph
 from mlcli.methods.method import Method
 from mlcli.methods.trials import LANDMARKS, MANY, InputSummary, Trials, by_neighbors, variant
+
+FEWER = "use fewer landmarks"
+EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made of
 
 
 class Isomap(Method):
@@ -57,7 +83,7 @@ class Isomap(Method):
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of K = -H D² H / 2, D shortest paths along the neighbor graph; coordinates V √λ.
 
-        `PathChain` (`core/chain/paths.py`) computes it.
+        `PathChain` below computes it.
         """
         graph = NeighborGraph(neighbors=self.neighbors, rule=self.graph)
         return Stages(metric=self.metric, graph=graph, paths=self.paths, kernel=GowerKernel(), centering="double",
@@ -72,3 +98,169 @@ class Isomap(Method):
         """Return neighbors, at most n - 1; raises ConfigError for options of paths that landmarks leave unused."""
         self.chain(data.kind).refuse_void()
         return super().resolved_stages(data)
+
+
+@frozen
+class PathChain(GraphChain):
+    """Coordinates from the lengths D of shortest paths: the neighbor graph, then K = -H D² H / 2 or another kernel.
+
+    Any chain with paths is computed so, whatever function of D its kernel is.
+    """
+
+    chain: ChainInput
+
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Fitted]:
+        """Return the stages by paths that are stored, from landmarks, or computed again in each pass."""
+        chain, paths = self.chain, self.chain.geodesic
+        if chain.kernel.bent and paths.store == "auto":
+            paths = paths.replace(store="memory")  # a function of distances is not streamed
+        plan = paths.plan(graph, chain.compute, chain.landmarks)
+        by = LandmarkPaths if plan.store == "landmarks" else StreamedPaths if plan.store == "streamed" else StoredPaths
+        return by(chain, graph, data, kept, plan)
+
+
+@frozen
+class PathStages(Composition[Fitted]):
+    """The base of the stages that follow the neighbor graph."""
+
+    chain: ChainInput
+    graph: Graph
+    data: Joined  # the points of the graph
+    kept: Indices | None  # which these are, where some are left out (m)
+    plan: PathPlan
+
+    @cached_property
+    def joining(self) -> Geodesics | GivenGraph:
+        """The path lengths of new points, which are joined to the graph by their neighbors."""
+        if isinstance(self.data, LengthGraph):
+            return GivenGraph(self.graph)
+        return Geodesics(neighborhood(self.chain), self.graph, *training_points(self.data))
+
+    @property
+    def centered(self) -> bool:
+        """Whether rows and columns of the kernel are centered."""
+        return self.chain.centering == "double"
+
+
+@frozen
+class StoredPaths(PathStages):
+    """Coordinates from all shortest paths, in memory or in a file."""
+
+    @FitStage
+    def kernel(self) -> tuple[Dense | Streamed, Any]:
+        """Paths of length D between all points, and K = -H D² H / 2 or a function of D, with that of new points."""
+        chain, paths = self.chain, self.chain.geodesic
+        if not chain.kernel.bent:
+            return paths.kernel(self.graph, chain.compute, self.plan), self.joining
+        halved = paths.halved(self.graph, self.plan, chain.compute)
+        return kernel_of_function(chain, halved, self.joining, rounding_of(self.plan))
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        return [*self.chain.geodesic.steps(self.graph, self.plan, self.chain.share),
+                *gower_steps(self.graph.size**2, self.plan.memory, REMEDY, square=True, bent=self.chain.kernel.bent,
+                             centered=self.centered)]
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = V Λ Vᵀ."""
+        return solve_spectrum(self.chain, self.kernel[0], self.graph.size - self.centered)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        return [self.chain.eigensolve.step(self.graph.size, allowed(), self.plan.memory, remedy=REMEDY, square=True)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        return build_fit(self.chain, self.spectrum, self.kernel[1], kept=self.kept)
+
+
+@frozen
+class StreamedPaths(PathStages):
+    """Coordinates from shortest paths that are found anew in every pass of the eigensolver."""
+
+    @FitStage
+    def kernel(self) -> Dense | Streamed:
+        """K = -H D² H / 2 as an operator, for which the graph is eliminated or nothing is prepared."""
+        return self.chain.geodesic.kernel(self.graph, self.chain.compute, self.plan)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        return self.chain.geodesic.steps(self.graph, self.plan)
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = V Λ Vᵀ, its top, by a few passes over all paths."""
+        return solve_spectrum(self.chain, self.kernel, self.graph.size - 1)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        return [self.chain.geodesic.streamed_step(self.graph, self.plan, self.chain.eigensolve, self.chain.share)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        return build_fit(self.chain, self.spectrum, self.joining, kept=self.kept, rows=self.kernel.quick_rows)
+
+
+@frozen
+class LandmarkPaths(PathStages):
+    """Coordinates of landmarks, which place the other points (de Silva and Tenenbaum, 2004)."""
+
+    @cached_property
+    def landmarks(self) -> Indices:
+        """The points that are landmarks (m)."""
+        return choose_landmarks(self.graph.size, self.chain.landmarks or 0, self.chain.compute.generator())
+
+    @property
+    def held(self) -> float:
+        """Bytes of paths and graph."""
+        return self.plan.memory + EDGE * self.graph.edges
+
+    @FitStage
+    def rows(self) -> Array:
+        """-D²/2 (n x m) of the paths of length D from the landmarks to all points."""
+        return self.chain.geodesic.from_landmarks(self.graph, self.landmarks)
+
+    @rows.cost
+    def _(self) -> list[Step]:
+        return [Step("paths", self.plan.reason, self.plan.seconds, self.held, remedy=FEWER)]
+
+    @FitStage
+    def kernel(self) -> tuple[Dense, Any]:
+        """K (m x m) of the paths between landmarks, and that of new points."""
+        joining = replace(self.joining, landmarks=self.landmarks)
+        return kernel_of_function(self.chain, self.rows[self.landmarks], joining)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        return gower_steps(self.plan.landmarks * self.graph.size, self.held, FEWER, bent=self.chain.kernel.bent,
+                           centered=self.centered)
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = V Λ Vᵀ."""
+        return solve_spectrum(self.chain, self.kernel[0], len(self.landmarks) - self.centered)
+
+    @spectrum.cost
+    def spectrum_steps(self) -> list[Step]:
+        """Return the cost of the spectrum."""
+        count = self.plan.landmarks
+        return [self.chain.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)]
+
+    @FitStage
+    def placed(self) -> Fitted:
+        """All points by the paths from the landmarks, by the formula of new points."""
+        (_, similarity), rows = self.kernel, self.rows
+        with running("coordinates"):
+            rows = similarity.function.of_halved(rows) if self.chain.kernel.bent else rows
+            return place_points(build_fit(self.chain, self.spectrum, similarity, kept=self.kept), rows)
+
+    @placed.cost
+    def _(self) -> list[Step]:
+        count, (solving,) = self.plan.landmarks, self.spectrum_steps()
+        placed = 8.0 * COPIES * self.graph.size * self.chain.eigensolve.wanted(count)
+        return [landmark_step(count, self.graph.size, solving.memory + placed)]
+
+    def result(self) -> Fitted:
+        """Return all points as they are placed."""
+        return self.placed

@@ -13,6 +13,7 @@ from pydantic import Field
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
@@ -28,7 +29,7 @@ from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import BENT, FIRST, pass_cost
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
@@ -42,7 +43,7 @@ from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import weight_rows
 from mlcli.core.kernels.corrections import correction_for
-from mlcli.core.kernels.forms import CACHED, Dense
+from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
@@ -288,74 +289,86 @@ Bandwidth = Annotated[Fixed | Adaptive, Field(discriminator="name")]
 
 
 @frozen
-class DiffusionChain:
+class DiffusionChain(Composition[Fitted]):
     """Diffusion maps: λ^t ψ with ψ = D^(-1/2) v of A v = λ v, A = D^(-1/2) W D^(-1/2), without the constant ψ."""
 
     chain: ChainInput
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of the distances of all pairs in memory, or of neighbors, the kernel and its spectrum."""
-        if self.chain.kernel.nearest is not None:
-            return self._sparse_steps()
-        chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
-        entries, held = count**2, 16.0 * count**2
-        return [Step("distances", f"{count} x {count}, in memory",
-                     seconds_of_squares(chain.spatial, count, threads) + FIRST * pass_cost(entries), held,
-                     remedy=REMEDY, square=True),
-                Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
-                     + BENT * rates().bent * entries, held, remedy=REMEDY, square=True),
-                chain.eigensolve.step(count, threads, held, REMEDY, square=True)]
-
-    def fit(self) -> Fitted:
-        """Return the fit: coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula)."""
-        if self.chain.kernel.nearest is not None:
-            return self._sparse_fit()
-        chain, data, kernel = self.chain, self.chain.spatial, self.chain.kernel
-        none = correction_for(np.zeros((0, 0)), "none", data.unit)
-        base = Distances(data.values, none, metric_of(data)) if isinstance(data, Features) else GivenDistances(none)
+    @FitStage
+    def squared(self) -> Array:
+        """d² of all pairs (n x n), overwritten by the kernel."""
         with running("distances"):
-            squared = squares(data)
+            return squares(self.chain.spatial)
+
+    @squared.cost
+    def _(self) -> list[Step]:
+        count = self.chain.size
+        return [Step("distances", f"{count} x {count}, in memory",
+                     seconds_of_squares(self.chain.spatial, count, self.chain.compute.thread_count())
+                     + FIRST * pass_cost(count**2), 16.0 * count**2, remedy=REMEDY, square=True)]
+
+    @FitStage
+    def kernel(self) -> tuple[Array, Array, Transitions]:
+        """A less its first eigenpair (n x n), the vector of that (n), and the probabilities of new points."""
+        data, kernel = self.chain.spatial, self.chain.kernel
         with running("kernel"):
-            halved = halve(squared)
+            halved = halve(self.squared)
             widths = kernel.bandwidth.widths(halved, data.unit)
             densities, first = walk_matrix(halved, widths, kernel.alpha)
-        spectrum = solve_spectrum(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
-        return self._fitted(spectrum, first, Transitions(base, widths, densities, kernel.bandwidth.nearest),
-                            "choose a larger epsilon")
+        none = correction_for(np.zeros((0, 0)), "none", data.unit)
+        base = Distances(data.values, none, metric_of(data)) if isinstance(data, Features) else GivenDistances(none)
+        return halved, first, Transitions(base, widths, densities, kernel.bandwidth.nearest)
 
-    def _fitted(self, spectrum: Spectrum, first: Array, similarity: Transitions | EdgeTransitions,
-                remedy: str) -> Fitted:
-        """Return the fit of a spectrum without the first eigenvector (n), with a warning where the walk stands still.
-        """
-        still, time = int(np.count_nonzero(spectrum.solved >= 1 - STILL)), self.chain.kernel.time
-        if still:
-            note("W-WALK", f"{still} eigenvalues are nearly one: the random walk hardly leaves {still + 1} groups of "
-                 f"points, and the first axes only separate these; {remedy}")
-        steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
-        functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
-        embedding = functions * steps**time
-        signs = leading_signs(embedding)
-        return Fitted(embedding=embedding * signs, spectrum=spectrum, projector=Projector(
-            similarity, uncentered(len(first)), functions * steps**(time - 1) * signs))
+    @kernel.cost
+    def _(self) -> list[Step]:
+        entries = self.chain.size**2
+        return [Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
+                     + BENT * rates().bent * entries, 16.0 * entries, remedy=REMEDY, square=True)]
 
-    def _sparse_steps(self) -> list[Step]:
-        """Return the steps of the neighbor graph, its affinities and one sparse factorization."""
-        chain = self.chain
-        neighbors = chain.kernel.neighborhood(chain.size)
-        entries = chain.size * neighbors.count
-        columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
-        return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
-                inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, squared=False,
-                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=False, few=WHOLE_SVD))]
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """λ and v."""
+        walk, _, _ = self.kernel
+        return solve_spectrum(self.chain, Dense(walk, uncentered(len(walk))), len(walk) - 1)
 
-    def _sparse_fit(self) -> Fitted:
-        """Return the fit of affinities along the edges of the neighbor graph, and of each point with itself."""
-        chain, data, kernel = self.chain, self.chain.spatial, self.chain.kernel
-        neighbors = kernel.neighborhood(chain.size)
-        lists = neighbors.lists(data)
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, count = self.chain, self.chain.size
+        return [chain.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates."""
+        _, first, similarity = self.kernel
+        return fit_of_walk(self.chain, self.spectrum, first, similarity, "choose a larger epsilon")
+
+
+@frozen
+class EdgeDiffusionChain(Composition[Fitted]):
+    """Diffusion maps of affinities W along the edges of the neighbor graph, and of each point with itself."""
+
+    chain: ChainInput
+
+    @property
+    def neighbors(self) -> Nearest:
+        """The neighbors that points have affinities with."""
+        neighbors: Nearest = self.chain.kernel.neighborhood(self.chain.size)
+        return neighbors
+
+    @FitStage
+    def joined(self) -> tuple[Lists, Graph]:
+        """The neighbor lists, and the graph."""
+        lists = self.neighbors.lists(self.chain.spatial)
         with running("graph"):
-            graph = graph_of(lists, "union")
+            return lists, graph_of(lists, "union")
+
+    @joined.cost
+    def _(self) -> list[Step]:
+        return graph_steps(self.chain.joined, self.neighbors, self.chain.compute)
+
+    @FitStage
+    def walk(self) -> tuple[Walk, EdgeTransitions]:
+        """A, and the probabilities of new points."""
+        data, kernel, (lists, graph) = self.chain.spatial, self.chain.kernel, self.joined
         with running("weights"):
             widths = kernel.bandwidth.widths_of_lists(lists, graph, data.unit)
             ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
@@ -364,9 +377,53 @@ class DiffusionChain:
             walk = Walk(graph, weights / (densities[ends] * densities[graph.indices]), densities**-2.0,
                         "choose a larger epsilon, or more neighbors")
         points, metric = training_points(data)
-        similarity = EdgeTransitions(neighbors, graph, points, widths, densities, kernel.bandwidth.nearest, metric)
-        return self._fitted(solve_spectrum(chain, walk, graph.size - 1), walk.first, similarity,
-                            "choose more neighbors ({method.nearest}), or a larger epsilon")
+        return walk, EdgeTransitions(self.neighbors, graph, points, widths, densities, kernel.bandwidth.nearest, metric)
+
+    @walk.cost
+    def _(self) -> list[Step]:
+        return [weights_step(self.entries)]
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the neighbor lists."""
+        return self.chain.size * self.neighbors.count
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """λ and v, by one sparse factorization of I - A."""
+        return solve_spectrum(self.chain, self.walk[0], self.chain.size - 1)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, neighbors, entries = self.chain, self.neighbors, self.entries
+        columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
+        fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False, few=WHOLE_SVD)
+        return [inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns, squared=False,
+                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill)]
+
+    def result(self) -> Fitted:
+        """Return the coordinates."""
+        walk, similarity = self.walk
+        return fit_of_walk(self.chain, self.spectrum, walk.first, similarity,
+                           "choose more neighbors ({method.nearest}), or a larger epsilon")
+
+
+def fit_of_walk(chain: ChainInput, spectrum: Spectrum, first: Array, similarity: Transitions | EdgeTransitions,
+                remedy: str) -> Fitted:
+    """Return the coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula).
+
+    The spectrum is without the first eigenvector (n). Warns with a remedy where the walk stands still.
+    """
+    still, time = int(np.count_nonzero(spectrum.solved >= 1 - STILL)), chain.kernel.time
+    if still:
+        note("W-WALK", f"{still} eigenvalues are nearly one: the random walk hardly leaves {still + 1} groups of "
+             f"points, and the first axes only separate these; {remedy}")
+    steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
+    functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
+    embedding = functions * steps**time
+    signs = leading_signs(embedding)
+    return Fitted(embedding=embedding * signs, spectrum=spectrum, projector=Projector(
+        similarity, uncentered(len(first)), functions * steps**(time - 1) * signs))
 
 
 def walk_matrix(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
@@ -417,7 +474,6 @@ class DiffusionKernel(KernelOptions):
     variances: ClassVar[bool] = False
     sized: ClassVar[bool] = True
     unit_power: ClassVar[int] = 0
-    way: ClassVar = DiffusionChain
     checked_by: ClassVar[str] = "mlcli.methods.laplacian.check:diffusion_checks"
     makes: ClassVar[tuple[()]] = ()
     name: Literal["diffusion"] = "diffusion"
@@ -432,6 +488,10 @@ class DiffusionKernel(KernelOptions):
                                  "(default: with all points; 64 where these do not fit into memory).", ge=1)
     time: float = option(1.0, "Diffusion time t, the number of steps of the random walk: coordinates are eigenvectors "
                          "times λ^t.", ge=0)
+
+    def way(self, chain: ChainInput) -> DiffusionChain | EdgeDiffusionChain:
+        """Return the computation of all pairs, or of neighbors where their number is chosen."""
+        return DiffusionChain(chain) if self.nearest is None else EdgeDiffusionChain(chain)
 
     def neighborhood(self, size: int) -> Nearest:
         """Return the neighbors of the sparse kernel of `size` points; raises ConfigError for more than there are."""

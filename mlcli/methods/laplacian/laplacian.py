@@ -9,20 +9,34 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Given, Input, LengthGraph, WeightedGraph
+from mlcli.base.types import Indices
+from mlcli.base.values.inputs import (
+    AffinityGraph,
+    Dissimilarities,
+    Features,
+    Given,
+    Input,
+    Joined,
+    LengthGraph,
+    WeightedGraph,
+)
 from mlcli.base.values.options import option, option_of
 from mlcli.base.values.products import Name
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighborhood
+from mlcli.core.centering import uncentered
+from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.graph.affinities import Affinity, Binary, Weighted, weighted, weights_for, weights_step
+from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
-from mlcli.core.graph.pieces import entries_of, graph_steps
+from mlcli.core.graph.pieces import entries_of
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -37,39 +51,68 @@ NEAREST_ONE = 1e-8  # distance from one of a cost on whose axis new points have 
 
 
 @frozen
-class LaplacianChain:
+class LaplacianChain(Composition[Fitted]):
     """Laplacian eigenmaps by the inverse of L = D - W, or of S⁻¹ L S⁻¹ with S = √D, with coordinates S⁻¹ u."""
 
     chain: ChainInput
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps of the graph, its weights and one sparse factorization, whose fill is estimated."""
-        chain, neighbors = self.chain, neighborhood(self.chain)
-        (rows, columns), entries = chain.data.values.shape, entries_of(chain.joined, neighbors)
-        tall = entries * 2 // 3
-        return [*graph_steps(chain.joined, neighbors, chain.compute), weights_step(entries),
-                inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
-                             tall=tall, numbers=2 * tall, squared=False,
-                             fill=estimate_fill(chain.joined, neighbors, chain.compute, squared=False))]
+    @FitStage
+    def joined(self) -> tuple[Graph, Joined, Indices | None]:
+        """The neighbor graph in one piece, its points, and which of all these are, where some are left out (m)."""
+        return joined_graph(self.chain)
 
-    def fit(self) -> Fitted:
-        """Return the fit by the bottom eigenvectors of L."""
-        chain, normalized = self.chain, self.chain.kernel.normalized
-        graph, data, kept = joined_graph(chain)
-        edges = weighted(graph, chain.kernel.weights, data.unit, normalized)
-        with single_threaded_blas():  # as several threads round the sum otherwise
-            size = float(np.linalg.norm(edges.scale))
-        kernel = Inverse(edges.root(), edges.scale / size if normalized else None,
+    @joined.cost
+    def _(self) -> list[Step]:
+        return neighbor_steps(self.chain)
+
+    @FitStage
+    def edges(self) -> Weighted:
+        """W and S."""
+        (graph, data, _), kernel = self.joined, self.chain.kernel
+        return weighted(graph, kernel.weights, data.unit, kernel.normalized)
+
+    @edges.cost
+    def _(self) -> list[Step]:
+        return [weights_step(self.entries)]
+
+    @property
+    def entries(self) -> int:
+        """The predicted number of edges, each in both directions."""
+        return entries_of(self.chain.joined, neighborhood(self.chain))
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """The bottom eigenvectors u, by one sparse factorization."""
+        edges, normalized = self.edges, self.chain.kernel.normalized
+        kernel = Inverse(edges.root(), edges.scale / self.size if normalized else None,
                          where="method.weights", hint="choose a smaller rate, or more neighbors")
-        spectrum = solve_spectrum(chain, kernel, graph.size - 1)
-        embedding = scale_coordinates(chain, spectrum, spectrum.vectors * (size / edges.scale)[:, None])
+        return solve_spectrum(self.chain, kernel, kernel.size - 1)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        chain, (rows, columns), tall = self.chain, self.chain.data.values.shape, self.entries * 2 // 3
+        fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=False)
+        return [inverse_step(chain.eigensolve, rows=rows, count=self.entries // rows, columns=columns, tall=tall,
+                             numbers=2 * tall, fill=fill, squared=False)]
+
+    @property
+    def size(self) -> float:
+        """The norm of the diagonal of S."""
+        with single_threaded_blas():  # as several threads round the sum otherwise
+            return float(np.linalg.norm(self.edges.scale))
+
+    def result(self) -> Fitted:
+        """Return the coordinates, and for new points the weighted means of these over 1 - λ."""
+        chain, (graph, data, kept), edges, spectrum = self.chain, self.joined, self.edges, self.spectrum
+        normalized = chain.kernel.normalized
+        embedding = scale_coordinates(chain, spectrum, spectrum.vectors * (self.size / edges.scale)[:, None])
         embedding *= leading_signs(embedding)
         similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
             neighborhood(chain), edges.affinity, graph, *training_points(data), walking=normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
-                      projector=Projector(similarity, kernel.centering, axes))
+                      projector=Projector(similarity, uncentered(graph.size), axes))
 
 
 class GraphLaplacian(KernelOptions):

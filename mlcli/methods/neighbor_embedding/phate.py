@@ -5,10 +5,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Indices
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
@@ -22,6 +24,7 @@ from mlcli.core.graph.graph import by_size
 from mlcli.core.graph.pieces import listed
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.several_starts import Ended
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import seconds_of_squares, training_points
 from mlcli.core.similarities.projector import Projector
@@ -33,6 +36,7 @@ from mlcli.methods.neighbor_embedding.walk import (
     FUNCTIONS,
     PASSES,
     Decay,
+    Walk,
     decay_kernel,
     entropy_curve,
     graph_kernel,
@@ -132,55 +136,13 @@ class PHATE(MajorizedMethod):
         """Whether projecting a training row gives its coordinates: it gives a mean with those of its neighbors."""
         return False
 
-    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the affinities, the walk, its potential distances, and their layout."""
-        count, threads = len(data.values), compute.thread_count()
-        nodes, entries = self.landmark_count(data) or count, 12.0 * NEIGHBORS * count
-        pairs = 0.0 if isinstance(data, AffinityGraph) else seconds_of_squares(data, count, threads) + 6 * pass_cost(
-            float(count) ** 2) / threads
-        cube, square = 2.0 * nodes**3 / product_rate(threads), 8.0 * nodes**2
-        clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
-        powers = np.log2(self.time or USUAL_TIME) + 2
-        joined = nodes < count
-        return [Step("weights", f"affinities of {count} points", pairs,
-                     3 * entries + 8.0 * min(2**22, count**2) * threads),
-                Step("walk", f"between {nodes} {'clusters of points' if joined else 'points'}",
-                     clusters + cube + 2 * nodes**3 * rates().decomposed,
-                     3 * square + entries + 32.0 * FUNCTIONS * count * joined, square=not joined),
-                Step("distances", "of potentials, where walks end", powers * cube + 30 * pass_cost(nodes**2),
-                     4 * square + entries, square=not joined), *self.layout_steps(nodes, compute)]
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> "PHATEFit":
+        """Return the stages: affinities, a walk by them, potential distances where it ends, and their layout."""
+        return PHATEFit(self, data, compute)
 
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
         """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
         return AGAIN * sum(step.seconds for step in steps if step.stage == "distances")
-
-    def solve(self, data: Any, compute: Compute) -> Model:
-        """Compute the layout of potential distances of points or clusters, and from it all points."""
-        decay = Decay(self.nearest, self.decay, self.threshold)
-        with running("weights"):
-            kernel = graph_kernel(data) if isinstance(data, AffinityGraph) else decay_kernel(data, decay)
-        with running("walk"):
-            note_pieces(kernel)
-            count = self.landmark_count(data)
-            clusters = None if count is None else walk_clusters(kernel, count, compute.generator())
-            walk = walk_between(kernel, clusters)
-            curve = entropy_curve(walk.steps) if self.time is None else None
-            time = knee(curve) if curve is not None else self.time or 1
-        with running("distances"):
-            nodes = [str(number) for number in range(len(walk.steps))]
-            pairs = Pairs.of(potential_distances(walk.steps, time, self.gamma), 0.0, nodes)
-        runs = self.runs(pairs, compute)
-        best = best_of(runs)
-        layout = best.points[pairs.places]
-        center, turn = principal_axes(layout if walk.entries is None else walk.entries @ layout)
-        layout = (layout - center) @ turn
-        similarity = EdgeSteps(clusters, len(layout)) if isinstance(data, AffinityGraph) else DecaySteps(
-            decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
-        return Model(embedding=layout if walk.entries is None else walk.entries @ layout,
-                     objective=Quantity(best.trace), entropy=curve,
-                     goodness=self.goodness(pairs, best) if walk.entries is None else None,
-                     projector=Projector(similarity, uncentered(len(layout)), layout),
-                     fit={"time": time, **self.facts(runs, best)})
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -193,3 +155,106 @@ class PHATE(MajorizedMethod):
         """Check the walk, its time, potential distances by other products, their stress, and that no step moves."""
         yield from super().checks(subject)
         yield from potential_checks(self, subject.data, subject.model, full=subject.plan.full)
+
+
+@frozen
+class PHATEFit(Composition[Model]):
+    """The layout of potential distances of points or clusters, and from it all points."""
+
+    method: PHATE
+    data: Any
+    compute: Compute
+
+    @property
+    def decay(self) -> Decay:
+        """The affinities of a pair by its distance."""
+        return Decay(self.method.nearest, self.method.decay, self.method.threshold)
+
+    @FitStage
+    def kernel(self) -> Any:
+        """The sparse affinities of neighbors (n x n)."""
+        with running("weights"):
+            return graph_kernel(self.data) if isinstance(self.data, AffinityGraph) else decay_kernel(
+                self.data, self.decay)
+
+    @kernel.cost
+    def _(self) -> list[Step]:
+        count, threads = len(self.data.values), self.compute.thread_count()
+        pairs = 0.0 if isinstance(self.data, AffinityGraph) else seconds_of_squares(
+            self.data, count, threads) + 6 * pass_cost(float(count) ** 2) / threads
+        return [Step("weights", f"affinities of {count} points", pairs,
+                     3 * self.entries + 8.0 * min(2**22, count**2) * threads)]
+
+    @property
+    def entries(self) -> float:
+        """The predicted bytes of affinities."""
+        return 12.0 * NEIGHBORS * len(self.data.values)
+
+    @property
+    def nodes(self) -> int:
+        """The number of points or clusters that are laid out."""
+        return self.method.landmark_count(self.data) or len(self.data.values)
+
+    @property
+    def joined(self) -> bool:
+        """Whether these are clusters."""
+        return self.nodes < len(self.data.values)
+
+    @FitStage
+    def walk(self) -> tuple[Walk, Array | None, int, Indices | None]:
+        """The walk between points or clusters, the curve of its entropy and its time, and the points' clusters (n)."""
+        with running("walk"):
+            note_pieces(self.kernel)
+            count = self.method.landmark_count(self.data)
+            clusters = None if count is None else walk_clusters(self.kernel, count, self.compute.generator())
+            walk = walk_between(self.kernel, clusters)
+            curve = entropy_curve(walk.steps) if self.method.time is None else None
+            return walk, curve, knee(curve) if curve is not None else self.method.time or 1, clusters
+
+    @walk.cost
+    def _(self) -> list[Step]:
+        count, nodes, threads = len(self.data.values), self.nodes, self.compute.thread_count()
+        cube, square = 2.0 * nodes**3 / product_rate(threads), 8.0 * nodes**2
+        clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
+        return [Step("walk", f"between {nodes} {'clusters of points' if self.joined else 'points'}",
+                     clusters + cube + 2 * nodes**3 * rates().decomposed,
+                     3 * square + self.entries + 32.0 * FUNCTIONS * count * self.joined, square=not self.joined)]
+
+    @FitStage
+    def pairs(self) -> Pairs:
+        """The potential distances of where walks end."""
+        walk, _, time, _ = self.walk
+        with running("distances"):
+            nodes = [str(number) for number in range(len(walk.steps))]
+            return Pairs.of(potential_distances(walk.steps, time, self.method.gamma), 0.0, nodes)
+
+    @pairs.cost
+    def _(self) -> list[Step]:
+        nodes, powers = self.nodes, np.log2(self.method.time or USUAL_TIME) + 2
+        cube, square = 2.0 * nodes**3 / product_rate(self.compute.thread_count()), 8.0 * nodes**2
+        return [Step("distances", "of potentials, where walks end", powers * cube + 30 * pass_cost(nodes**2),
+                     4 * square + self.entries, square=not self.joined)]
+
+    @FitStage
+    def runs(self) -> Ended:
+        """The layouts of least stress from all starts."""
+        return self.method.runs(self.pairs, self.compute)
+
+    @runs.cost
+    def _(self) -> list[Step]:
+        return self.method.layout_steps(self.nodes, self.compute)
+
+    def result(self) -> Model:
+        """Return the best layout on principal axes, with all points at the means of their clusters."""
+        (walk, curve, time, clusters), pairs, data = self.walk, self.pairs, self.data
+        best = best_of(self.runs)
+        layout = best.points[pairs.places]
+        center, turn = principal_axes(layout if walk.entries is None else walk.entries @ layout)
+        layout = (layout - center) @ turn
+        similarity = EdgeSteps(clusters, len(layout)) if isinstance(data, AffinityGraph) else DecaySteps(
+            self.decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
+        return Model(embedding=layout if walk.entries is None else walk.entries @ layout,
+                     objective=Quantity(best.trace), entropy=curve,
+                     goodness=self.method.goodness(pairs, best) if walk.entries is None else None,
+                     projector=Projector(similarity, uncentered(len(layout)), layout),
+                     fit={"time": time, **self.method.facts(self.runs, best)})

@@ -5,12 +5,13 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.machine.rates import rates
+from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Spatial
-from mlcli.core.chain.input import Composition, limit_of_columns
+from mlcli.core.chain.input import Fitted, limit_of_columns
 from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -39,7 +40,7 @@ def principal_start(data: Spatial, axes: int, compute: Compute) -> Array:
         return np.asarray(principal_chain(data, axes, compute).fit().embedding)
 
 
-def principal_chain(data: Features, axes: int, compute: Compute) -> Composition:
+def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[Fitted]:
     """Return the chain of principal components on so many axes, or on fewer where there are fewer columns."""
     metric = metric_of(data)
     values = data.values if metric.plain or not metric.embeds else metric.represent(data.values)
@@ -47,14 +48,14 @@ def principal_chain(data: Features, axes: int, compute: Compute) -> Composition:
     chain = Stages(kernel=Products(), centering="columns",
                    eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
     columns = [str(number) for number in range(values.shape[1])]
-    return chain.compose(Features(values, data.ids, columns).normalized(), compute, lambda steps, rows: None)
+    return chain.compose(Features(values, data.ids, columns).normalized(), compute)
 
 
 def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:
     """Return the steps of principal components, or of classical scaling."""
     if isinstance(data, Features):
-        return principal_chain(data, axes, compute).steps(None)
-    return classical_chain(axes).compose(data, compute, lambda steps, rows: None).steps(None)
+        return principal_chain(data, axes, compute).steps()
+    return classical_chain(axes).compose(data, compute).steps()
 
 
 def random_start(count: int, axes: int, compute: Compute) -> Array:

@@ -18,6 +18,7 @@ from pydantic import Field, Strict
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
@@ -310,18 +311,9 @@ class TSNE(NeighborEmbedding):
         rows = 0.0 if data.points is None else 8.0 * data.points.size
         return rows + 8.0 * len(data.values) * (self.axes_of(data) + len(self.perplexities))
 
-    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of neighbors, affinities, first coordinates and the descent."""
-        count, axes, threads = len(data.values), self.axes.count, compute.thread_count()
-        entries, how = entries_of(data, self.perplexities), choose_summation(count, axes)
-        each = repel_seconds(count, axes, how, threads) + attract_seconds(int(entries), axes, threads)
-        held = ENTRY * entries + 8.0 * MOTION * count * axes + repel_bytes(
-            count, axes, how) + attract_bytes(count, axes)
-        return [*affinity_steps(data, self.perplexities, compute), *self.start_steps(data, entries, compute),
-                Step("iterate", f"{self.descent.count} steps, repulsion by {NAMED[how]}", self.descent.count * each,
-                     held),
-                Step("coordinates", "principal axes, and the divergence there", repel_seconds(count, axes, self.last(
-                    count, axes), threads), held, needs=SPARSE)]  # of the checks
+    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEFit":
+        """Return the stages: affinities, first coordinates, their descent, and principal axes."""
+        return TSNEFit(self, data, compute)
 
     def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
         """Return the steps of the first coordinates; none of random or given ones."""
@@ -330,31 +322,6 @@ class TSNE(NeighborEmbedding):
         if self.start == "pca":
             return principal_steps(data, self.axes.count, compute)  # type: ignore[arg-type]
         return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
-
-    def solve(self, data: Joined, compute: Compute) -> Model:
-        """Compute coordinates by descent from the start, on principal axes.
-
-        Raises ConfigError for so few degrees of freedom that squared distances over them overflow.
-        """
-        if self.dof < LEAST_DOF:
-            raise ConfigError("DOF", f"{self.dof:g} degrees of freedom leave no forces between points",
-                              where="method.dof", hint=f"give at least {LEAST_DOF:g}")
-        affinities, equal = self.affinities(data)
-        start = self.first(data, affinities, compute)
-        divergence = Divergence(affinities, self.dof, equal)
-        ended = self.descent(divergence, start, choose_summation(len(start), start.shape[1]))
-        with running("coordinates"), single_threaded_blas():
-            points = principal(ended.state.points)
-            found = divergence.forces(points, self.last(*points.shape))
-        axes = points.shape[1]
-        similarity: Similarity = Calibrated(affinities.precisions, self.dof, axes)
-        if not isinstance(data, WeightedGraph):
-            training, metric = training_points(data)
-            similarity = Entering(points, training, affinities.precisions, self.perplexities, self.dof, metric)
-        return Model(embedding=points, objective=Quantity(ended.trace),
-                     projector=Projector(similarity, uncentered(axes), np.eye(axes)),
-                     fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(ended.trace)},
-                     products={"weights": Sparse(affinities.starts, affinities.indices, affinities.values)})
 
     def affinities(self, data: Joined) -> tuple[Affinities, Indices | None]:
         """Return the joint affinities, and the groups of equal points (n), from one search of neighbors."""
@@ -387,3 +354,98 @@ class TSNE(NeighborEmbedding):
         """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""
         yield from super().checks(subject)
         yield from divergence_checks(subject.data, subject.model, self.perplexities, self.dof, full=subject.plan.full)
+
+
+@frozen
+class TSNEFit(Composition[Model]):
+    """Coordinates by descent from the start, on principal axes."""
+
+    method: TSNE
+    data: Joined
+    compute: Compute
+
+    @FitStage
+    def affinities(self) -> tuple[Affinities, Indices | None]:
+        """The joint affinities of neighbors, and the groups of equal points.
+
+        Raises ConfigError for so few degrees of freedom that squared distances over them overflow.
+        """
+        if self.method.dof < LEAST_DOF:
+            raise ConfigError("DOF", f"{self.method.dof:g} degrees of freedom leave no forces between points",
+                              where="method.dof", hint=f"give at least {LEAST_DOF:g}")
+        return self.method.affinities(self.data)
+
+    @affinities.cost
+    def _(self) -> list[Step]:
+        return affinity_steps(self.data, self.method.perplexities, self.compute)
+
+    @property
+    def entries(self) -> float:
+        """The predicted number of affinities."""
+        return entries_of(self.data, self.method.perplexities)
+
+    @FitStage
+    def start(self) -> Array:
+        """The first coordinates (n x p)."""
+        return self.method.first(self.data, self.affinities[0], self.compute)
+
+    @start.cost
+    def _(self) -> list[Step]:
+        return self.method.start_steps(self.data, self.entries, self.compute)
+
+    @cached_property
+    def divergence(self) -> Divergence:
+        """The divergence of affinities from those of a layout."""
+        affinities, equal = self.affinities
+        return Divergence(affinities, self.method.dof, equal)
+
+    @FitStage
+    def ended(self) -> Iterated[Motion]:
+        """The motion after all steps."""
+        return self.method.descent(self.divergence, self.start, choose_summation(*self.start.shape))
+
+    @ended.cost
+    def _(self) -> list[Step]:
+        (count, axes), steps, threads = self.shape, self.method.descent.count, self.compute.thread_count()
+        how = choose_summation(count, axes)
+        each = repel_seconds(count, axes, how, threads) + attract_seconds(int(self.entries), axes, threads)
+        return [Step("iterate", f"{steps} steps, repulsion by {NAMED[how]}", steps * each, self.held)]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of points and of axes."""
+        return len(self.data.values), self.method.axes.count
+
+    @property
+    def held(self) -> float:
+        """Bytes of affinities, of coordinates and of what their forces take."""
+        count, axes = self.shape
+        return ENTRY * self.entries + 8.0 * MOTION * count * axes + repel_bytes(
+            count, axes, choose_summation(count, axes)) + attract_bytes(count, axes)
+
+    @FitStage
+    def placed(self) -> tuple[Array, Forces]:
+        """The coordinates on principal axes (n x p), and the forces there."""
+        with running("coordinates"), single_threaded_blas():
+            points = principal(self.ended.state.points)
+            return points, self.divergence.forces(points, self.method.last(*points.shape))
+
+    @placed.cost
+    def _(self) -> list[Step]:
+        count, axes = self.shape
+        return [Step("coordinates", "principal axes, and the divergence there", repel_seconds(
+            count, axes, self.method.last(count, axes), self.compute.thread_count()), self.held,
+                     needs=SPARSE)]  # of the checks
+
+    def result(self) -> Model:
+        """Return the layout, which new points enter by their own affinities."""
+        method, data, (affinities, _), (points, found) = self.method, self.data, self.affinities, self.placed
+        axes = points.shape[1]
+        similarity: Similarity = Calibrated(affinities.precisions, method.dof, axes)
+        if not isinstance(data, WeightedGraph):
+            training, metric = training_points(data)
+            similarity = Entering(points, training, affinities.precisions, method.perplexities, method.dof, metric)
+        return Model(embedding=points, objective=Quantity(self.ended.trace),
+                     projector=Projector(similarity, uncentered(axes), np.eye(axes)),
+                     fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(self.ended.trace)},
+                     products={"weights": Sparse(affinities.starts, affinities.indices, affinities.values)})

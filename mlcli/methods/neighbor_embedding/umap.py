@@ -5,6 +5,7 @@ A fuzzy graph, its start, and epochs of sampled forces.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import OPTIMIZE
 from mlcli.base.machine.rates import rates
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
@@ -26,6 +28,7 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.core.graph.neighbors import NeighborCount
+from mlcli.core.graph.search import Lists
 from mlcli.core.iterate import Iterated
 from mlcli.core.krylov import SPARE
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -80,25 +83,6 @@ class Layout:
     sampling: Sampling
     ended: Iterated[Epoch]
     term: DensityTerm | None
-
-
-def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
-                  axes: int, dense: float) -> list[Step]:
-    """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
-    edges = edges_of(data, neighbors.count)
-    threads = compute.thread_count()
-    forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
-    searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
-    size = 8.0 * len(data.values)
-    starting = [] if start == "random" else [
-        Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
-             HELD * edges + BASIS * size * (axes + SPARE))]
-    return [*searching,
-            Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor, ONCE * edges),
-            *starting,
-            Step("iterate", f"{epochs} epochs of sampled forces",
-                 epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
-                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes, needs=OPTIMIZE)]
 
 
 def edges_of(data: Joined, neighbors: int) -> float:
@@ -214,33 +198,20 @@ class UMAP(NeighborEmbedding):
 
     def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of neighbors, graph, start and epochs."""
-        start = self.start if self._first is None else "random"  # which takes no step of its own
-        return sampled_steps(data, Nearest(self.neighbors.count), compute, start=start, axes=self.axes.count,
-                             epochs=self.epochs_of(data), samples=self.negative_samples,
-                             dense=0.0 if self.density is None else self.density.share)
+        return UMAPLayout(self, data, compute).steps()
 
     def certified_seconds(self, data: Joined, steps: Sequence[Step]) -> float:
         """Return the seconds of the graph and the layout, which the certificate repeats for few edges and epochs."""
         edges = edges_of(data, self.neighbors.count) / 2
         return sum(step.seconds for step in steps) if edges * self.epochs_of(data) <= REPEATED else 0.0
 
-    def layout(self, data: Joined, seed: int) -> Layout:
-        """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
-        lists, epochs = graph_lists(data, Nearest(self.neighbors.count)), self.epochs_of(data)
-        graph = fuzzy_graph_of(data, lists, self.local_connectivity, self.mix_ratio)
-        if self.target_weight is not None and isinstance(data, Labeled):
-            graph = class_graph(graph, data, self.target_weight)
-        generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
-        start = start_points(data, graph, self.start, self.axes.count, generator, self.first_points(data))
-        sampling = self.sampling(epochs, self.learning_rate, int(generator.integers(2**62)))
-        neighbors = with_lengths(graph, lists)
-        term = None if self.density is None else density_term(self.density, graph, neighbors.lengths, epochs)
-        return Layout(graph, neighbors, curve=curve, start=start, sampling=sampling,
-                      ended=follow_edges(graph, start, sampling, curve, term), term=term)
+    def layout(self, data: Joined, compute: Compute) -> Layout:
+        """Return the graph, the curve, the start, and the layout after all epochs, from the seed."""
+        return UMAPLayout(self, data, compute).fit()
 
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
-        found = self.layout(data, compute.seed)
+        found = self.layout(data, compute)
         points = centered_axes(found.ended.state.points)
         radii, correlation = (None, None) if found.term is None else found.term.correlation(
             points, found.sampling.form(found.curve))
@@ -281,3 +252,91 @@ class UMAP(NeighborEmbedding):
         """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""
         yield from super().checks(subject)
         yield from sampled_checks(self, subject.data, subject.model, subject.plan.full)
+
+
+@frozen
+class UMAPLayout(Composition[Layout]):
+    """The stages of a layout: neighbors, a graph of memberships, first coordinates, and epochs of sampled forces."""
+
+    method: UMAP
+    data: Joined
+    compute: Compute
+
+    @property
+    def neighbors(self) -> Nearest:
+        """The neighbors of a point."""
+        return Nearest(self.method.neighbors.count)
+
+    @FitStage
+    def lists(self) -> Lists:
+        """The nearest neighbors of every point, or those to which a given graph has edges."""
+        return graph_lists(self.data, self.neighbors)
+
+    @lists.cost
+    def _(self) -> list[Step]:
+        return [] if isinstance(self.data, WeightedGraph) else [self.neighbors.step(self.data, self.compute)]
+
+    @FitStage
+    def graph(self) -> Graph:
+        """The memberships, where classes are used intersected with these."""
+        method, data = self.method, self.data
+        graph = fuzzy_graph_of(data, self.lists, method.local_connectivity, method.mix_ratio)
+        if method.target_weight is not None and isinstance(data, Labeled):
+            return class_graph(graph, data, method.target_weight)
+        return graph
+
+    @graph.cost
+    def _(self) -> list[Step]:
+        edges = self.edges
+        return [Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor,
+                     ONCE * edges)]
+
+    @property
+    def edges(self) -> float:
+        """About how many edges the graph has, both ways."""
+        return edges_of(self.data, self.method.neighbors.count)
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """Random numbers of the start, and then the seed of the epochs."""
+        return np.random.default_rng(self.compute.seed)
+
+    @FitStage
+    def start(self) -> Array:
+        """The first coordinates (n x p)."""
+        method = self.method
+        return start_points(self.data, self.graph, method.start, method.axes.count, self.generator,
+                            method.first_points(self.data))
+
+    @start.cost
+    def _(self) -> list[Step]:
+        kind, axes, size = self.method.start, self.method.axes.count, 8.0 * len(self.data.values)
+        if kind == "random" or self.method.first_points(self.data) is not None:
+            return []
+        return [Step("eigensolve", f"a {kind} start", (START * self.edges if kind == "spectral" else size)
+                     * rates().moved, HELD * self.edges + BASIS * size * (axes + SPARE))]
+
+    @FitStage
+    def moved(self) -> Layout:
+        """The layout after all epochs."""
+        method, epochs = self.method, self.method.epochs_of(self.data)
+        curve = fit_curve(method.min_dist, method.spread)
+        sampling = method.sampling(epochs, method.learning_rate, int(self.generator.integers(2**62)))
+        neighbors = with_lengths(self.graph, self.lists)
+        term = None if method.density is None else density_term(method.density, self.graph, neighbors.lengths, epochs)
+        return Layout(self.graph, neighbors, curve=curve, start=self.start, sampling=sampling,
+                      ended=follow_edges(self.graph, self.start, sampling, curve, term), term=term)
+
+    @moved.cost
+    def _(self) -> list[Step]:
+        method, edges, epochs = self.method, self.edges, self.method.epochs_of(self.data)
+        dense = 0.0 if method.density is None else method.density.share
+        forces = edges * (SHARE * (2 + method.negative_samples) + dense * (1 + 2 * SHARE))
+        return [Step("iterate", f"{epochs} epochs of sampled forces",
+                     epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / self.compute.thread_count(),
+                     HELD * (2 + (dense > 0)) * edges + 48.0 * len(self.data.values) * method.axes.count,
+                     needs=OPTIMIZE)]
+
+    def result(self) -> Layout:
+        """Return the layout."""
+        return self.moved

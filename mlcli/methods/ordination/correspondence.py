@@ -24,11 +24,11 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering
-from mlcli.core.costs import product_rate, singular_step
+from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ
-from mlcli.core.linalg import singular, triangle_of
+from mlcli.core.linalg import singular, singular_step, triangle_of
 from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.metrics.profiles import Indicators, Profiles
 from mlcli.core.similarities.base import Similarity

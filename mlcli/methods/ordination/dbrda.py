@@ -17,15 +17,15 @@ from mlcli.base.values.percent import percent
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import FIRST, gower_steps, pass_cost, singular_step
+from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
 from mlcli.core.eigen.solved import rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.kernels.forms import Dense
-from mlcli.core.linalg import symmetric_eigen
+from mlcli.core.kernels.forms import Dense, gower_steps
+from mlcli.core.linalg import singular_step, symmetric_eigen
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares
 from mlcli.core.permutations import Permutations

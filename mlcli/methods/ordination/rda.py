@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
@@ -15,10 +16,9 @@ from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
-from mlcli.core.costs import singular_step
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
@@ -107,22 +107,61 @@ class RDA(ConstrainedMethod):
         constraints = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
         return min(rows - 1, min(columns, constraints) + columns)
 
-    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the bases, of the singular values of the residuals, and of the permutations."""
-        (rows, columns), constraints = data.values.shape, data.view.values.shape[1]
-        threads, table = compute.thread_count(), 8.0 * rows * columns
-        return [singular_step("constraints", data.view.values.shape, threads),
-                singular_step("eigensolve", data.values.shape, threads, copies=6.0),
-                *permutation_steps(rows, columns, constraints, count=self.permutations, threads=threads,
-                                   held=4 * table)]
+    def composition(self, data: TwoViews, compute: Compute, share: float | None = None) -> "RDAFit":
+        """Return the stages: a basis of the constraints, the axes of both parts, and the permutations."""
+        return RDAFit(self, data, compute)
 
-    def solve(self, data: TwoViews, compute: Compute) -> Model:
-        """Compute QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then of the rest."""
-        found = constraints_of(data.view.values, data.view.columns, self.condition)
-        axes = redundancy(data.values, found)
-        count = self.axes.available_count(len(axes.squares))
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
+        yield from super().checks(subject)
+        yield from redundancy_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)
+
+
+@frozen
+class RDAFit(Composition[Model]):
+    """QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then those of the rest."""
+
+    method: RDA
+    data: TwoViews
+    compute: Compute
+
+    @FitStage
+    def constraints(self) -> Constraints:
+        """Q."""
+        return constraints_of(self.data.view.values, self.data.view.columns, self.method.condition)
+
+    @constraints.cost
+    def _(self) -> list[Step]:
+        return [singular_step("constraints", self.data.view.values.shape, self.compute.thread_count())]
+
+    @FitStage
+    def axes(self) -> tuple[Redundancy, int]:
+        """Σ and V of both parts, and the number of axes."""
+        axes = redundancy(self.data.values, self.constraints)
+        return axes, self.method.axes.available_count(len(axes.squares))
+
+    @axes.cost
+    def _(self) -> list[Step]:
+        return [singular_step("eigensolve", self.data.values.shape, self.compute.thread_count(), copies=6.0)]
+
+    @FitStage
+    def tested(self) -> float:
+        """The share of permutations whose pseudo-F is no lower."""
+        rest = self.axes[0].rest
+        return permutation_test(self.constraints, lambda bases: np.sum((bases.T @ rest) ** 2, axis=1),
+                                float(np.sum(rest**2)), Permutations(self.method.permutations, self.compute.seed))
+
+    @tested.cost
+    def _(self) -> list[Step]:
+        (rows, columns), constraints = self.data.values.shape, self.data.view.values.shape[1]
+        return permutation_steps(rows, columns, constraints, count=self.method.permutations,
+                                 threads=self.compute.thread_count(), held=32.0 * rows * columns)
+
+    def result(self) -> Model:
+        """Return the coordinates, and correlations of the constraints with the axes."""
+        method, data, found, (axes, count) = self.method, self.data, self.constraints, self.axes
         divisor, first = max(len(data.values) - 1, 1), int(axes.constrained.sum())
-        scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)
+        scores = first_columns(axes.sums if method.scores == "wa" else axes.combinations, count)
         signs = leading_signs(scores)
         directions = first_columns(axes.directions, count) * signs
         arrows = first_columns(found.arrows(axes.units), count) * signs
@@ -131,16 +170,9 @@ class RDA(ConstrainedMethod):
                                       constrained=axes.constrained)
         explained = Explained(float(axes.squares[axes.constrained].sum()), float(axes.squares[~axes.constrained].sum()),
                               (found.rank, found.residual_freedom))
-        value = permutation_test(found, lambda bases: np.sum((bases.T @ axes.rest) ** 2, axis=1),
-                                 float(np.sum(axes.rest**2)), Permutations(self.permutations, compute.seed))
         return Model(embedding=scores * signs, spectrum=spectrum,
-                     projector=self.not_placed(first, count) or Projector(
+                     projector=method.not_placed(first, count) or Projector(
                          Columns(), Centering(axes.means, across=False), directions),
-                     fit=self.figures(explained, found, axes.total, divisor, value),
+                     fit=method.figures(explained, found, axes.total, divisor, self.tested),
                      loadings=Loadings(np.vstack([directions * roots, arrows]), (*data.columns, *found.names),
                                        unitless=len(arrows)))
-
-    def checks(self, subject: Subject) -> Iterator[Check]:
-        """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
-        yield from super().checks(subject)
-        yield from redundancy_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)

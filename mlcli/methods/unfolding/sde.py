@@ -4,23 +4,26 @@ Its kernel has the largest trace that keeps the distances of neighbors (Weinberg
 """
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
+from mlcli.base.types import Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option, option_of
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.graphs import joined_graph, neighborhood
+from mlcli.core.chain.graphs import GraphChain, neighborhood
 from mlcli.core.chain.input import ChainInput, Fitted
 from mlcli.core.chain.options import AnyDecoder, NeighborGraph
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
-from mlcli.core.graph.pieces import planned_graph
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.square import kernel_product
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -30,42 +33,75 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
-from mlcli.methods.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
+from mlcli.methods.unfolding.pairs import neighbor_pairs
+from mlcli.methods.unfolding.unfold import SOFTNESS, UNBOUNDED, Outcome, Unfolding
 
 Constraints = Literal["equal", "at_most"]
 
 
 @frozen
-class UnfoldingChain:
+class UnfoldingChain(GraphChain):
     """Semidefinite embedding: max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances."""
 
     chain: ChainInput
+    consequence: ClassVar[str] = UNBOUNDED
 
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps; the graph is computed for this, because its pairs determine the other costs."""
-        joining = self.chain.joining
-        graph, made = planned_graph(self.chain.joined, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
-                                    self.chain.compute)
-        return [*made, *self._solver_steps(graph, self.chain.joined)]
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> "UnfoldedGraph":
+        """Return the stages after the graph, whose pairs determine their costs."""
+        return UnfoldedGraph(self.chain, graph, data, kept)
 
-    def _solver_steps(self, graph: Graph, data: Joined) -> list[Step]:
-        chain = self.chain
-        return chain.kernel.program().steps(graph, data, chain.eigensolve, chain.compute)
 
-    def fit(self) -> Fitted:
-        """Return the fit by the eigenvectors of the learned kernel."""
-        chain = self.chain
-        graph, data, kept = joined_graph(chain, UNBOUNDED)
-        chain.require(self._solver_steps(graph, data), data)
-        found = chain.kernel.program()(graph, data, chain.compute)
-        spectrum = replace(solve_spectrum(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
+@frozen
+class UnfoldedGraph(Composition[Fitted]):
+    """The kernel K of the neighbor graph, and its coordinates."""
+
+    chain: ChainInput
+    graph: Graph
+    data: Joined  # the points of the graph
+    kept: Indices | None  # which these are, where some are left out (m)
+
+    @cached_property
+    def program(self) -> Unfolding:
+        """The semidefinite program."""
+        program: Unfolding = self.chain.kernel.program()
+        return program
+
+    @FitStage
+    def unfolded(self) -> Outcome:
+        """K = F Fᵀ, with its certificate."""
+        return self.program(self.graph, self.data, self.chain.compute)
+
+    @unfolded.cost
+    def _(self) -> list[Step]:
+        return [self.program.step(self.pairs, self.graph.size, self.chain.compute.thread_count())]
+
+    @cached_property
+    def pairs(self) -> int:
+        """The number of pairs whose distances are kept."""
+        return len(neighbor_pairs(self.graph, self.data, self.program.common))
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = V Λ Vᵀ."""
+        found = solve_spectrum(self.chain, self.unfolded.kernel, self.graph.size - 1)
+        return replace(found, directions=None)  # of no columns
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        size = self.program.vectors(self.pairs) or self.graph.size
+        return [self.chain.eigensolve.step(size, self.chain.compute.thread_count(),
+                                           8.0 * size * (self.graph.size + size))]
+
+    def result(self) -> Fitted:
+        """Return the coordinates V √Λ, and the weights of neighbors or the path lengths of new points."""
+        chain, graph, data, found, spectrum = self.chain, self.graph, self.data, self.unfolded, self.spectrum
         embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
             neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
         factor = found.unfolded.factor
         products = {"graph": graph.product(),
                     **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
-        return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=products,
+        return Fitted(embedding=embedding, spectrum=spectrum, kept=self.kept, products=products,
                       projector=Projector(similarity, uncentered(graph.size), embedding),
                       fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
 

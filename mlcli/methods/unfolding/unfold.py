@@ -21,7 +21,6 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered
 from mlcli.core.costs import product_rate
-from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.graph.graph import Graph, undirected
 from mlcli.core.kernels.factored import Factored
 from mlcli.core.metrics.points import is_euclidean
@@ -221,7 +220,7 @@ class Unfolding:
         if not pairs.squared.any():
             raise GeometryError("ALL-EQUAL", f"the {graph.size} points of the neighbor graph are all equal",
                                 where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
-        count = self._vectors(len(pairs))
+        count = self.vectors(len(pairs))
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is restricted to {count} eigenvectors of the graph "
                  "Laplacian; the option basis sets another number")
@@ -236,15 +235,10 @@ class Unfolding:
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
-    def steps(self, graph: Graph, data: Joined, demand: SpectrumRequest, compute: Compute) -> list[Step]:
-        """Return the steps of the program and of the spectrum of its kernel."""
-        pairs, threads = len(neighbor_pairs(graph, data, self.common)), compute.thread_count()
-        size = self._vectors(pairs) or graph.size
-        solved = demand.step(size, threads, 8.0 * size * (graph.size + size))
-        return [self._step(pairs, graph.size, product_rate(threads)), solved]
-
-    def _step(self, pairs: int, size: int, rate: float) -> Step:
-        count = self._vectors(pairs)
+    def step(self, pairs: int, size: int, threads: int) -> Step:
+        """Return the cost of the program over so many pairs of `size` points."""
+        rate = product_rate(threads)
+        count = self.vectors(pairs)
         if count:
             unknowns = count * (count + 1) / 2
             each = (pairs * unknowns**2 + unknowns**3 / 3) / rate + CALLS * rates().called
@@ -257,7 +251,7 @@ class Unfolding:
                         _whole_memory(pairs, size), usual=USUAL, most=self.limit, needs=SPARSE,
                         remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
-    def _vectors(self, pairs: int) -> int:
+    def vectors(self, pairs: int) -> int:
         """Return the number of vectors in the basis, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 

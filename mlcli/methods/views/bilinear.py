@@ -18,10 +18,10 @@ from mlcli.base.values.missing import is_missing
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import product_rate, singular_step
+from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular
+from mlcli.core.linalg import singular, singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Extent, negligible

@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcli.base.stages.steps import Step
+from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.core.centering import Centering
-from mlcli.core.costs import merge_steps, product_rate, singular_step
+from mlcli.core.costs import product_rate
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.linalg import singular_step
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector

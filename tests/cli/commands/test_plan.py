@@ -114,7 +114,7 @@ def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, f
 @pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
 def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
         mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("mlcli.engine.executor", "mlcli.core.graph.search", "mlcli.findings.quality.cost"):
+    for module in ("mlcli.engine.executor", "mlcli.core.graph.search"):
         monkeypatch.setattr(f"{module}.WORTH", worth)
     steps = json.loads(mlcli("plan", roll, "-m", "isomap", "--cluster", "3", "--json").out)["steps"]
     assert {step["stage"] for step in steps if "on 3 workers" in step["how"]} == stages
