@@ -131,13 +131,13 @@ class Run:
     def _repr_html_(self) -> str:
         """Return HTML: the scatter plot of the first two axes, in the colors of the first label, over those lines."""
         from mlcli.report.drawing.svg import document
-        from mlcli.report.figures.coloring import coloring, plain
+        from mlcli.report.figures.coloring import coloring, single_color
         from mlcli.report.figures.scatter import Points, scatter
 
         said, count = f"<pre>{escape(repr(self))}</pre>", len(self.embedding)
         if not self.embedding.size:
             return said
-        colors = next((coloring(name, texts) for name, texts in self.labels.items()), plain(count))
+        colors = next((coloring(name, texts) for name, texts in self.labels.items()), single_color(count))
         drawn = document(scatter(Points(self.embedding, self.ids, colors, count), self.method))
         source = b64encode(drawn.encode("utf-8", "replace")).decode()  # an image: no part of it can be a script
         return f'<img alt="Scatter plot of the first two axes" src="data:image/svg+xml;base64,{source}">\n{said}'

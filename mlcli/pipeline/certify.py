@@ -27,7 +27,7 @@ from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import failed_name
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
@@ -105,7 +105,7 @@ def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mappi
             place["view"] = place = {"sha256": other.source.sha256}
     if labels := result.source.labels_source:
         hashes["input"]["labels"] = {"sha256": labels.sha256}
-    return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
+    return dict(json_value({**document, "facts": {**document["facts"], **hashes}}))
 
 
 def _numbers(method: Method, subject: Subject) -> list[Check]:

@@ -61,9 +61,9 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
 
 def certificate_of(path: Path) -> dict[str, Any] | None:
     """Return the content of certificate.json, None where it is not there; raises UnsafeFile."""
-    from mlcli.rundir.shapes import Certificate
+    from mlcli.rundir.shapes import StoredCertificate
 
-    return json_of(path, Certificate) if path.is_file() else None
+    return json_of(path, StoredCertificate) if path.is_file() else None
 
 
 def with_edges(run: Contents, folder: Path) -> Contents:

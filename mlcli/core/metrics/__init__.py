@@ -34,7 +34,7 @@ ALIASES = {"l2": "euclidean", "manhattan": "cityblock", "taxicab": "cityblock", 
            "jensen-shannon": "jensenshannon"}  # other names that people type
 
 
-def fault(kind: type[Metric]) -> str:
+def metric_defect(kind: type[Metric]) -> str:
     """Return what the class of a metric of another package lacks; empty if nothing."""
     if not hasattr(kind, "definition"):
         return "it does not declare the `definition` that its distances are checked by"
@@ -42,7 +42,7 @@ def fault(kind: type[Metric]) -> str:
 
 
 METRICS = NamedChoices(Metric, {name: f"mlcli.core.metrics.{place}" for name, place in NAMES.items()}, ALIASES,
-                       "metrics", fault)
+                       "metrics", metric_defect)
 
 if TYPE_CHECKING:
     AnyMetric = Metric
