@@ -6,8 +6,8 @@ from pydantic import Field
 
 from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
-from mlcli.core.metrics.base import Comparison, Metric
-from mlcli.core.metrics.gower import RangedGower
+from mlcli.base.values.metric import FittedMetric
+from mlcli.core.metrics.base import Metric
 from mlcli.core.metrics.minkowski import Euclidean
 
 NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     AnyMetric = Metric
 else:
     AnyMetric = Annotated[Metric, METRICS, Field(description="Distance metric; docs/metrics.md defines each.")]
-FittedMetric = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
-__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]
+__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Euclidean", "FittedMetric", "Metric"]
