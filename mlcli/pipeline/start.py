@@ -20,6 +20,7 @@ from mlcli.base.stages.stage import mute_notes, note, running, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare.apply import prepare
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Count, Share
 from mlcli.data.options.formats import HDF5
@@ -185,7 +186,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
 
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
     with _gaps_dropped(config):
-        prepared = config.prepare.apply(source, layer)
+        prepared = prepare(config.prepare, source, layer)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)
