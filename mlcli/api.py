@@ -269,8 +269,7 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
                                                    found.divisor, found.frobenius / found.divisor)
     weights = model.loadings
     loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
-    model_of_run = result.start.finished(config.input, result.embedding, model)
-    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run,
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), result.finished(),
                 loadings=loadings, fit=dict(model.fit))
 
 

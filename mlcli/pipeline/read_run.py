@@ -22,8 +22,8 @@ from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
 from mlcli.findings.frame.contents import Contents, Embedding
+from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.pipeline.result import Run
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.tables.names import Form, Name
@@ -37,7 +37,7 @@ from mlcli.rundir.reading import damaged, json_of, own_file
 WHOLE = Layer()  # nothing said: as the run was made
 
 
-def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
+def contents_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
                 certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> Contents:
     """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
     text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -32,8 +32,9 @@ from mlcli.data.table.table import Table
 from mlcli.data.write.table import warn_of_texts
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.result import Start
 from mlcli.pipeline.read_run import encoded, read_run
-from mlcli.pipeline.start import Start, begin, is_run
+from mlcli.pipeline.start import begin, is_run
 from mlcli.publication.publish import publishing, refuse_existing
 from mlcli.publication.replaceable import FORMAT, RELATION
 from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread
