@@ -39,7 +39,7 @@ class Lines:
         raise DataError("PHYLIP", "the matrix ends too early", where=place(self.path, self.number),
                         hint="every row needs a name and its distances")
 
-    def error(self, what: str) -> DataError:
+    def fault(self, what: str) -> DataError:
         """Return the error for the last line read."""
         return DataError("PHYLIP", what, where=place(self.path, max(1, self.number)),
                          hint="a first line with the number of points, then a name and its distances a row")
@@ -51,7 +51,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     size = point_count(text)
     require_content(size, size, text.path)
     if size > text.survey.lines - 1:
-        raise Lines(iter(()), text.path, 1).error(f"{counted(size, 'point')} need as many rows")
+        raise Lines(iter(()), text.path, 1).fault(f"{counted(size, 'point')} need as many rows")
     compute.require_data(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
     try:
         return matrix(text, size, strict=False)
@@ -67,7 +67,7 @@ def point_count(text: Text) -> int:
     lines = Lines(text.lines(), text.path)
     words = lines.take().split() if text.survey.lines else []
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):
-        raise lines.error("the first line is not the number of points")
+        raise lines.fault("the first line is not the number of points")
     return int(words[0])
 
 
@@ -111,12 +111,12 @@ def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decima
             break
         numbers = numbers + more
     if len(numbers) != expected:
-        raise lines.error(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
+        raise lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
     for cell in numbers:
         wrong = fault(cell, decimal)
         lines.underflows += wrong == "underflow"
         if wrong in ("text", "overflow"):
-            raise lines.error(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
+            raise lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
     return np.array([number(cell, decimal) for cell in numbers])
 
 
@@ -126,7 +126,7 @@ def require_end(lines: Lines) -> None:
         line = lines.take()
     except DataError:
         return
-    raise lines.error(f"there is text after the last row: {shown(line, 40)}")
+    raise lines.fault(f"there is text after the last row: {shown(line, 40)}")
 
 
 READER = Reader(sheet=read_phylip)
