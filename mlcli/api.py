@@ -131,13 +131,13 @@ class Run:
     def _repr_html_(self) -> str:
         """Return HTML: the scatter plot of the first two axes, in the colors of the first label, over those lines."""
         from mlcli.report.drawing.svg import document
-        from mlcli.report.figures.coloring import coloring, plain
+        from mlcli.report.figures.coloring import coloring, single_color
         from mlcli.report.figures.scatter import Points, scatter
 
         said, count = f"<pre>{escape(repr(self))}</pre>", len(self.embedding)
         if not self.embedding.size:
             return said
-        colors = next((coloring(name, texts) for name, texts in self.labels.items()), plain(count))
+        colors = next((coloring(name, texts) for name, texts in self.labels.items()), single_color(count))
         drawn = document(scatter(Points(self.embedding, self.ids, colors, count), self.method))
         source = b64encode(drawn.encode("utf-8", "replace")).decode()  # an image: no part of it can be a script
         return f'<img alt="Scatter plot of the first two axes" src="data:image/svg+xml;base64,{source}">\n{said}'
@@ -269,8 +269,7 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
                                                    found.divisor, found.frobenius / found.divisor)
     weights = model.loadings
     loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
-    model_of_run = result.start.finished(config.input, result.embedding, model)
-    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run,
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), result.finished(),
                 loadings=loadings, fit=dict(model.fit))
 
 

@@ -27,8 +27,8 @@ from mlcli.core.metrics.points import metric_of as comparison_of
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.categories import require_unchanged
-from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
@@ -56,7 +56,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
             generator = config.compute.generator()
             table = table.take(np.sort(generator.choice(len(table.ids), most, replace=False)))
         if table.graph is not None:
-            config.prepare.apply(table)  # raises for options that would have no effect
+            prepare(config.prepare, table)  # raises for options that would have no effect
             report = replace(report, edges=edges_of(table.graph, LARGEST))
         elif table.kind == "features":
             report = _of_features(report, table, config, neighbors)
@@ -64,7 +64,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
                 exact = missing_in_all(rows.gaps, table.columns)
                 report = replace(report, features=replace(report.features, missing=exact))
         else:
-            config.prepare.apply(table)  # raises for options that would have no effect
+            prepare(config.prepare, table)  # raises for options that would have no effect
             square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
                       else replace(report, kernel=kernel_of(table.values, table.ids)))
@@ -94,13 +94,13 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     report = replace(report, features=features)
     if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":
         return _without_geometry(report, "no row has a finite number in every column")
-    prepare: Prepare = config.prepare
-    if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
-        prepare = prepare.replace(missing="drop")
-    prepared = prepare.apply(table)
+    options = config.prepare
+    if features.missing.cells and options.missing in ("error", "model"):  # distances need whole rows, with no model
+        options = options.replace(missing="drop")
+    prepared = prepare(options, table)
     points = prepared.table
-    if prepare.reduce is not None:
-        points = reduce_by_pca(prepare.reduce, prepared, config.compute).scores
+    if options.reduce is not None:
+        points = reduce_by_pca(options.reduce, prepared, config.compute).scores
     with points.rows_named():
         data = config.method.with_metric(points.data())
     assert isinstance(data, Points)

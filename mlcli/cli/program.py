@@ -127,9 +127,9 @@ def dispatch(arguments: list[str]) -> None:
         group.main(arguments, prog_name="mlcli")
     with group.make_context("mlcli", completion.with_shell(arguments)) as context:
         from mlcli.base.stages.stage import listening
-        from mlcli.cli.stage_reporter import Doing
+        from mlcli.cli.stage_reporter import StageReporter
 
-        with listening(Doing()):
+        with listening(StageReporter()):
             group.invoke(context)
 
 

@@ -8,7 +8,7 @@ from mlcli.process.shared_status import STATUS
 FASTEST = 0.1  # seconds between two posts within a stage
 
 
-class Doing(Watcher):
+class StageReporter(Watcher):
     """Posts the running stage."""
 
     def __init__(self) -> None:

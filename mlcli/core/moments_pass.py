@@ -12,8 +12,8 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import AHEAD, row_blocks
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.source import NO_GAPS, Gaps, Measured, Rows, Sample, all_parts
-from mlcli.base.rows.sparse import Moved, entries_of
+from mlcli.base.rows.source import NO_GAPS, CenteredSparseRows, Gaps, Measured, Rows, Sample, all_parts
+from mlcli.base.rows.sparse import entries_of
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import stage
 from mlcli.base.stored import result
@@ -123,7 +123,7 @@ class Gathering:
             yield RowSums(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
                           sampled)
 
-    def _of_entries(self, first: int, rows: Moved) -> RowSums:
+    def _of_entries(self, first: int, rows: CenteredSparseRows) -> RowSums:
         """Return the sums over sparse rows, of which `first` is the number of the first: zeros are only counted."""
         entries, shift = rows.entries, rows.center + self.shift
         count, size = entries.shape

@@ -38,8 +38,9 @@ from mlcli.explore.trials import (
     surface_of,
 )
 from mlcli.findings.frame.likeness import procrustes, standardize
+from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
-from mlcli.pipeline.start import Start, begin
+from mlcli.pipeline.start import begin
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 
 Command = Callable[[Setting, int], str]  # a setting and a number of axes to a command line

@@ -63,7 +63,7 @@ class Findings(Mapping[str, Finding[Any]]):
         Raises ConfigError where two packages add it, and DependencyMissing for a package that cannot be used.
         """
         if name not in self and (found := self.plugin(name)) is not None:
-            self.added[name] = found.load(lambda kind: fault(kind, name))()
+            self.added[name] = found.load(lambda kind: finding_defect(kind, name))()
         return self[name]
 
     def look_up_all(self, taken: Collection[str]) -> tuple[Sequence[str], Sequence[MlcliError]]:
@@ -74,7 +74,7 @@ class Findings(Mapping[str, Finding[Any]]):
         return usable("findings", {*self.own, *taken}, self.look_up)
 
 
-def fault(kind: Any, name: str) -> str:
+def finding_defect(kind: Any, name: str) -> str:
     """Return what is wrong with the class of a package for a name; empty if it can be used."""
     if not (isinstance(kind, type) and issubclass(kind, Finding)):
         return f"it is no class derived from {Finding.__module__}.{Finding.__name__}"

@@ -21,9 +21,10 @@ from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import AUTO, Axes
+from mlcli.core.goodness import Goodness
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, layout_starts, reproduces
-from mlcli.core.layouts.goodness import Goodness, metric_goodness
+from mlcli.core.layouts.goodness import metric_goodness
 from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs

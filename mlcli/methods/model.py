@@ -25,7 +25,7 @@ from mlcli.errors import NumericalError
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
     from mlcli.core.forecast import Forecast
-    from mlcli.core.layouts.goodness import Goodness
+    from mlcli.core.goodness import Goodness
     from mlcli.core.similarities.views import JointViews
     from mlcli.core.unfolded import Unfolded
 

@@ -55,7 +55,7 @@ def remedy(asked: str, known: Sequence[str]) -> str:
 
     Spelling is compared without regard to capitals, underscores and spaces.
     """
-    lacking, near = BY_NAME.get(plain(asked)), instead(asked, known)
+    lacking, near = BY_NAME.get(hyphenated(asked)), instead(asked, known)
     if lacking is not None and lacking.same:
         return f"it is {near} {lacking.why}"
     if lacking is not None:
@@ -65,11 +65,11 @@ def remedy(asked: str, known: Sequence[str]) -> str:
 
 def instead(asked: str, known: Sequence[str]) -> str:
     """Return the method nearest in meaning, else in spelling; empty where there is none."""
-    if plain(asked) in BY_NAME:
-        return BY_NAME[plain(asked)].nearest
-    return next(iter(difflib.get_close_matches(plain(asked), known, n=1, cutoff=ALIKE)), "")
+    if hyphenated(asked) in BY_NAME:
+        return BY_NAME[hyphenated(asked)].nearest
+    return next(iter(difflib.get_close_matches(hyphenated(asked), known, n=1, cutoff=ALIKE)), "")
 
 
-def plain(name: str) -> str:
+def hyphenated(name: str) -> str:
     """Return a name in lower case, with hyphens."""
     return "-".join(name.lower().replace("_", " ").split())

@@ -16,18 +16,16 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.subject import Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
-from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
-from mlcli.methods import Method, Model
+from mlcli.findings.frame.result import Result, Start
+from mlcli.methods import Method
 from mlcli.pipeline.certificate import Certificate, check_numbers, facts_of, subject_of
-from mlcli.pipeline.result import Run
-from mlcli.pipeline.start import Start
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import failed_name
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
@@ -36,44 +34,35 @@ SAMPLE = 256  # rows that are checked in any case
 TOGETHER = 2**20  # prepared numbers that are compared at once
 
 
-@frozen
-class Record:
-    """A run: its input and its results."""
-
-    config: RunConfig  # with defaults resolved for the data
-    start: Start | None  # the input as read, and what the method was given; None where the input is gone
-    embedding: Table
-    model: Model
-    dropped: tuple[Dropped, ...]
-    stored: Mapping[str, Any] | None = None  # the model as it lies in its folder, where it has been read already
-
-
 @stage("certify")
-def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certificate:
-    """The certificate of a run, by the model that lies in its folder where it has been written."""
-    config, rows = record.config, None if record.start is None else rows_of(record.start.prepared.table.values)
+def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | None = None, *,
+            full: bool = False) -> Certificate:
+    """The certificate of a run, by the model that lies in its folder where it has been written.
+
+    `stored` is that model where it has been read already.
+    """
+    config, start = result.config, result.input
+    rows = None if start is None else rows_of(start.prepared.table.values)
     plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
     with no_listeners(), single_threaded_blas():  # the pieces of work are too small to be shared
-        held = {"projector": record.model.projector}
-        stored = record.stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
-        model = replace(record.model, embedding=record.embedding.values,
-                        projector=stored.get("projector", record.model.projector),
-                        others=tuple(view.projector for view in stored.get("views", ())) or record.model.others,
-                        joint=stored.get("joint", record.model.joint),
-                        unfolded=stored.get("unfolded", record.model.unfolded))
-        start = record.start
+        held = {"projector": result.model.projector}
+        stored = stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
+        model = replace(result.model, embedding=result.embedding.values,
+                        projector=stored.get("projector", result.model.projector),
+                        others=tuple(view.projector for view in stored.get("views", ())) or result.model.others,
+                        joint=stored.get("joint", result.model.joint),
+                        unfolded=stored.get("unfolded", result.model.unfolded))
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
         subject = subject_of(config.method, given, model, plan)
-        checks = [same_model(stored, record)] if stored else []
-        checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
+        checks = [same_model(stored, result)] if stored else []
+        checks += [*_rows(result, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
 
 
-def certificate_of(result: Run, folder: Path | None) -> Certificate:
+def certificate_of(result: Result, folder: Path | None) -> Certificate:
     """Certify a run that was just computed, with its model as it lies in `folder` where it has been written."""
-    record = Record(result.config, result.start, result.embedding, result.model, result.dropped)
-    certificate = certify(record, folder)
+    certificate = certify(result, folder)
     if doubtful := [check.name for check in certificate.checks if check.verdict == "warn"]:
         note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
              checks=doubtful)
@@ -94,7 +83,7 @@ def require_passed(certificate: Certificate, output: Path | None = None) -> None
                              "certificate.json")
 
 
-def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def document_of(certificate: Certificate, result: Result, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the content of certificate.json: checks, and hashes of the input and of all files that hold no paths."""
     document, origin = certificate.document(), result.source.source
     hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
@@ -105,7 +94,7 @@ def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mappi
             place["view"] = place = {"sha256": other.source.sha256}
     if labels := result.source.labels_source:
         hashes["input"]["labels"] = {"sha256": labels.sha256}
-    return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
+    return dict(json_value({**document, "facts": {**document["facts"], **hashes}}))
 
 
 def _numbers(method: Method, subject: Subject) -> list[Check]:
@@ -119,14 +108,14 @@ def _numbers(method: Method, subject: Subject) -> list[Check]:
     return checks
 
 
-def _rows(record: Record, plan: Plan) -> list[Check]:
+def _rows(result: Result, plan: Plan) -> list[Check]:
     """Rows and their preparation."""
-    start, kept = record.start, record.model.kept
+    start, kept = result.input, result.model.kept
     if start is None or not start.source.rows:
         return []
-    checks, left = [same_rows(start.source, record.embedding, record.dropped, plan)], Left.of(
-        start.source, record.dropped)
-    if len(left) == len(record.embedding.ids) and start.source.kind == "features":
+    checks = [same_rows(start.source, result.embedding, result.dropped, plan)]
+    left = RemainingRows.of(start.source, result.dropped)
+    if len(left) == len(result.embedding.ids) and start.source.kind == "features":
         prepared = start.prepared if start.reduced is None else start.reduced.given
         rows = prepared.table.values if kept is None else prepared.table.values[kept]
         checks.append(prepared_rows(start.source, rows, prepared.preparation, left, plan))
@@ -145,7 +134,7 @@ def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list
 
 def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
     """The embedding's rows are the input's, under their ids and labels and in their order, but for those dropped."""
-    left = Left.of(source, dropped)
+    left = RemainingRows.of(source, dropped)
     if len(left) != len(embedding.ids) or len(embedding.ids) != len(embedding.values):
         return count("rows", abs(len(left) - len(embedding.ids)) or 1,
                      "rows of the input that are neither in the embedding nor dropped")
@@ -158,14 +147,14 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan:
 
 
 @frozen
-class Left:
+class RemainingRows:
     """The rows of the input that were not dropped, in their order."""
 
     rows: int  # of the input
     gone: Indices  # ascending
 
     @classmethod
-    def of(cls, source: Table, dropped: Sequence[Dropped]) -> "Left":
+    def of(cls, source: Table, dropped: Sequence[Dropped]) -> "RemainingRows":
         """By the rows' numbers."""
         numbers = np.array(sorted(lost.row for lost in dropped), dtype=np.int64)
         if source.places is not None:
@@ -180,7 +169,7 @@ class Left:
         return chosen + np.searchsorted(self.gone - np.arange(len(self.gone)), chosen, side="right")
 
 
-def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: RemainingRows, plan: Plan) -> Check:
     """Check that prepared numbers `data`, an (n, k) array, lead back to the transformed numbers of the input."""
     chosen = plan.sample_in_memory(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     places = kept[chosen]
@@ -217,13 +206,13 @@ def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
 PREPARED = ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen", "sizes")
 
 
-def same_model(stored: Mapping[str, Any], record: Record) -> Check:
+def same_model(stored: Mapping[str, Any], result: Result) -> Check:
     """The model read back names the input's points, and prepares and places rows as the run did."""
-    start, ids = record.start, () if record.config.input.kind == "features" else record.embedding.ids
+    start, ids = result.input, () if result.config.input.kind == "features" else result.embedding.ids
     if start is None:  # of a run that was given another's embedding, the first input's points are not at hand
         wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
         return count("model", wrong, "parts of the model read back that are not the run's")
-    meant = start.finished(record.config.input, record.embedding, record.model)
+    meant = result.finished()
     wrong = int(tuple(stored["trained"]) != tuple(meant.trained)) + int(stored["coding"] != meant.coding)
     held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
     made = [*(step.preparation for step in meant.reductions), meant.preparation]

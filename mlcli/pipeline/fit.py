@@ -21,12 +21,11 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.dimension.choose import has_auto_axes
+from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.findings.quality.measures import Labels
 from mlcli.methods import Method, Model
 from mlcli.methods.memory import peak, require_memory
-from mlcli.pipeline.result import Run
 from mlcli.pipeline.session import Session
-from mlcli.pipeline.start import Start
 from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
 
@@ -125,7 +124,7 @@ def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) ->
     return planned or FitPlan.of(config, start)
 
 
-def fit(plan: FitPlan, session: Session | None = None) -> Run:
+def fit(plan: FitPlan, session: Session | None = None) -> Result:
     """Fit the method as it was planned; a session keeps results of stages of this fit.
 
     Raises RefusedByPlan where disk or memory do not suffice.
@@ -139,10 +138,8 @@ def fit(plan: FitPlan, session: Session | None = None) -> Run:
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
-    table = prepared.table if model.kept is None else prepared.table.take(model.kept)
-    table = table if table.rows else table.take(())
-    embedding = coordinates(table, model.embedding)
-    return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
+    embedding = coordinates(embedded_rows(prepared.table, model), model.embedding)
+    return Result(config=config, input=start, embedding=embedding, dropped=dropped, model=model)
 
 
 @contextmanager

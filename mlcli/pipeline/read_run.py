@@ -22,8 +22,8 @@ from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
 from mlcli.findings.frame.contents import Contents, Embedding
+from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.pipeline.result import Run
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.tables.names import Form, Name
@@ -37,7 +37,7 @@ from mlcli.rundir.reading import damaged, json_of, own_file
 WHOLE = Layer()  # nothing said: as the run was made
 
 
-def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
+def contents_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
                 certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> Contents:
     """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
     text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -61,9 +61,9 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
 
 def certificate_of(path: Path) -> dict[str, Any] | None:
     """Return the content of certificate.json, None where it is not there; raises UnsafeFile."""
-    from mlcli.rundir.shapes import Certificate
+    from mlcli.rundir.shapes import StoredCertificate
 
-    return json_of(path, Certificate) if path.is_file() else None
+    return json_of(path, StoredCertificate) if path.is_file() else None
 
 
 def with_edges(run: Contents, folder: Path) -> Contents:

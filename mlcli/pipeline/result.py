@@ -1,58 +1,24 @@
-"""The result of a run, and its facts for run.json and for the summary at its end."""
+"""Facts of the result of a run, for run.json and for the summary at its end."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
-from mlcli.base.rows.source import rows_of
-from mlcli.base.types import Indices
-from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
-from mlcli.data.prepare.missing import Dropped
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
+from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum.table import spectrum_facts
-from mlcli.methods import Model
 from mlcli.pipeline.certificate import Certificate
-from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
 
 LEADING = 10  # eigenvalues reported at the end
 NO_FORMATS = (*OWN, "array", "run")  # of other packages: the program's own, an array in memory, and a run
 
 
-@frozen
-class Run:
-    """All that a run computed, before anything is written."""
-
-    config: RunConfig  # with defaults resolved for the data
-    start: Start
-    prepared: Table  # the rows that were embedded
-    embedding: Table
-    dropped: tuple[Dropped, ...]
-    model: Model
-
-    @property
-    def source(self) -> Table:
-        """The table that was read."""
-        return self.start.source
-
-    @property
-    def method_input(self) -> Table:
-        """All rows of the method's input."""
-        return self.start.prepared.table
-
-    def sample(self, most: int | None = None) -> Indices | None:
-        """The rows of a table read in blocks that are in memory, or so many of them; None where all are."""
-        rows = rows_of(self.prepared.values)
-        return None if rows is None else rows.some(most)
-
-
-def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
+def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[str, Any]:
     """Return the facts of a run for run.json, besides versions and file hashes."""
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
@@ -79,7 +45,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     }
 
 
-def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
+def summary(result: Result, journal: Journal, certificate: Certificate, output: str | None,
             findings: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the summary of a run that is reported at its end, as text and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)

@@ -18,14 +18,14 @@ from mlcli.engine.cluster.notes import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
+from mlcli.findings.frame.result import Result, Start
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
 from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import read_start
-from mlcli.pipeline.result import Run, facts, summary
+from mlcli.pipeline.result import facts, summary
 from mlcli.pipeline.session import Session
-from mlcli.pipeline.start import Start
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import note_unnamed
@@ -78,7 +78,7 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
     return summary(result, session.journal, certificate, None)
 
 
-def compute(session: Session, given: Table | None = None) -> Run:
+def compute(session: Session, given: Table | None = None) -> Result:
     """Read, unless the table is `given`, prepare and fit."""
     config = session.config
     config.require_fitting()
@@ -95,7 +95,7 @@ def compute(session: Session, given: Table | None = None) -> Run:
     return fit(plan_fit(planned.config.replace(method=method), start), session)
 
 
-def assess(result: Run) -> dict[str, Any]:
+def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
     for finding in result.config.report.wanted():
@@ -123,12 +123,12 @@ def _warn_of_columns(config: RunConfig, start: Start) -> None:
 
 
 @stage("write")
-def write(folder: Path, result: Run, findings: Mapping[str, Any], config_text: str) -> dict[str, dict[str, Any]]:
+def write(folder: Path, result: Result, findings: Mapping[str, Any], config_text: str) -> dict[str, dict[str, Any]]:
     """All files of a run but its certificate and run.json, which hold the hashes of the others.
 
     Returns size and hash of the model's arrays, which are compared with the file when the certificate loads it.
     """
-    config, model = result.config, result.model
+    config = result.config
     note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
@@ -142,6 +142,5 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any], config_text: s
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.method_input.values)
     if config.report.writes("model"):
-        model_of_run = result.start.finished(config.input, result.embedding, model)
-        return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
+        return {names.ARRAYS: archive.save(folder, {**vars(result.finished()), "unfolded": result.model.unfolded})}
     return {}

@@ -10,14 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from mlcli.base.context import set_context
-from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes, note, running, stage
-from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -25,15 +20,15 @@ from mlcli.core.eigen.options import Count, Share
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.missing import REMEDY
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
-from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import Source, Table, coordinates
-from mlcli.data.write.table import text_names
+from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
-from mlcli.methods import Model, methods_accepting, methods_with_metric
+from mlcli.findings.frame.result import Reduced, Start
+from mlcli.methods import methods_accepting, methods_with_metric
 from mlcli.methods.principal.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import Reader, is_sketch, read_input
@@ -42,10 +37,6 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reading import is_there
-from mlcli.rundir.reduction import Reduction
-
-if TYPE_CHECKING:
-    from mlcli.data.prepare.variable_genes import GeneTable
 
 LAYER = "prepare.variable_genes.layer"
 
@@ -70,110 +61,6 @@ def read_gene_layer(config: RunConfig, name: str, table: Table, *, from_file: bo
     return found
 
 
-@frozen
-class Reduced:
-    """PCA before a method: its input, and its fit."""
-
-    given: Prepared
-    method: PCA  # resolved
-    model: Model
-
-    @property
-    def scores(self) -> Table:
-        """The scores as the table that the method gets: rows in memory, laid out as those read from a file."""
-        return coordinates(self.given.table, np.ascontiguousarray(self.model.embedding))
-
-
-@frozen
-class Start:
-    """The input of a run's method, and the steps that led to it."""
-
-    source: Table
-    run: FinishedModel | None  # whose embedding the source is
-    prepared: Prepared  # the method's input
-    reduced: Reduced | None = None
-
-    @property
-    def previous_steps(self) -> tuple[Reduction, ...]:
-        """The steps that led to the source."""
-        return () if self.run is None else self.run.steps
-
-    @property
-    def reductions(self) -> tuple[Reduction, ...]:
-        """All steps ahead of the method."""
-        first = self.reduced
-        return self.previous_steps if first is None else (
-            *self.previous_steps, Reduction(first.given.preparation, first.model.projector))
-
-    @property
-    def way_back(self) -> tuple[Reduction, ...]:
-        """The steps ahead of the method that its features lead back through, the last one first."""
-        steps, later = [], self.prepared.preparation
-        for step in reversed(self.reductions):
-            if step.projector.decoder is None or not later.invertible:
-                break
-            steps.append(step)
-            later = step.preparation
-        return tuple(steps)
-
-    @property
-    def genes(self) -> "GeneTable | None":
-        """The statistics of genes, where variable ones were chosen."""
-        return self.prepared.genes if self.reduced is None else self.reduced.given.genes
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the features that decoded rows have."""
-        return tuple(self.way_back[-1].preparation.names if self.way_back else self.prepared.table.columns)
-
-    @property
-    def features(self) -> int:
-        """The number of features of decoded rows."""
-        return len(self.columns)
-
-    def undone(self, values: Array) -> Array:
-        """Return prepared rows, an (m, k) array, in units of the input that they lead back to; may be out of range."""
-        values = self.prepared.preparation.undone(values)
-        for step in self.way_back:
-            values = step.undone(values)
-        return values
-
-    def back(self, values: Array) -> Array:
-        """Return rows, an (m, k) array, as `undone` does, for results; raises NumericalError out of range."""
-        values = self.prepared.preparation.features(values)
-        for step in self.way_back:
-            values = step.features(values)
-        return values
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Facts for run.json of PCA before the method; none without it."""
-        if self.reduced is None:
-            return {}
-        kept, spectrum = self.reduced.model.embedding.shape[1], self.reduced.model.ranks
-        return {"reduced": {"components": kept, "columns": self.reduced.given.table.values.shape[1],
-                            "proportion": float(spectrum.proportions[:kept].sum())}}
-
-    def with_scores(self, scores: Array) -> "Start":
-        """Return the start with the scores of PCA as the run wrote them, an (n, k) array."""
-        assert self.reduced is not None
-        reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
-        return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
-
-    def finished(self, input: Input, embedding: Table, model: Model) -> FinishedModel:
-        """Return the model of a run for later use; new rows are read as those of the first input were."""
-        here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
-                             trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
-                             categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
-                             preparation=self.prepared.preparation, projector=model.projector,
-                             views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
-                             invented=isinstance(embedding.ids, RowNumbers))
-        first = self.run
-        return here if first is None else replace(
-            here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
-            coding=first.coding)
-
-
 def begin(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:
     """Read the table, unless it is `given`, prepare it, and reduce it by PCA where `prepare.reduce` is set."""
     config.prepare.require_input(config.input)
@@ -185,7 +72,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
 
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
     with _gaps_dropped(config):
-        prepared = config.prepare.apply(source, layer)
+        prepared = prepare(config.prepare, source, layer)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)

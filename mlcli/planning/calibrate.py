@@ -28,8 +28,8 @@ from mlcli.data.write.table import write_csv
 from mlcli.findings.quality.measure import quality
 from mlcli.native import available
 from mlcli.publication.publish import writing
+from mlcli.rundir.json_values import json_text
 from mlcli.rundir.machine import environment
-from mlcli.rundir.plain import json_text
 
 TIMES, LEAST = 3, 0.02  # least number of runs and seconds of a probe
 POINTS, NEIGHBORS = 4000, 10

@@ -24,12 +24,11 @@ from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.result import Planned
+from mlcli.findings.frame.result import Planned, Reduced, Start
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
-from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, keep_step
 

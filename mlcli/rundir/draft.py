@@ -10,9 +10,9 @@ from mlcli.publication.publish import publish, publishing
 from mlcli.publication.recovery import recover
 from mlcli.publication.replaceable import FAILURE, FORMAT, RUN
 from mlcli.publication.staging import Draft, retarget
+from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
-from mlcli.rundir.plain import json_text
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.publication.recovery import require_kind
 from mlcli.publication.replaceable import FORMAT
 from mlcli.publication.staging import folder_lock, impossible
+from mlcli.rundir.json_values import json_text, json_value
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
-from mlcli.rundir.plain import json_text, plain
 from mlcli.rundir.reading import damaged, is_own, json_of, own_file, raw_json, sha256_of
 
 
@@ -26,7 +26,7 @@ def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the content of run.json besides the hashes of files: the facts of the run and of the machine."""
     made = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settings().facts()}
-    return dict(plain(made))
+    return dict(json_value(made))
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any], known: Mapping[str, dict[str, Any]] | None = None) -> None:

@@ -159,7 +159,7 @@ class Manifest(Shape):
     files: dict[OwnName, Known]
 
 
-class Fault(Shape):
+class StoredError(Shape):
     """An error."""
 
     code: str
@@ -170,7 +170,7 @@ class Fault(Shape):
 class Failure(Shape):
     """error.json."""
 
-    error: Fault
+    error: StoredError
 
 
 class StoredCheck(Shape):
@@ -183,7 +183,7 @@ class StoredCheck(Shape):
     how: str = ""
 
 
-class Certificate(Shape):
+class StoredCertificate(Shape):
     """certificate.json."""
 
     verdict: str

@@ -32,8 +32,9 @@ from mlcli.data.table.table import Table
 from mlcli.data.write.table import warn_of_texts
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.result import Start
 from mlcli.pipeline.read_run import encoded, read_run
-from mlcli.pipeline.start import Start, begin, is_run
+from mlcli.pipeline.start import begin, is_run
 from mlcli.publication.publish import publishing, refuse_existing
 from mlcli.publication.replaceable import FORMAT, RELATION
 from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread
@@ -44,8 +45,8 @@ from mlcli.report.tables.table import as_csv
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.journal import recording
+from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, require_intact
-from mlcli.rundir.plain import json_text
 from mlcli.rundir.reading import damaged, own_file
 from mlcli.runs.input import unchanged_input
 from mlcli.runs.verify import dropped_rows, remaining_rows

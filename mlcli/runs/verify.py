@@ -29,6 +29,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.frame.result import Result
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.private import TABLE as PRIVATE
@@ -38,7 +39,7 @@ from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
 from mlcli.pipeline.certificate import Certificate
-from mlcli.pipeline.certify import Record, certify
+from mlcli.pipeline.certify import certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names
@@ -137,10 +138,10 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
                       goodness=goodness_of(folder, len(values)))
         require_columns(folder, model.loadings, expected_rows(config, manifest, stored), values.shape[1])
-        record_of = record_with_input if state == "unchanged" else record_without_input
-        record = record_of(folder, config, model, texts, stored)
+        result_of = result_with_input if state == "unchanged" else result_without_input
+        result = result_of(folder, config, model, texts)
         with own_file(folder / names.MANIFEST):  # files whose numbers do not fit together end a check with an error
-            certificate = certify(record, folder, full=full)
+            certificate = certify(result, folder, stored, full=full)
         checked = any(check.name == "loadings" for check in certificate.checks)  # as of polychoric correlations
         if model.loadings is not None and isinstance(stored["projector"], Projector) and not checked:
             wrong = other_directions(model.loadings, stored["projector"])
@@ -299,8 +300,8 @@ def file_state(path: str, known: dict[str, Any], named: Collection[str | None] |
     return "unchanged" if is_intact(Path(path), known) else "changed"
 
 
-def record_with_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
-                      stored: dict[str, Any]) -> Record:
+def result_with_input(folder: Path, config: RunConfig, model: Model,
+                      texts: Sequence[Sequence[str]] | None) -> Result:
     """The run with its input, read and prepared again."""
     with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
         start = begin(config)
@@ -315,7 +316,7 @@ def record_with_input(folder: Path, config: RunConfig, model: Model, texts: Sequ
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
         numbered = isinstance(table.ids, RowNumbers) and table.ids == texts[0]
         embedding = replace(embedding, ids=table.ids if numbered else texts[0], labels=labels)
-    return Record(config, start, embedding, replace(model, kept=chosen), tuple(gone), stored)
+    return Result(config, start, embedding, tuple(gone), replace(model, kept=chosen))
 
 
 def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
@@ -336,13 +337,13 @@ def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
     return scores
 
 
-def record_without_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
-                         stored: dict[str, Any]) -> Record:
+def result_without_input(folder: Path, config: RunConfig, model: Model,
+                         texts: Sequence[Sequence[str]] | None) -> Result:
     """The run without its input: whether its files agree."""
     ids = texts[0] if texts is not None else RowNumbers.up_to(len(model.embedding))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
     table = Table(model.embedding, axis_names(model.embedding.shape[1]), ids, labels=labels)
-    return Record(config, None, table, model, (), stored)
+    return Result(config, None, table, (), model)
 
 
 def dropped_rows(folder: Path) -> list[Dropped]:

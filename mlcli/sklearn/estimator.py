@@ -48,7 +48,7 @@ from mlcli.sklearn.parameters import (
     config_layer,
     keyword_of,
     parameters_of,
-    plain,
+    python_value,
     takes_start,
 )
 
@@ -259,13 +259,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         known, sizes = self.parameters.get("perplexity"), getattr(self, "perplexity", None)
         if known is None or not known.chosen(sizes) or rows < FEWEST:
             return {}
-        given, most = np.atleast_1d(np.asarray(plain(sizes))), (rows - 1.5) / 3
+        given, most = np.atleast_1d(np.asarray(python_value(sizes))), (rows - 1.5) / 3
         if given.dtype.kind not in "iuf" or given.max(initial=0.0) < (rows - 1) / 3:
             return {}
         warn(f"W-PERPLEXITY: perplexity={sizes!r} was reduced to {most:.4g}: it must be below a third of the other "
              f"{rows - 1:,} rows", 4)
         clipped = np.minimum(given, most).tolist()
-        return {"perplexity": clipped if np.ndim(plain(sizes)) else clipped[0]}
+        return {"perplexity": clipped if np.ndim(python_value(sizes)) else clipped[0]}
 
     def _in_precision(self, found: Array, X: Any) -> Array:
         """Return numbers in single precision if both these rows and those of the fit are."""

@@ -51,7 +51,7 @@ class Parameter:
         """Return a chosen value as a layer of options: a mapping is a whole section."""
         whole = isinstance(value, Mapping) and self.path.rpartition(".")[2] in (TAG, "algorithm")
         path = self.path.rpartition(".")[0] if whole else self.path
-        return assignment(path, plain(dict(value) if isinstance(value, Mapping) else value), name)
+        return assignment(path, python_value(dict(value) if isinstance(value, Mapping) else value), name)
 
     def chosen(self, value: Any) -> bool:
         """Whether a value is not the default."""
@@ -149,13 +149,13 @@ def chosen_in(config: RunConfig, parameters: Mapping[str, Parameter]) -> dict[st
     return found
 
 
-def plain(value: Any) -> Any:
+def python_value(value: Any) -> Any:
     """Return a value in Python's own types, as a grid of NumPy's numbers holds others."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {name: python_value(item) for name, item in value.items()}
+    return [python_value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def keyword_of(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:

@@ -15,6 +15,7 @@ from mlcli.core.centering import Centering
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine, Decoder
 from mlcli.core.similarities.projector import Projector
+from mlcli.data.prepare.apply import prepare as prepare_table
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded import profiles
@@ -55,7 +56,8 @@ def made(decoder: Decoder | None, points: Array, embedding: Array, prepare: dict
     names = tuple(f"x{i}" for i in range(points.shape[1]))
     config = RunConfig.model_validate({"input": {"path": "points.csv"}, "prepare": prepare or {},
                                        "report": {"image": image}})
-    prepared = Prepare.model_validate(prepare or {}).apply(Table(points, names, [str(i) for i in range(len(points))]))
+    table = Table(points, names, [str(i) for i in range(len(points))])
+    prepared = prepare_table(Prepare.model_validate(prepare or {}), table)
     projector = Projector(Columns(), Centering(np.zeros(points.shape[1]), across=False),
                           np.zeros((points.shape[1], embedding.shape[1])), decoder, unit, unit)
     return decode_rows(Model(embedding=embedding, projector=projector), prepared.table, prepared.preparation.undone,

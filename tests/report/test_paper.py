@@ -18,7 +18,7 @@ from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
 from mlcli.findings.frame.contents import Rows
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable
-from mlcli.report.figures.coloring import SHAPED, coloring, plain
+from mlcli.report.figures.coloring import SHAPED, coloring, single_color
 from mlcli.report.figures.scatter import Edges, Points
 from mlcli.report.figures.scree import Eigenvalues
 from mlcli.report.page.figure_files import figures
@@ -156,7 +156,7 @@ def test_every_look_is_drawn(look: Look) -> None:
 def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
     looks = styles(coloring("kind", [f"g{row}" for row in range(30)]), Look.model_validate({"palette": palette}))
     assert len({(str(color), marker) for color, marker in looks}) == 25
-    assert len(styles(plain(3), Look.model_validate({"palette": palette}))) == 1
+    assert len(styles(single_color(3), Look.model_validate({"palette": palette}))) == 1
     many = styles(coloring("kind", [f"g{row % 14}" for row in range(SHAPED + 1)]),
                   Look.model_validate({"palette": palette}))
     assert len({(str(color), marker) for color, marker in many}) == 13
@@ -172,13 +172,13 @@ def test_a_scale_of_numbers_has_a_bar(scale: str) -> None:
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 1e300])
 def test_coordinates_of_any_size_are_drawn(size: float) -> None:
-    cloud = replace(points(CLOUD[:6] * size), colors=plain(6))
+    cloud = replace(points(CLOUD[:6] * size), colors=single_color(6))
     drawn = Plot(cloud, "t", Look(), list("abcdef"), None, Hulls()).draw("svg")
     assert b"nan" not in drawn and b"inf" not in drawn and drawn.count(b"</text>") > 6
 
 
 def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
-    cloud = replace(points(np.vstack([0.01 * CLOUD[:6], [0.0, 1e308]])), colors=plain(7))
+    cloud = replace(points(np.vstack([0.01 * CLOUD[:6], [0.0, 1e308]])), colors=single_color(7))
     assert Plot(cloud, "t").draw("svg").count(b"</text>") > 6
 
 

@@ -98,11 +98,22 @@ class HalfSource(RowSource, Protocol):
         """The rows of a block from the first one's diagonal on (m x n - first), zeros on and below the diagonal."""
 
 
+@frozen
+class CenteredSparseRows:
+    """Sparse rows (m x d) and the center to subtract from each."""
+
+    entries: Any  # compressed rows of SciPy
+    center: Array  # d
+
+
 class RowMap(Protocol):
     """A transformation of rows as they are read: a value that can be pickled."""
 
     def __call__(self, first: int, rows: Array) -> Array:
         """Return the transformed rows, as many or fewer; `rows` is an (m, d) array that starts at row `first`."""
+
+    def of_entries(self, rows: CenteredSparseRows) -> CenteredSparseRows | None:
+        """Return transformed sparse rows; None where zeros become other numbers that are not the center's."""
 
     def key(self) -> Any:
         """Return the parameters of the map, as plain values and arrays."""
@@ -319,6 +330,13 @@ class Measured:
     def __call__(self, first: int, rows: Array) -> Array:
         with np.errstate(over="ignore", under="ignore"):
             return np.ldexp(rows, self.exponent)
+
+    def of_entries(self, rows: CenteredSparseRows) -> CenteredSparseRows:
+        """Return sparse rows in the other unit."""
+        entries = rows.entries.copy()
+        with np.errstate(over="ignore", under="ignore"):
+            entries.data = np.ldexp(entries.data, self.exponent)
+            return CenteredSparseRows(entries, np.ldexp(rows.center, self.exponent))
 
     def key(self) -> Any:
         """The exponents."""

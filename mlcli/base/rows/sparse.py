@@ -7,12 +7,12 @@ as every map keeps zeros zero, but for a center that is taken from each row.
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.source import Measured, Part, Rows
+from mlcli.base.rows.source import CenteredSparseRows, Part, Rows
 from mlcli.base.types import Array, Indices
 
 PART = 1 << 19  # numbers of dense rows made together: 4 MiB
@@ -83,42 +83,15 @@ class SparseRows:
         return self._hash
 
 
-@frozen
-class Moved:
-    """Some rows as entries (m x d), less a center that is taken from each."""
-
-    entries: Any  # compressed rows of SciPy
-    center: Array  # d
-
-
-@runtime_checkable
-class KeepsZeros(Protocol):
-    """A map of rows that can be applied to entries."""
-
-    @property
-    def keeps_zeros(self) -> bool:
-        """Whether it keeps zeros zero, but for a center."""
-
-    def of_entries(self, rows: Moved) -> Moved:
-        """Return the mapped rows; the center of `rows` is zero."""
-
-
-def entries_of(rows: Rows, number: int) -> Moved | None:
+def entries_of(rows: Rows, number: int) -> CenteredSparseRows | None:
     """The rows of a block by their entries; None where they are not held so, or a map fills their zeros."""
     source = rows.source
     if not isinstance(source, SparseRows) or len(rows.left_out):
         return None
-    found = Moved(source.block(number), np.zeros(source.columns))
+    found: CenteredSparseRows | None = CenteredSparseRows(source.block(number), np.zeros(source.columns))
     for change in rows.maps:
-        if isinstance(change, Measured):
-            entries = found.entries.copy()
-            with np.errstate(over="ignore", under="ignore"):
-                entries.data = np.ldexp(entries.data, change.exponent)
-                found = Moved(entries, np.ldexp(found.center, change.exponent))
-        elif isinstance(change, KeepsZeros) and change.keeps_zeros and not found.center.any():
+        if found is not None:
             found = change.of_entries(found)
-        else:
-            return None
     return found
 
 

@@ -45,12 +45,12 @@ class Names(ABC):
 class Choices(OpenTable[type[Any]]):
     """Sets of options by name, each imported when it is looked up; as an annotation, the type of such a section.
 
-    `places` has MODULE:CLASS by name. `fault` says what classes of installed packages lack.
+    `places` has MODULE:CLASS by name. `defect` says what classes of installed packages lack.
     """
 
     def __init__(self, base: type[Options], places: Mapping[str, str], aliases: Mapping[str, str] | None = None,
-                 table: Table | None = None, fault: Callable[[type[Any]], str] = lambda kind: "") -> None:
-        self.base, self.aliases, self.fault = base, dict(aliases or {}), fault
+                 table: Table | None = None, defect: Callable[[type[Any]], str] = lambda kind: "") -> None:
+        self.base, self.aliases, self.defect = base, dict(aliases or {}), defect
         super().__init__(places, table, self.aliases)
         self.kinds: dict[str, type[Any]] = {}
 
@@ -68,7 +68,7 @@ class Choices(OpenTable[type[Any]]):
         if TAG not in kind.model_fields or kind.model_fields[TAG].default != name:
             return f"the default of its field `{TAG}` is not {name!r}"
         kind.model_rebuild()  # which raises for options without a schema
-        return self.fault(kind)
+        return self.defect(kind)
 
     def other_names(self, name: str) -> list[str]:
         """Return the aliases of a name."""

@@ -10,6 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.metric import FittedMetric
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import DataError
 
@@ -92,17 +93,44 @@ class Given:
 
 @frozen
 class Features(Given):
-    """Points as rows of coordinates (n x d); NaN where a cell is missing, for methods that model missing cells."""
+    """Points as rows of coordinates (n x d); NaN where a cell is missing, for methods that model missing cells.
+
+    Under a metric, lengths carry its power of the values' unit.
+    """
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
     # the columns whose numbers stand for texts, each with the texts in the order of its numbers from 0
     categories: Mapping[int, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    metric: FittedMetric | None = field(default=None, kw_only=True)  # Euclidean where None
+    unit_under_metric: Unit = field(default=Unit(), kw_only=True)  # of the values, where there is a metric
 
     @property
     def points(self) -> Array:
         """The values."""
         return self.values
+
+    @property
+    def value_unit(self) -> Unit:
+        """The unit of the values."""
+        return self.unit if self.metric is None else self.unit_under_metric
+
+    def normalized(self, reach: int = 0) -> Self:
+        """Return the points with their largest size in [0.25, 1), where the metric allows scaling."""
+        return super().normalized(reach) if self.metric is None or self.metric.scalable else self
+
+    def over(self, factor: Unit) -> Self:
+        """Return the points with values divided by a factor, and the units multiplied accordingly."""
+        moved = super().over(factor)
+        return moved if self.metric is None else replace(moved, unit_under_metric=self.unit_under_metric * factor)
+
+    def length_unit(self, factor: Unit) -> Unit:
+        """Return the unit of lengths, given a unit of values."""
+        return factor if self.metric is None else factor**self.metric.unit_power
+
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """Convert rows (d x q), one for each column, from this power of the values' unit to plain numbers (d x q)."""
+        return (self.value_unit**power).plain(rows)
 
     def require_scales(self) -> None:
         """Raise DataError for a constant column so large that varying columns would lose their digits."""

@@ -38,16 +38,16 @@ class Plugin:
         """The package and its version."""
         return f"{self.package} {self.version}".strip()
 
-    def load(self, fault: Callable[[Any], str]) -> Any:
+    def load(self, defect: Callable[[Any], str]) -> Any:
         """Return the object, imported; raises DependencyMissing with the package where it cannot be used.
 
-        `fault` says what is wrong with an object; empty for one that can be used.
+        `defect` says what is wrong with an object; empty for one that can be used.
         """
         if not NAME.fullmatch(self.name):
             raise self.broken("names are lower-case letters and digits, with hyphens or underscores between")
         with self.blamed():
             found = object_at(self.where)
-            wrong = fault(found)
+            wrong = defect(found)
         if wrong:
             raise self.broken(wrong)
         return found

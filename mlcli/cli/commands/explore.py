@@ -240,7 +240,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
     """Writes explore.json and explore.html, each whole and in the place of an earlier one."""
     from mlcli.explore.report.page import page
     from mlcli.pipeline.read_run import encoded
-    from mlcli.rundir.plain import json_text
+    from mlcli.rundir.json_values import json_text
 
     content, text = encoded(page(found, seed=found.facts["seed"])), json_text(found.document())
     write_whole(folder / PAGE, lambda draft: draft.write_bytes(content), force=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.cli.screen.output import standard_output
 from mlcli.findings import FINDINGS
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 Document = Mapping[str, Any]
 FIRST = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
@@ -31,7 +31,7 @@ def headline(document: Document) -> dict[str, Any]:
 
 def print_headlines(documents: Sequence[Document], *, alone: bool) -> None:
     """The headline of one run, a line for each fact; or of several, a line for each run."""
-    short = [headline(plain(document)) for document in documents]
+    short = [headline(json_value(document)) for document in documents]
     if alone:
         text = "{\n" + ",\n".join(f"  {one_line(name)}: {one_line(value)}" for name, value in short[0].items()) + "\n}"
     else:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.publication import publish
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 PICTURES = (".svg", ".png", ".pdf")
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
@@ -24,7 +24,7 @@ def standard_output() -> BinaryIO:
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output; numbers that JSON lacks become null."""
-    text = json.dumps(plain(document), indent=2, allow_nan=False)
+    text = json.dumps(json_value(document), indent=2, allow_nan=False)
     standard_output().write(f"{text}\n".encode())
 
 

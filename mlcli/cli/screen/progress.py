@@ -18,7 +18,7 @@ from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.errors import UsageError, spell
 from mlcli.rundir.journal import recording
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 VARIABLE = "MLCLI_PROGRESS"
 STARTING = "starting"  # what is shown before the first stage
@@ -163,7 +163,7 @@ class Events(Watcher):
     def emit(self, event: str, **facts: Any) -> None:
         """Writes one line."""
         seconds = round(time.monotonic() - self.started, 3)
-        say(json.dumps(plain({"event": event, "seconds": seconds, **facts}), allow_nan=False))
+        say(json.dumps(json_value({"event": event, "seconds": seconds, **facts}), allow_nan=False))
 
     def begin(self, name: str) -> None:
         """A stage starts."""

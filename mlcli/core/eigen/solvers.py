@@ -137,20 +137,8 @@ class Symmetric(Protocol):
     def apply(self, block: Array) -> Array:
         """Return the product with a block of vectors (n x b)."""
 
-    def to_dense(self, compute: Compute) -> "Stored":
-        """Return the matrix in memory."""
-
-
-class Stored(Protocol):
-    """A symmetric matrix in memory."""
-
-    @property
-    def matrix(self) -> Array:
-        """All of its entries (n x n)."""
-
-    @property
-    def trace(self) -> float:
-        """The sum of its diagonal."""
+    def in_memory(self, compute: Compute) -> tuple[Array, float]:
+        """Return all entries (n x n) and their trace; raises RefusedByPlan where memory does not allow it."""
 
 
 def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute) -> Solved:
@@ -179,9 +167,9 @@ def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute
             if demand.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
-    whole = kernel.to_dense(compute)
-    values, leading = leading_eigen(whole.matrix)
-    return Solved(values, lambda q: (leading(q), None), size, True, rounding_floor(values, size), trace=whole.trace)
+    whole, trace = kernel.in_memory(compute)
+    values, leading = leading_eigen(whole)
+    return Solved(values, lambda q: (leading(q), None), size, True, rounding_floor(values, size), trace=trace)
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:

@@ -17,7 +17,7 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.costs import pass_cost
 from mlcli.core.graph.metric_search import nearest, nearest_of_new, neighbors_step
 from mlcli.core.graph.search import SEARCH_BLOCK, Lists, nearest_in_matrix, search_passes, within_matrix
-from mlcli.core.metrics import EUCLIDEAN, Comparison
+from mlcli.core.metrics import EUCLIDEAN, FittedMetric
 from mlcli.core.metrics.distances import pairs_cost
 from mlcli.core.metrics.domain import FIRST
 from mlcli.core.metrics.points import metric_of
@@ -57,7 +57,7 @@ class Nearest:
         require_apart(data)
         return nearest_lists(data, self.count)
 
-    def search(self, values: Array, metric: Comparison | None) -> Lists:
+    def search(self, values: Array, metric: FittedMetric | None) -> Lists:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return nearest_in_matrix(values, self.count, without_self=True)
@@ -67,7 +67,7 @@ class Nearest:
         """Return the neighbors of every point, given the `usual` nearest ones."""
         return lists
 
-    def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: FittedMetric = EUCLIDEAN) -> Lists:
         """Return the neighbors of new points (m x d) among the training points (n x d).
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
@@ -119,7 +119,7 @@ class Within:
         require_apart(data)
         return search_neighbors(data.values, _search_metric(data), self)
 
-    def search(self, values: Array, metric: Comparison | None) -> Lists:
+    def search(self, values: Array, metric: FittedMetric | None) -> Lists:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return within_matrix(values, self.radius, without_self=True)
@@ -131,7 +131,7 @@ class Within:
         """Return the neighbors of every point by a search of its own: the nearest ones do not give them."""
         return self.lists(data)
 
-    def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: FittedMetric = EUCLIDEAN) -> Lists:
         """Return the neighbors of new points (m x d) among the training points (n x d), at least one each.
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
@@ -182,12 +182,12 @@ def nearest_lists(data: Spatial, count: int) -> Lists:
 
 
 @stage("neighbors", version=1)
-def search_neighbors(values: Array, metric: Comparison | None, neighbors: Neighborhood) -> Lists:
+def search_neighbors(values: Array, metric: FittedMetric | None, neighbors: Neighborhood) -> Lists:
     """Return the neighbors of every point among (n, d) points under a metric, or in (n, n) dissimilarities."""
     return neighbors.search(values, metric)
 
 
-def _search_metric(data: Spatial) -> Comparison | None:
+def _search_metric(data: Spatial) -> FittedMetric | None:
     """Return the metric for the search of neighbors; None where the data are dissimilarities."""
     return None if isinstance(data, Dissimilarities) else metric_of(data)
 

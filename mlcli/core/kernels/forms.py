@@ -49,9 +49,9 @@ class Dense:
         """Return the rows `chosen` of the centered kernel, an (m, n) array."""
         return self.matrix[chosen]
 
-    def to_dense(self, compute: Compute) -> "Dense":
-        """Return this kernel: it is stored already."""
-        return self
+    def in_memory(self, compute: Compute) -> tuple[Array, float]:
+        """Return the matrix, which is stored already, and its trace."""
+        return self.matrix, self.trace
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """Compute the whole spectrum or, of a large matrix, its top."""

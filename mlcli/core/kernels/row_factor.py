@@ -18,8 +18,8 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import Rows, as_array, in_memory, rows_of
-from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
+from mlcli.base.rows.source import CenteredSparseRows, Rows, as_array, in_memory, rows_of
+from mlcli.base.rows.sparse import entries_of, is_sparse
 from mlcli.base.stages.stage import part, running
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
@@ -77,7 +77,8 @@ class Products:
             scores.append((first, product))
         return scores, total
 
-    def _of_entries(self, number: int, rows: Moved, vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
+    def _of_entries(self, number: int, rows: CenteredSparseRows,
+                    vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
         """Compute the result of `work` from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
         center, first = rows.center + self.means[0] + self.means[1], self.rows.source.bounds[number]
         if multiplies(rows.entries):

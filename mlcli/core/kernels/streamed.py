@@ -155,11 +155,11 @@ class Streamed:
         """Return the rows `chosen` of K, not centered, an (m, n) array."""
         return self._kernel.rows(chosen)
 
-    def to_dense(self, compute: Compute) -> Dense:
-        """Return this kernel as one matrix; raises RefusedByPlan where memory does not allow it."""
+    def in_memory(self, compute: Compute) -> tuple[Array, float]:
+        """Return this kernel as one matrix, and its trace; raises RefusedByPlan where memory does not allow it."""
         square_memory(compute, self.size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
         rows = self.rows(np.arange(self.size))
-        return Dense.of(rows) if self._moved else Dense(rows, uncentered(self.size))
+        return (Dense.of(rows) if self._moved else Dense(rows, uncentered(self.size))).in_memory(compute)
 
     @property
     def residual(self) -> float:

@@ -1,33 +1,17 @@
 """How well a layout fits its dissimilarities: the stress of each point, and pairs for a Shepard diagram."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.scaling import Unit
 from mlcli.core.distances import squared_distances
+from mlcli.core.goodness import Goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Order, Ranks
 
 BLOCK = 2**20  # numbers of a block of pairs
 SHOWN = 2_000  # most pairs of the diagram
 STRIDE = 0.6180339887498949  # of the pairs that are shown, modulo all: evenly spread over points
-
-
-@frozen
-class Goodness:
-    """The fit of n points: squared, `points` sum to the squared stress (under Sammon's weights, to his stress)."""
-
-    points: Array  # n, √(Σⱼ w (d - d̂)² / 2 Σ w d²) as vegan's `goodness`; metric scaling divides by Σ w δ²
-    pairs: Array  # s x 3: dissimilarity, distance and disparity, by ascending dissimilarity
-    linear: float = np.nan  # squared correlation of distances and disparities, as in vegan's `stressplot`, if known
-
-    def plain(self, unit: Unit) -> "Goodness":
-        """Return the value with pairs in plain numbers."""
-        return replace(self, pairs=unit.plain(self.pairs))
 
 
 def metric_goodness(pairs: Pairs, points: Array) -> Goodness:

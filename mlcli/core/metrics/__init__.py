@@ -6,8 +6,8 @@ from pydantic import Field
 
 from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
-from mlcli.core.metrics.base import Comparison, Metric
-from mlcli.core.metrics.gower import RangedGower
+from mlcli.base.values.metric import FittedMetric
+from mlcli.core.metrics.base import Metric
 from mlcli.core.metrics.minkowski import Euclidean
 
 NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
@@ -34,7 +34,7 @@ ALIASES = {"l2": "euclidean", "manhattan": "cityblock", "taxicab": "cityblock", 
            "jensen-shannon": "jensenshannon"}  # other names that people type
 
 
-def fault(kind: type[Metric]) -> str:
+def metric_defect(kind: type[Metric]) -> str:
     """Return what the class of a metric of another package lacks; empty if nothing."""
     if not hasattr(kind, "definition"):
         return "it does not declare the `definition` that its distances are checked by"
@@ -42,13 +42,12 @@ def fault(kind: type[Metric]) -> str:
 
 
 METRICS = NamedChoices(Metric, {name: f"mlcli.core.metrics.{place}" for name, place in NAMES.items()}, ALIASES,
-                       "metrics", fault)
+                       "metrics", metric_defect)
 
 if TYPE_CHECKING:
     AnyMetric = Metric
 else:
     AnyMetric = Annotated[Metric, METRICS, Field(description="Distance metric; docs/metrics.md defines each.")]
-FittedMetric = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
-__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]
+__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Euclidean", "FittedMetric", "Metric"]

@@ -1,13 +1,14 @@
 """The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mlcli import native
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
+from mlcli.base.values.metric import FittedMetric
 from mlcli.base.values.options import Options
 
 
@@ -56,62 +57,12 @@ def unequal(left: Array, right: Array) -> Array:
     return np.rint(cdist(left, right, "hamming") * left.shape[1])
 
 
-class Comparison(Protocol):
-    """A metric with its parameters from the training data, such as the ranges of columns."""
-
-    @property
-    def name(self) -> str:
-        """Name of the metric."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is the Euclidean distance of the points as they are."""
-
-    @property
-    def embeds(self) -> bool:
-        """Whether Euclidean distances of represented rows rank pairs as the metric does."""
-
-    @property
-    def unit_power(self) -> int:
-        """The power of the data's unit in distances."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether texts that no training row has are refused."""
-
-    @property
-    def column_seconds(self) -> float:
-        """Seconds of a core for one column of one pair, to predict what distances cost."""
-
-    @property
-    def scalable(self) -> bool:
-        """Whether data may be multiplied by a power of two first."""
-
-    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
-
-    def represent(self, points: Array) -> Array:
-        """Return represented rows (m x r) of points (m x d), each from its own point alone."""
-
-    def compare(self, left: Array, right: Array) -> Array:
-        """Return distances (m x n) of represented rows (m x r, n x r): zero for equal rows, exactly symmetric."""
-
-    def lengths(self, squared: Array) -> Array:
-        """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
-
-
-class Metric(Options):
+class Metric(Options, FittedMetric):
     """The base of all metrics; Euclidean distances of represented rows unless a subclass compares them otherwise."""
 
-    plain: ClassVar[bool] = False  # whether it is the Euclidean distance of the points as they are
-    unit_power: ClassVar[int] = 0  # the power of the data's unit that distances carry
-    scalable: ClassVar[bool] = True  # whether data may be multiplied by a power of two first
-    column_seconds: ClassVar[float] = 2e-10  # of a core for one column of one pair, to predict what distances cost
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
     # the columns of text that are taken, as numbers that stand for categories: none, those that options name, or all
     categories: ClassVar[TextColumns] = ""
-    embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
-    closed: ClassVar[bool] = False  # whether texts that no training row has are refused
     contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
     presence: ClassVar[bool] = False  # whether it compares only which numbers are not zero
     amounts: ClassVar[bool] = False  # whether rows are amounts, as of species
@@ -122,16 +73,14 @@ class Metric(Options):
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
 
-    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
-
     def require_contrast(self, gap: float, count: int) -> None:
         """Refuse a table of `count` rows if the metric tells none apart; raises MlcliError.
 
         `gap` is the largest difference of a represented number from the first row's.
         """
 
-    def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> Any:
+    def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES,
+               ) -> FittedMetric:
         """Return the comparison with its parameters from the training points (n x d); most metrics need none.
 
         `categories` are the texts of columns of text, by the columns' indices, for metrics that take them.

@@ -7,9 +7,9 @@ import numpy as np
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
+from mlcli.base.values.metric import FittedMetric
 from mlcli.core.costs import product_rate
 from mlcli.core.distances import BLOCK, squared_distances
-from mlcli.core.metrics.base import Comparison
 
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:
@@ -17,14 +17,14 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
     return points**2 * (2.0 * columns / product_rate(threads) + rates().bent / threads)
 
 
-def distances_cost(metric: Comparison, points: int, columns: int, threads: int) -> float:
+def distances_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, each computed once."""
     if metric.plain:
         return kernel_cost(points, columns, threads)
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
 
 
-def pairs_cost(metric: Comparison, points: int, columns: int, threads: int) -> float:
+def pairs_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, rows of them at a time, each compared with others."""
     if metric.plain:
         return points**2 * (2.0 * columns / product_rate(threads) + 1e-8)
@@ -34,12 +34,12 @@ def pairs_cost(metric: Comparison, points: int, columns: int, threads: int) -> f
 SIDE = 256  # points on a side of a tile: its numbers stay in a core's cache
 
 
-def between(metric: Comparison, left: Array, right: Array) -> Array:
+def between(metric: FittedMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on one thread: zero for equal points, exactly symmetric."""
     return in_tiles(metric, metric.represent(left), metric.represent(right))
 
 
-def distances_to(metric: Comparison, points: Array) -> Callable[[Array], Array]:
+def distances_to(metric: FittedMetric, points: Array) -> Callable[[Array], Array]:
     """Return a function that maps a block of rows (m x d) to their distances (m x n) from points (n x d).
 
     The points are represented once; the function runs on one thread.
@@ -48,7 +48,7 @@ def distances_to(metric: Comparison, points: Array) -> Callable[[Array], Array]:
     return lambda left: in_tiles(metric, metric.represent(left), right)
 
 
-def in_tiles(metric: Comparison, left: Array, right: Array) -> Array:
+def in_tiles(metric: FittedMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of represented rows (m x r, n x r), tile by tile."""
     distances = np.empty((len(left), len(right)))
     for down in row_blocks(len(left), SIDE):
@@ -57,7 +57,7 @@ def in_tiles(metric: Comparison, left: Array, right: Array) -> Array:
     return distances
 
 
-def pairwise(metric: Comparison, points: Array) -> Array:
+def pairwise(metric: FittedMetric, points: Array) -> Array:
     """Return distances (n x n) of all pairs of points (n x d), each computed once, so exactly symmetric."""
     rows = metric.represent(points)
     distances = np.empty((len(rows), len(rows)))
@@ -74,7 +74,7 @@ def pairwise(metric: Comparison, points: Array) -> Array:
     return distances
 
 
-def distances(metric: Comparison, left: Array, right: Array) -> Array:
+def distances(metric: FittedMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on all threads; of one array with itself each pair once."""
     if left is right:
         return pairwise(metric, left)
@@ -87,7 +87,7 @@ def distances(metric: Comparison, left: Array, right: Array) -> Array:
     return found
 
 
-def squared(metric: Comparison, left: Array, right: Array) -> Array:
+def squared(metric: FittedMetric, left: Array, right: Array) -> Array:
     """Return squared distances (m x n) of points (m x d, n x d), on all threads."""
     if metric.plain:
         return squared_distances(left, right)

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
+from mlcli.base.values.metric import FittedMetric
 from mlcli.core.metrics.base import Metric, differences, unequal
 
 
@@ -38,7 +39,7 @@ class Gower(Metric):
 
 @stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", lows="g", halves="g")
 @frozen
-class RangedGower:
+class RangedGower(FittedMetric):
     """Gower's coefficient with the ranges of the training data."""
 
     numeric: Indices  # columns of numbers
@@ -46,15 +47,8 @@ class RangedGower:
     lows: Array  # the least number of each column of numbers
     halves: Array  # half of its range: the whole may be larger than any double
     name: ClassVar[str] = "gower"
-    plain: ClassVar[bool] = False
-    embeds: ClassVar[bool] = False
-    unit_power: ClassVar[int] = 0
     column_seconds: ClassVar[float] = 1e-9
     scalable: ClassVar[bool] = False
-    closed: ClassVar[bool] = False
-
-    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Accept all points (n x d): all numbers can be compared."""
 
     def represent(self, points: Array) -> Array:
         """Return numbers in units of their ranges, then categories (n x d), of points (n x d).
@@ -71,7 +65,3 @@ class RangedGower:
         sums += unequal(left[:, count:], right[:, count:])
         sums /= left.shape[1]
         return sums
-
-    def lengths(self, squared: Array) -> Array:
-        """Raise TypeError: no function of Euclidean distances (m x n) gives Gower's coefficient."""
-        raise TypeError("Gower's coefficient does not follow from Euclidean distances")

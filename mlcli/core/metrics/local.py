@@ -7,14 +7,15 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.base.values.metric import FittedMetric
 from mlcli.core.distances import pair_distances
-from mlcli.core.metrics.base import Comparison, squared_at
+from mlcli.core.metrics.base import squared_at
 from mlcli.core.metrics.points import is_euclidean, metric_of
 
 Local = Callable[[Indices], Array]  # squared distances (m x k x k) among some points each (m x k)
 
 
-def local_distances(points: Array, metric: Comparison | None) -> Local:
+def local_distances(points: Array, metric: FittedMetric | None) -> Local:
     """Return a function of indices (m x k) that gives squared distances (m x k x k) among the k points of each row.
 
     `points` are n x d under a metric; without one they are an n x n matrix of dissimilarities.

@@ -1,61 +1,20 @@
-"""Points with a metric: the input of a method where distances are not Euclidean."""
+"""The metric of an input, and distances by it."""
 
-from dataclasses import field, replace
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Labeled, Spatial, TwoViews
-from mlcli.base.values.scaling import Unit
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Spatial
+from mlcli.base.values.metric import FittedMetric
 from mlcli.core.distances import BLOCK
-from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric, Metric
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric, Metric
 from mlcli.core.metrics.distances import distances_cost, squared
 from mlcli.core.metrics.domain import require_domain
 
-__all__ = ["EUCLIDEAN", "AnyMetric", "MetricFeatures", "is_euclidean", "metric_of", "seconds_of_squares", "squares",
+__all__ = ["EUCLIDEAN", "AnyMetric", "is_euclidean", "metric_of", "seconds_of_squares", "squares",
            "training_points", "with_metric", "with_metric_of"]
-
-
-@frozen
-class MetricFeatures(Features):
-    """Points with a metric; lengths carry the metric's power of the values' unit."""
-
-    metric: FittedMetric = field(default=EUCLIDEAN, kw_only=True)
-    values_in: Unit = field(default=Unit(), kw_only=True)  # the unit of the values
-
-    @property
-    def value_unit(self) -> Unit:
-        """The unit of the values."""
-        return self.values_in
-
-    def normalized(self, reach: int = 0) -> Self:
-        """Return the points with their largest size in [0.5, 1), where the metric allows scaling."""
-        return super().normalized(reach) if self.metric.scalable else self
-
-    def over(self, factor: Unit) -> Self:
-        """Return the points with values divided by a factor."""
-        return replace(super().over(factor), values_in=self.values_in * factor)
-
-    def length_unit(self, factor: Unit) -> Unit:
-        """Return the unit of lengths: the metric's power of a unit of values."""
-        return factor**self.metric.unit_power
-
-    def plain_rows(self, rows: Array, power: int) -> Array:
-        """Convert rows (d x q), one for each column, from this power of the values' unit to plain numbers (d x q)."""
-        return (self.values_in**power).plain(rows)
-
-
-@frozen
-class MetricViews(TwoViews, MetricFeatures):
-    """Points with a metric, and a second view of them."""
-
-
-@frozen
-class MetricLabels(Labeled, MetricFeatures):
-    """Points with a metric, and their classes."""
 
 
 def with_metric(metric: Metric, data: Input) -> Input:
@@ -63,25 +22,19 @@ def with_metric(metric: Metric, data: Input) -> Input:
     if metric.plain or not isinstance(data, Features):
         return data
     require_domain(metric, data)
-    fitted = metric.fitted(data.values, data.categories)
-    if isinstance(data, TwoViews):
-        return MetricViews(data.values, data.ids, data.columns, data.view, categories=data.categories, metric=fitted)
-    if isinstance(data, Labeled):
-        return MetricLabels(data.values, data.ids, data.columns, data.labels, categories=data.categories, metric=fitted)
-    return MetricFeatures(data.values, data.ids, columns=data.columns, categories=data.categories, metric=fitted)
+    return replace(data, metric=metric.fitted(data.values, data.categories))
 
 
 def with_metric_of(data: Input, other: Input) -> Input:
     """Return some of `other`'s rows, given as plain features, with its metric and the parameters from all rows."""
-    metric = metric_of(other)
-    if metric.plain or not isinstance(data, Features):
+    if is_euclidean(other) or not (isinstance(data, Features) and isinstance(other, Features)):
         return data
-    return MetricFeatures(data.values, data.ids, columns=data.columns, metric=metric)
+    return Features(data.values, data.ids, data.columns, metric=other.metric)
 
 
 def metric_of(data: Input) -> FittedMetric:
     """Return the metric of the data: Euclidean unless the data carries one."""
-    return data.metric if isinstance(data, MetricFeatures) else EUCLIDEAN
+    return EUCLIDEAN if not isinstance(data, Features) or data.metric is None else data.metric
 
 
 def is_euclidean(data: Input) -> bool:

@@ -13,6 +13,7 @@ from mlcli.base.rows.source import in_unit, rows_of
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
+from mlcli.base.values.metric import FittedMetric
 from mlcli.base.values.scaling import largest_of
 from mlcli.core import rows
 from mlcli.core.metrics.base import Metric
@@ -58,16 +59,11 @@ class Answers(Metric):
                           roots=np.sqrt(sizes / max(len(points) * len(kept), 1)), texts=tuple(texts))
 
 
-class Fit:
+class FittedChiSquare(FittedMetric):
     """The part that both comparisons share: represented rows are compared by Euclidean distances."""
 
     roots: Array
-    plain: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
-    unit_power: ClassVar[int] = 0
-    column_seconds: ClassVar[float] = 2e-10
-    scalable: ClassVar[bool] = True
-    closed: ClassVar[bool] = False
 
     def compare(self, left: Array, right: Array) -> Array:
         """Return distances (m x n) of represented rows (m x r, n x r)."""
@@ -80,7 +76,7 @@ class Fit:
 
 @stored("profiles", roots="d")
 @frozen
-class Profiles(Fit):
+class Profiles(FittedChiSquare):
     """Row profiles over the roots of the columns' masses."""
 
     roots: Array  # d: of the masses of the columns
@@ -97,7 +93,7 @@ class Profiles(Fit):
 
 @stored("indicators", within={"questions": "d"}, questions="q", counts="q", levels="l", roots="l")
 @frozen
-class Indicators(Fit):
+class Indicators(FittedChiSquare):
     """Answers as zeros and ones over the number of questions, over the roots of the answers' masses."""
 
     questions: Indices  # the columns with several answers

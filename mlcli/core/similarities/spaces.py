@@ -11,7 +11,8 @@ from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarities, WeightedGraph
+from mlcli.base.values.metric import FittedMetric
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, read_only
 from mlcli.core.distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
@@ -21,7 +22,6 @@ from mlcli.core.kernels.options import Pairwise
 from mlcli.core.kernels.streamed import STORED
 from mlcli.core.metrics.distances import between as between_points
 from mlcli.core.metrics.distances import distances_to
-from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.paths.paths import Paths
 
@@ -118,32 +118,33 @@ class Euclidean:
 class UnderMetric:
     """Points under a metric."""
 
-    data: MetricFeatures  # in units in which distances stay in range
+    metric: FittedMetric
+    points: Array  # n x d, in units in which distances stay in range
     unit: Unit
     portable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The name of the metric."""
-        return self.data.metric.name
+        return self.metric.name
 
     @property
     def work(self) -> float:
         """A few multiplications per column."""
-        return COLUMN * self.data.values.shape[1]
+        return COLUMN * self.points.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
         """Return squared distances of the (a,) anchors to all points, from Euclidean ones where the metric embeds."""
-        metric, values = self.data.metric, self.data.values
+        metric, points = self.metric, self.points
         if metric.embeds:
-            apart = Euclidean(metric.represent(values)).rows_of(anchors)
+            apart = Euclidean(metric.represent(points)).rows_of(anchors)
             return lambda part: np.square(metric.lengths(apart(part).copy()))
-        rows = distances_to(metric, values)
-        return lambda part: np.square(rows(values[anchors[part]]))
+        rows = distances_to(metric, points)
+        return lambda part: np.square(rows(points[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
         """Return distances from (s,) sources to (t,) targets (s x t), in the data's units."""
-        return self.unit.plain(between_points(self.data.metric, self.data.values[sources], self.data.values[targets]))
+        return self.unit.plain(between_points(self.metric, self.points[sources], self.points[targets]))
 
 
 @frozen
@@ -270,9 +271,9 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
     if isinstance(source, WeightedGraph):
         lengths, unit = in_range(source.weights, source.weights)
         return GeodesicSpace(Graph(source.starts, source.indices, lengths), unit, None, Compute())
-    if isinstance(source, MetricFeatures):
-        source = source.normalized()
-        return UnderMetric(source, source.unit)
+    if isinstance(source, Features) and source.metric is not None:
+        scaled = source.normalized()
+        return UnderMetric(source.metric, scaled.values, scaled.unit)
     return Euclidean.of(source.values, anchors)
 
 

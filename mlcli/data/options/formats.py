@@ -70,7 +70,7 @@ class Formats(OpenTable[Format]):
 
     def __getitem__(self, name: str) -> Format:
         added = self.plugin(name)
-        return OWN[name] if added is None else added.load(lambda format: fault(format, name))
+        return OWN[name] if added is None else added.load(lambda format: format_defect(format, name))
 
     def with_ending(self, ending: str) -> Format | None:
         """Return the format of files with an ending, in small letters; None if there is none."""
@@ -79,7 +79,7 @@ class Formats(OpenTable[Format]):
         return next((self[name] for name in self.added[0] if ending in self[name].endings), None)
 
 
-def fault(format: Any, name: str) -> str:
+def format_defect(format: Any, name: str) -> str:
     """Return what is wrong with the entry of a package for a name; empty if it can be used."""
     if not isinstance(format, Format):
         return f"it is no {Format.__module__}.{Format.__name__}"

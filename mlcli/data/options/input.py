@@ -172,7 +172,7 @@ class WithCategories(Input):
     named_by: str = option("input.columns", "The option that names the columns of text.")
 
 
-def plain(input: Input, **chosen: Any) -> Input:
+def bare_input(input: Input, **chosen: Any) -> Input:
     """Return the options of an input alone, with some chosen otherwise; what was chosen stays chosen."""
     return Input(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)} | chosen)
 

@@ -8,8 +8,7 @@ import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.source import Rows, rows_of
-from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Options, option
@@ -19,7 +18,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
-from mlcli.data.prepare.missing import Dropped, dropped_row
+from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, fit_sizes, invert_transforms
 from mlcli.data.table.table import Table
@@ -172,68 +171,6 @@ class Prepare(Options):
             raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
 
-    @stage("prepare")
-    def apply(self, table: Table, layer: Table | None = None) -> Prepared:
-        """Return the prepared table with its preparation; `layer` has the same cells, and genes are chosen by it.
-
-        Raises ConfigError and DataError.
-        """
-        if table.kind != "features":
-            self._require_defaults(table.kind, () if table.view is None else ("unmatched",))
-            return Prepared(table, no_preparation(()), ()) if table.view is None else self._of_pairs(table)
-        if self.unmatched != "error" and table.view is None:
-            raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
-                              where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
-        return self._of_features(table, layer) if table.view is None else self._of_views(table)
-
-    def _of_features(self, table: Table, layer: Table | None) -> Prepared:
-        """Prepare one table's columns."""
-        if (rows := rows_of(table.values)) is not None:
-            return self._of_rows(table, rows, layer)
-        whole, fill, dropped = self.completed(table)
-        ready, chosen, sizes = self.transformed(whole)
-        genes = None
-        if self.variable_genes is not None:
-            from mlcli.data.prepare.variable_genes import genes_of
-
-            genes = genes_of(self.variable_genes, whole, ready, layer)
-            ready, chosen = of_columns(ready, genes.places), genes.places
-        preparation = preparation_of(table.columns, self.missing, fill, self.fit_scale(ready), self.transform, chosen,
-                                     sizes)
-        return Prepared(preparation.scaled(ready), preparation, dropped, genes=genes)
-
-    def _of_rows(self, table: Table, rows: Rows, layer: Table | None) -> Prepared:
-        """Prepare the columns of a table that is read in blocks."""
-        from mlcli.data.prepare.rows import prepared_rows
-
-        def make(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
-            """Return the preparation for a fill, of shape (d,), a scale and the chosen columns."""
-            size = len(table.columns) if chosen is None else len(chosen)
-            return preparation_of(table.columns, self.missing, fill, scale or no_scale(size), self.transform, chosen)
-
-        ready, preparation, gone, genes = prepared_rows(self, table, rows, make, layer)
-        return Prepared(ready, preparation, tuple(
-            Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone), genes=genes)
-
-    def _of_views(self, table: Table) -> Prepared:
-        """Prepare the columns of a table and of its views, of the rows that all have."""
-        from mlcli.data.prepare.views import prepare_views
-
-        found = prepare_views(self, table.views)
-        first, *others = [preparation_of(view.columns, self.missing, view.fill, view.scale, self.transform, view.chosen,
-                                         view.sizes)
-                          for view in found.views]
-        alone = [dropped_row(table, row, found.reason) for row in found.alone]
-        return Prepared(found.table, first, (*alone, *found.gaps), tuple(others))
-
-    def _of_pairs(self, table: Table) -> Prepared:
-        """Keep the points of a square matrix that its view has as well; the view needs all cells."""
-        from mlcli.data.prepare.views import match_points
-
-        found = match_points(self, table.views)
-        alone = tuple(dropped_row(table, row, found.reason) for row in found.alone)
-        return Prepared(found.table, no_preparation(()), alone)
-
     def scaled(self, table: Table, scale: Scale) -> Table:
         """Center and scale a table's columns; raises DataError on overflow."""
         return preparation_of(table.columns, self.missing, missing.NO_FILL, scale).scaled(table)
@@ -263,7 +200,7 @@ class Prepare(Options):
         return (no_scale(len(table.columns)) if self.scale == "none"
                 else fit_scale(table.values, table.columns, self.scale, self.divisor))
 
-    def _require_defaults(self, kind: str, others: Sequence[str]) -> None:
+    def require_defaults(self, kind: str, others: Sequence[str]) -> None:
         """Raise ConfigError for options, besides some `others`, that have no effect on a square matrix."""
         for name, field in type(self).model_fields.items():
             if name not in others and getattr(self, name) != field.default:

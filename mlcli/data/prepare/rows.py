@@ -1,104 +1,35 @@
 """Preparation of a table that is read in blocks: from its moments if they suffice, else by another pass."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.source import NO_GAPS, Rows, as_array
-from mlcli.base.rows.sparse import Moved
+from mlcli.base.rows.source import NO_GAPS, CenteredSparseRows, Rows, as_array
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
 from mlcli.core.moments_pass import gather
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
+from mlcli.data.prepare.missing import Dropped
+from mlcli.data.prepare.prepare import Preparation, Prepare, Prepared, no_scale, preparation_of
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
-from mlcli.data.prepare.transforms import Name, by_column, keep_zeros, times_columns, transformed_entries
-from mlcli.data.prepare.variable_genes import GeneTable, genes_of
+from mlcli.data.prepare.transforms import by_column, keep_zeros, times_columns, transformed_entries
+from mlcli.data.prepare.variable_genes import genes_of
 from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 
 
-class Treatment(Protocol):
-    """A preparation of rows: a `Preparation`."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the input."""
-
-    @property
-    def fill(self) -> Array:
-        """The fill of missing cells; empty without one."""
-
-    @property
-    def transform(self) -> tuple[Name, ...]:
-        """Transforms before the scale."""
-
-    @property
-    def chosen(self) -> Indices | None:
-        """The columns chosen after the transforms; all if None."""
-
-    @property
-    def exponent(self) -> Indices:
-        """Exponents of the scale: x becomes (x 2**-exponent - center) / spread."""
-
-    @property
-    def center(self) -> Array:
-        """Centers of the scale."""
-
-    @property
-    def spread(self) -> Array:
-        """Spreads of the scale; zero where a column becomes zero."""
-
-    def apply(self, table: Table) -> Table:
-        """Prepare new rows as the first ones were."""
-
-    def parts(self) -> tuple[Any, ...]:
-        """Return the values that determine it."""
-
-
-class PrepareOptions(Protocol):
-    """The options of a preparation: a `Prepare`."""
-
-    @property
-    def missing(self) -> str:
-        """The policy for missing cells."""
-
-    @property
-    def transform(self) -> tuple[Any, ...]:
-        """Transforms before the scale."""
-
-    @property
-    def top_variance(self) -> int | None:
-        """The number of columns to keep."""
-
-    @property
-    def variable_genes(self) -> Any:
-        """The choice of variable genes; None for all columns."""
-
-    @property
-    def scale(self) -> str:
-        """The scale of columns."""
-
-    @property
-    def divisor(self) -> str:
-        """The divisor of the standard deviation."""
-
-
-T = TypeVar("T", bound=Treatment)
-
-
 @frozen
 class PreparedRows:
     """Rows prepared as they are read, exactly as new rows are."""
 
-    preparation: Treatment
+    preparation: Preparation
     source: Source | None  # the source of the table
     places: Indices | None = None  # row numbers in the file; all rows if None
 
@@ -113,19 +44,19 @@ class PreparedRows:
             return self.preparation.apply(
                 Table(rows, self.preparation.columns, RowNumbers(places + 1), source=self.source, places=places)).values
 
-    @property
-    def keeps_zeros(self) -> bool:
-        """Whether zeros stay zero apart from a center: cells are not filled, and transforms keep zeros."""
-        return not self.preparation.fill.size and keep_zeros(self.preparation.transform)
+    def of_entries(self, rows: CenteredSparseRows) -> CenteredSparseRows | None:
+        """Prepare sparse rows: (x 2**-e - c) / s is x times 2**-e / s, less c / s.
 
-    def of_entries(self, rows: Moved) -> Moved:
-        """Prepare sparse rows: (x 2**-e - c) / s is x times 2**-e / s, less c / s."""
+        None where cells are filled, or where a transform makes other numbers of zeros.
+        """
         made = self.preparation
+        if made.fill.size or not keep_zeros(made.transform) or rows.center.any():
+            return None
         entries = transformed_entries(rows.entries, made.transform)
         entries = entries if made.chosen is None else entries[:, made.chosen]
         constant = made.spread == 0
         shares = np.divide(1.0, made.spread, out=np.zeros(len(made.spread)), where=~constant)
-        return Moved(times_columns(entries, np.ldexp(shares, -made.exponent)), made.center * shares)
+        return CenteredSparseRows(times_columns(entries, np.ldexp(shares, -made.exponent)), made.center * shares)
 
     def key(self) -> Any:
         """Return the values that determine the result, for cache keys."""
@@ -174,28 +105,23 @@ def _means(rows: Rows) -> Array:
     return np.asarray(means if moments.exponent is None else np.ldexp(means, moments.exponent))
 
 
-def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
-                  make: Callable[[Array, Scale | None, Indices | None], T],
-                  layer: Table | None = None) -> tuple[Table, T, list[tuple[int, str]], GeneTable | None]:
-    """Prepare the rows of a table in blocks; return the table, the preparation, the dropped rows with reasons, genes.
-
-    `make` constructs a preparation from a fill, an array of shape (d,), a scale and the chosen columns.
-    Raises ConfigError and DataError.
-    """
+def prepare_rows(options: Prepare, table: Table, rows: Rows, layer: Table | None = None) -> Prepared:
+    """Prepare the columns of a table that is read in blocks; raises ConfigError and DataError."""
     if columnwise := by_column(options.transform):
         raise ConfigError("STREAM", f"{columnwise[0]} needs all numbers of a column at once, and the table is read in "
                           "blocks", where="prepare.transform", hint="choose transforms of single rows, or give more "
                           "memory ({compute.memory_limit})")
-    whole, fill, dropped = completed_rows(table, rows, options.missing)
+    whole, fill, gone = completed_rows(table, rows, options.missing)
+    dropped = tuple(Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone)
     kept = table if not dropped else replace(_without(table, rows.gaps.rows), values=as_array(whole))
     if options.missing == "mean" and not rows.finite:
         cells = rows.gaps.missing + rows.gaps.infinite
         note("W-FILLED", f"{counted(cells, 'cell')} missing or infinite, filled with the means of the columns",
              cells=cells)
-    plain = make(fill, None, None)
     between = whole
     if options.transform or (fill.size and not rows.finite):
-        between = whole.mapped(PreparedRows(plain, table.source, kept.places))
+        unscaled = preparation_of(table.columns, options.missing, fill, no_scale(len(table.columns)), options.transform)
+        between = whole.mapped(PreparedRows(unscaled, table.source, kept.places))
         between = replace(between, moments=gather(between).moments, gaps=NO_GAPS)
     moments = between.moments
     assert moments is not None
@@ -207,13 +133,15 @@ def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
     moments = moments if chosen is None else moments.of_columns(chosen)
     names = table.columns if chosen is None else tuple(table.columns[place] for place in chosen.tolist())
     scale = None if options.scale == "none" else scale_from_moments(moments, names, options.scale, options.divisor)
-    preparation = make(fill, scale, chosen)
+    preparation = preparation_of(table.columns, options.missing, fill, scale or no_scale(len(names)),
+                                 options.transform, chosen)
     if between is whole and chosen is None and scale is None:
-        return replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped, genes
+        return Prepared(replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped, genes=genes)
     if scale is not None:
         moments = scaled_by(moments, scale)
     ready = whole.mapped(PreparedRows(preparation, table.source, kept.places), moments, len(names))
-    return replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped, genes
+    return Prepared(replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped,
+                    genes=genes)
 
 
 def _without(table: Table, gaps: Indices) -> Table:
@@ -223,7 +151,7 @@ def _without(table: Table, gaps: Indices) -> Table:
     return replace(table, ids=take_ids(table.ids, left), labels=labels, places=table.numbers[left] - 1)
 
 
-def _chosen(options: PrepareOptions, moments: Moments) -> Indices | None:
+def _chosen(options: Prepare, moments: Moments) -> Indices | None:
     """Return the columns of the largest variances; None for all."""
     count = options.top_variance
     if options.variable_genes is not None:  # of a sketch, whose genes are not known

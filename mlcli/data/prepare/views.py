@@ -2,94 +2,51 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Protocol
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Indices
 from mlcli.data.prepare import missing
-from mlcli.data.prepare.scales import Scale
+from mlcli.data.prepare.missing import Dropped, dropped_row
+from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of
 from mlcli.data.table.table import Table
 from mlcli.data.table.views import REASON, REASON_OF_SEVERAL, chain_views, match_views, side_by_side, split_views
 
 
-class Steps(Protocol):
-    """The options of a preparation, with its steps."""
-
-    missing: Any
-    unmatched: Any
-
-    def completed(self, table: Table) -> tuple[Table, Array, tuple[Any, ...]]:
-        """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
-
-    def transformed(self, table: Table) -> tuple[Table, Indices | None, Array | None]:
-        """Return the table before the scale, its chosen columns, and the sizes of transforms by column."""
-
-    def fit_scale(self, table: Table) -> Scale:
-        """Return the centers and spreads of the columns."""
-
-    def scaled(self, table: Table, scale: Scale) -> Table:
-        """Center and scale a table's columns."""
-
-
-@frozen
-class PreparedView:
-    """The parts of the preparation of a view."""
-
-    columns: tuple[str, ...]  # of the input
-    fill: Array  # one for each, or none
-    scale: Scale
-    chosen: Indices | None  # the columns that are kept; all where None
-    sizes: Array | None  # of transforms by column
-
-
-@frozen
-class PreparedViews:
-    """A prepared table with its views, and the rows that were left out."""
-
-    table: Table
-    views: list[PreparedView]
-    alone: list[int]  # rows of the first view that another lacks
-    reason: str
-    gaps: tuple[Any, ...]  # rows dropped for missing cells
-
-
-def prepare_views(steps: Steps, tables: Sequence[Table]) -> PreparedViews:
+def prepare_views(options: Prepare, table: Table) -> Prepared:
     """Keep the rows of all views, and prepare each view's columns in the same way; raises DataError."""
-    pairs = match_views(tables, steps.unmatched)
-    if steps.missing == "error":
+    tables = table.views
+    pairs = match_views(tables, options.unmatched)
+    if options.missing == "error":
         for part in tables:
             missing.refuse(part)
-    whole, fill, gaps = steps.completed(side_by_side(pairs.table.views))
-    ready = [steps.transformed(part) for part in split_views(whole, tables)]  # a row's total is that of its view
+    whole, fill, gaps = options.completed(side_by_side(pairs.table.views))
+    ready = [options.transformed(part) for part in split_views(whole, tables)]  # a row's total is that of its view
     parts = [part for part, _, _ in ready]
     joint = side_by_side(parts)
-    scale = steps.fit_scale(joint)
-    views = [PreparedView(table.columns, fill[before], scale.of_columns(place), chosen, sizes)
-             for table, before, place, (_, chosen, sizes) in zip(tables, places_of(tables), places_of(parts), ready,
-                                                          strict=True)]
-    return PreparedViews(chain_views(split_views(steps.scaled(joint, scale), parts)), views,
-                         _alone(tables, pairs.kept), _reason(tables), gaps)
+    scale = options.fit_scale(joint)
+    first, *others = [
+        preparation_of(part.columns, options.missing, fill[before], scale.of_columns(place), options.transform, chosen,
+                       sizes)
+        for part, before, place, (_, chosen, sizes) in zip(tables, places_of(tables), places_of(parts), ready,
+                                                           strict=True)]
+    return Prepared(chain_views(split_views(options.scaled(joint, scale), parts)), first,
+                    (*_alone(tables, pairs.kept), *gaps), tuple(others))
 
 
-def match_points(steps: Steps, tables: Sequence[Table]) -> PreparedViews:
+def match_points(options: Prepare, table: Table) -> Prepared:
     """Keep the points of a square matrix that its views have as well; these need all cells. Raises DataError."""
-    pairs = match_views(tables, steps.unmatched)
-    for view in tables[1:]:
+    pairs = match_views(table.views, options.unmatched)
+    for view in table.views[1:]:
         missing.refuse(view, "correct them, or leave columns out with {input.view.columns}")
-    return PreparedViews(pairs.table, [], _alone(tables, pairs.kept), _reason(tables), ())
+    return Prepared(pairs.table, no_preparation(()), tuple(_alone(table.views, pairs.kept)))
 
 
-def _alone(tables: Sequence[Table], kept: Indices) -> list[int]:
+def _alone(tables: Sequence[Table], kept: Indices) -> list[Dropped]:
     """Return the rows of the first table that are not among the `kept` ones, an (m,) array."""
-    rows: list[int] = np.setdiff1d(np.arange(len(tables[0].ids)), kept).tolist()
-    return rows
-
-
-def _reason(tables: Sequence[Table]) -> str:
-    """Return why such a row is dropped."""
-    return REASON if len(tables) == 2 else REASON_OF_SEVERAL
+    reason = REASON if len(tables) == 2 else REASON_OF_SEVERAL
+    alone = np.setdiff1d(np.arange(len(tables[0].ids)), kept)
+    return [dropped_row(tables[0], row, reason) for row in alone.tolist()]
 
 
 def places_of(tables: Sequence[Table]) -> list[slice]:

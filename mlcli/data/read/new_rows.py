@@ -21,7 +21,7 @@ from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, read
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
-from mlcli.data.options.input import Input, Names, check, plain, with_categories
+from mlcli.data.options.input import Input, Names, bare_input, check, with_categories
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
 from mlcli.data.read.blocks import unread_table
@@ -67,7 +67,7 @@ class WithIds(Input):
 
     def for_columns(self, names: Sequence[str]) -> Input:
         """Return the options with the first of the names that the file has, or without ids."""
-        return plain(self, id_column=next((name for name in self.named if name in names), None))
+        return bare_input(self, id_column=next((name for name in self.named if name in names), None))
 
 
 @frozen

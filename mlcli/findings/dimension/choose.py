@@ -14,7 +14,7 @@ from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
 from mlcli.findings.frame.result import Planned, Result, as_compared
 from mlcli.methods import Method
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 COUNT = "give a count, as in {method.eigensolve.components=2}"
 
@@ -48,7 +48,7 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
 def rules_of(result: Result, *, long: bool = False) -> Mapping[str, Any]:
     """Return the answers of the rules about a run; with `long`, of those too that take longer than the fit."""
     table = result.prepared if result.source.rows else result.method_input
-    answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, as_compared(result, table),
+    answers: Mapping[str, Any] = json_value(dimension(result.config.method, result.model, as_compared(result, table),
                                                  result.config.compute, long=long))
     return answers
 

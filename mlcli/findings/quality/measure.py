@@ -20,7 +20,7 @@ from mlcli.findings.frame.result import Result, as_compared
 from mlcli.findings.quality import Quality
 from mlcli.findings.quality.anchors import Anchors, Measure, OfBaseline, Spaces, Sums, sums_over_anchors
 from mlcli.findings.quality.measures import Distances, Labels, Neighborhoods, Pairs, Reconstruction, Shepard, in_units
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 
 if TYPE_CHECKING:
     from mlcli.findings.quality.baseline import Baseline
@@ -105,7 +105,7 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
                         kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator(),
                         baseline=find_baseline(result, table, embedding.shape[1]))
-    return QualityResult(plain(found.figures), found.pairs)
+    return QualityResult(json_value(found.figures), found.pairs)
 
 
 def find_baseline(result: Result, table: Table, axes: int) -> "Baseline | None":

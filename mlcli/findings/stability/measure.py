@@ -20,7 +20,7 @@ from mlcli.findings.frame.likeness import principal_angles
 from mlcli.findings.frame.result import Result
 from mlcli.findings.stability import Stability
 from mlcli.methods import Model
-from mlcli.rundir.plain import plain
+from mlcli.rundir.json_values import json_value
 from mlcli.rundir.reading import damaged
 
 Fit = Callable[[Indices], Model]  # row numbers, perhaps repeated, to a fit of these rows
@@ -144,7 +144,7 @@ def stability_of(result: Result, asked: Stability) -> StabilityResult | None:
             return None
         found = summarize(model, made, asked=len(drawn), level=asked.level,
                           drawn=None if share is None else draw_size(size, share))
-    return replace(found, figures=plain(found.figures))
+    return replace(found, figures=json_value(found.figures))
 
 
 def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: float,

@@ -12,7 +12,6 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.metrics.profiles import ChiSquare
 from mlcli.errors import DataError
 from mlcli.methods.model import Model
@@ -62,7 +61,7 @@ class CA(Correspondence):
             require_filled(found)
         return found
 
-    def solve(self, data: MetricFeatures, compute: Compute) -> Model:
+    def solve(self, data: Features, compute: Compute) -> Model:
         """Compute the SVD of the standardized residuals; coordinates are (p / r / √c - √c) V."""
         found = find_inertias(data)
         spectrum = Spectrum.of_values(found.inertias, float(found.inertias.sum()), complete=True)

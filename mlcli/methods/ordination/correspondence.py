@@ -28,8 +28,7 @@ from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ
-from mlcli.core.linalg import singular, singular_step, triangle_of
-from mlcli.core.metrics.points import MetricFeatures
+from mlcli.core.linalg import singular, triangle_of
 from mlcli.core.metrics.profiles import Indicators, Profiles
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
@@ -237,7 +236,9 @@ class Correspondence(Method):
 
     def width(self, data: Input) -> int:
         """Return the number of columns of the represented rows."""
-        return len(comparison_of(data).roots) if isinstance(data, MetricFeatures) else data.values.shape[1]
+        if not isinstance(data, Features) or data.metric is None:
+            return data.values.shape[1]
+        return len(comparison_of(data).roots)
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the columns of the represented rows less one."""
@@ -247,7 +248,7 @@ class Correspondence(Method):
         """Return the number of principal inertias."""
         return max(self.limit(data), 1)
 
-    def of_inertia(self, data: MetricFeatures, found: Inertia, spectrum: Spectrum, names: tuple[str, ...],
+    def of_inertia(self, data: Features, found: Inertia, spectrum: Spectrum, names: tuple[str, ...],
                    fit: dict[str, Any]) -> Model:
         """Return the model of principal axes; `names` are those of the represented columns."""
         metric = comparison_of(data)
@@ -267,13 +268,13 @@ class Correspondence(Method):
         return standard * np.sqrt(np.pad(inertias, (0, axes.shape[1]))[: axes.shape[1]])
 
 
-def comparison_of(data: MetricFeatures) -> Profiles | Indicators:
+def comparison_of(data: Features) -> Profiles | Indicators:
     """Return the chi-square distance that the data carries."""
     assert isinstance(data.metric, Profiles | Indicators)
     return data.metric
 
 
-def find_inertias(data: MetricFeatures, weights: Array | None = None) -> Inertia:
+def find_inertias(data: Features, weights: Array | None = None) -> Inertia:
     """Return the principal inertias of rows with weights (n); raises DataError for masses beyond double precision."""
     metric = comparison_of(data)
     if len(metric.roots) and metric.roots.min() < FAINT:

@@ -10,11 +10,11 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Input
+from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.metrics.points import MetricFeatures
+from mlcli.core.metrics.points import is_euclidean
 from mlcli.core.metrics.profiles import Answers, Indicators
 from mlcli.errors import DataError
 from mlcli.methods.model import Model
@@ -45,13 +45,13 @@ def adjusted_total(inertias: Array, questions: int, answers: int) -> float:
 FEW = 8  # rows up to which each may well have an answer of its own
 
 
-def indicators_of(data: MetricFeatures) -> Indicators:
+def indicators_of(data: Features) -> Indicators:
     """Return the distance of answers that the data carries."""
     assert isinstance(data.metric, Indicators)
     return data.metric
 
 
-def require_questions(data: MetricFeatures) -> None:
+def require_questions(data: Features) -> None:
     """Note columns with one answer; raises DataError for a single question, and for one with an answer for each row."""
     metric, size = indicators_of(data), len(data.values)
     alone = sorted(set(range(len(data.columns))) - set(metric.questions.tolist()))
@@ -105,16 +105,16 @@ class MCA(Correspondence):
 
     def width(self, data: Input) -> int:
         """Return the number of answers."""
-        found = data if isinstance(data, MetricFeatures) else self.with_metric(data)
+        found = self.with_metric(data) if is_euclidean(data) else data
         return super().width(found)
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the answers less one for each question."""
-        found = data if isinstance(data, MetricFeatures) else self.with_metric(data)
-        questions = len(indicators_of(found).questions) if isinstance(found, MetricFeatures) else 1
+        found = self.with_metric(data) if is_euclidean(data) else data
+        questions = len(indicators_of(found).questions) if isinstance(found, Features) else 1
         return min(len(data.values) - 1, super().width(found) - questions)
 
-    def solve(self, data: MetricFeatures, compute: Compute) -> Model:
+    def solve(self, data: Features, compute: Compute) -> Model:
         """Compute the SVD of the standardized residuals of the indicator matrix."""
         metric = indicators_of(data)
         require_questions(data)

@@ -14,7 +14,8 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.options import option
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
-from mlcli.core.layouts.goodness import Goodness, rank_goodness
+from mlcli.core.goodness import Goodness
+from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, Order, Ranks, Ties, function_at_rest
 from mlcli.core.layouts.several_starts import Run, workers

@@ -53,7 +53,7 @@ class Soft:
 
 @result("proof")
 @frozen
-class Certificate:
+class DualityCertificate:
     """Trace, bound and violation of a kernel, in the units of the computation."""
 
     trace: float
@@ -94,19 +94,20 @@ class Certificate:
                 "basis": self.soft.vectors, "bound_without_basis": Quantity(self.soft.bound_without_basis, 2)}
 
 
-def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs, tolerance: float) -> Certificate:
+def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs,
+                tolerance: float) -> DualityCertificate:
     """Return the certificate of K = F Fᵀ, computed from the factor F (n x r) and the weights alone."""
     least = program.least_curvature(solution.weights)
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
     off = pairs.misses(factor, program.equal)
-    return Certificate(trace=float(np.sum(factor**2)), bound=bound, violation=float(off.max(initial=0.0)),
-                       iterations=len(solution.trace), tolerance=tolerance,
-                       runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
+    return DualityCertificate(trace=float(np.sum(factor**2)), bound=bound, violation=float(off.max(initial=0.0)),
+                              iterations=len(solution.trace), tolerance=tolerance,
+                              runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
 
 
-def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solution, ceiling: float,
-                  misses: Array) -> Certificate:
+def with_softness(proof: DualityCertificate, program: PenalizedProgram, solution: Solution, ceiling: float,
+                  misses: Array) -> DualityCertificate:
     """Return the certificate of a kernel over a basis; warns of its errors of distances.
 
     `misses` are relative errors of squared distances, an (m,) array; `ceiling` bounds the trace without a basis.
@@ -119,7 +120,7 @@ def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solut
     return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
 
-def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:
+def require_feasible(found: DualityCertificate, floor: float, unit: Unit) -> None:
     """Raise NumericalError where the bound lies below `floor`, the least trace of a kernel with these distances."""
     if found.bound < floor:
         raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
@@ -150,7 +151,7 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Uni
                              "(fewer neighbors, or a graph of fewer edges)")
 
 
-def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
+def require_trust(found: DualityCertificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
     """Raise NumericalError unless gap and violation are within the tolerance; warn where `accepted`.
 
     If distances are kept exactly and rounding, not the iteration limit, ended the solution near the optimum, a warning
@@ -192,7 +193,7 @@ class Outcome:
     """A learned kernel with its certificate and the course of the iteration."""
 
     unfolded: Unfolded
-    certificate: Certificate
+    certificate: DualityCertificate
     trace: Array  # the objective after each iteration
 
     @property
@@ -275,7 +276,7 @@ class Unfolding:
         require_feasible(best.certificate, floor, data.unit)
         return best
 
-    def _well(self, proof: Certificate) -> bool:
+    def _well(self, proof: DualityCertificate) -> bool:
         """Whether a solution has converged to a trace within its bound: a larger trace comes from violations."""
         return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 

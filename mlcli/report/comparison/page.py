@@ -8,7 +8,7 @@ from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.side_by_side import Comparison
 from mlcli.report.drawing.html import Part, document, figure, join, section, sentence, side_by_side
 from mlcli.report.drawing.text import safe, shorten
-from mlcli.report.figures.coloring import coloring, plain
+from mlcli.report.figures.coloring import coloring, single_color
 from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points, scatter
 
 NAMED = 6  # largest number of runs with names next to few points
@@ -43,7 +43,7 @@ def embeddings_section(comparison: Comparison, seed: int, said: str = "") -> Par
     """Return every embedding, aligned with the first or in its own orientation, once for each column for colors."""
     count, columns = len(comparison.ids), comparison.colors or list(comparison.labels)[:1]
     colors = [coloring(name, comparison.labels[name], measured=name in comparison.measured)
-              for name in columns] or [plain(count)]
+              for name in columns] or [single_color(count)]
     most = min(MOST_IN_PAIRS, MOST_ON_PAGE // (len(comparison.sides) * len(colors)))
     axes = [comparison.axis_labels(place) for place in range(len(comparison.placed))]
     drawn = [_drawn(comparison, [Points(values, comparison.ids, color, count, axes=names).sample(most, seed)

@@ -103,7 +103,7 @@ def coloring(name: str, texts: Sequence[str], *, measured: bool = False) -> Colo
     return _groups_of(name, texts, order=_natural if numbers is None else _order)
 
 
-def plain(count: int) -> Coloring:
+def single_color(count: int) -> Coloring:
     """Return one color for all points."""
     return Coloring("", np.broadcast_to(np.int64(0), count), ("plain",), ("circle",))
 

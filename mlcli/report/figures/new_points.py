@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Dots, Figure, Mark, Text
-from mlcli.report.figures.coloring import ROW, coloring, plain
+from mlcli.report.figures.coloring import ROW, coloring, single_color
 from mlcli.report.figures.scatter import (
     BESIDE,
     BOTTOM,
@@ -32,7 +32,7 @@ def new_points_over(values: Array, new: Array, ids: Sequence[str], labels: Mappi
 
     Samples of very many. New points of a single axis are over the numbers of their own rows.
     """
-    colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(new)))
+    colors = next((coloring(name, texts) for name, texts in labels.items()), single_color(len(new)))
     shown = Points(new, ids, colors, len(new), axes=axes).sample(MOST, seed)
     rows = sample_rows(len(values), MOST, seed)
     others = plane(values, rows) if rows is None else plane(values[rows], rows)

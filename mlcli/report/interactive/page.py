@@ -15,7 +15,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Html, document, sentence
 from mlcli.report.drawing.palette import INKS, sequential
 from mlcli.report.drawing.text import visible
-from mlcli.report.figures.coloring import Coloring, Groups, numbers_of, plain
+from mlcli.report.figures.coloring import Coloring, Groups, numbers_of, single_color
 from mlcli.report.figures.scatter import sample_rows
 from mlcli.report.page.embedding import MOST_LABELS, coloring_of
 
@@ -34,7 +34,7 @@ def data_of(run: Contents) -> dict[str, Any]:
                      for axis, (name, title) in enumerate(zip(run.axis_names(count), run.axes,
                                                               strict=False))],
             "labels": [label_column(coloring_of(table, name), table.labels[name], rows) for name in columns],
-            "plain": color_entries(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
+            "plain": color_entries(single_color(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
 
 
 def label_column(colors: Coloring, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:

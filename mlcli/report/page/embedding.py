@@ -8,7 +8,7 @@ from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
 from mlcli.report.drawing.text import number, shorten
-from mlcli.report.figures.coloring import Coloring, Range, coloring, plain
+from mlcli.report.figures.coloring import Coloring, Range, coloring, single_color
 from mlcli.report.figures.scatter import (
     LONGEST_RATIO,
     MOST,
@@ -92,7 +92,7 @@ def colored_drawing(run: Contents, format: str, name: str | None) -> bytes:
 def points_of(run: Contents, name: str | None) -> Points:
     """Return the points, colored by a column, or alike."""
     values = run.embedding.values
-    colors = plain(len(values)) if name is None else coloring_of(run.embedding, name)
+    colors = single_color(len(values)) if name is None else coloring_of(run.embedding, name)
     return Points(values, run.embedding.ids, colors, len(values), axes=run.axes)
 
 

@@ -10,7 +10,7 @@ from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.svg import document
 from mlcli.report.drawing.text import shorten
-from mlcli.report.figures.coloring import Coloring, coloring, plain
+from mlcli.report.figures.coloring import Coloring, coloring, single_color
 from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, plane, scatter
 from mlcli.report.paper.scatter import Arrows, Named, Plot
 from mlcli.report.relation.contents import Relation
@@ -21,7 +21,7 @@ HEAD, SPREAD = 9.0, 0.4  # pixels of an arrow's head, and half its angle
 
 def points_of(found: Relation) -> Points:
     """Return the common rows, colored by a factor where there is one."""
-    colors: Coloring = plain(len(found.points)) if found.colors is None else coloring(*found.colors)
+    colors: Coloring = single_color(len(found.points)) if found.colors is None else coloring(*found.colors)
     return Points(found.points, list(found.ids), colors, len(found.points), axes=found.axis_names)
 
 

@@ -1,6 +1,7 @@
 """The neighbor graph: zero-length edges, pieces, and the policies for them."""
 
 import tracemalloc
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from mlcli.core.graph.pieces import closed_groups, connected_graph, connected_li
 from mlcli.core.graph.search import Lists, nearest
 from mlcli.core.metrics.angles import Cosine
 from mlcli.core.metrics.minkowski import Cityblock
-from mlcli.core.metrics.points import MetricFeatures
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import GeometryError
 from tests.support import Notes, dissimilarities, distances, features, fit
@@ -33,8 +33,8 @@ CLUSTERS = np.vstack([GENERATOR.standard_normal((30, 2)), GENERATOR.standard_nor
 def in_each_form(points: Array) -> list[Spatial]:
     """The points (n x d) as features with several metrics, and as distances."""
     plain = features(points)
-    return [plain, *(MetricFeatures(plain.values, plain.ids, columns=plain.columns, metric=metric)
-                     for metric in (Cosine(), Cityblock())), dissimilarities(cdist(points, points))]
+    return [plain, *(replace(plain, metric=metric) for metric in (Cosine(), Cityblock())),
+            dissimilarities(cdist(points, points))]
 
 
 def test_a_zero_length_is_an_edge() -> None:

@@ -12,7 +12,7 @@ from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.options import formats
-from mlcli.data.options.formats import OWN, Format, Formats, fault
+from mlcli.data.options.formats import OWN, Format, Formats, format_defect
 from mlcli.data.options.input import Input
 from mlcli.errors import DependencyMissing
 from tests.plugins import describe
@@ -66,4 +66,4 @@ def test_a_reader_that_is_none_is_named_with_its_package(table: Formats) -> None
     (replace(ADDED, folder=True), "only formats of single files can be added"),
     (replace(ADDED, endings=(".x", ".npy")), "files that end in .npy are NPY")])
 def test_an_entry_that_cannot_be_used_says_why(entry: object, said: str) -> None:
-    assert fault(entry, "abc") == said
+    assert format_defect(entry, "abc") == said

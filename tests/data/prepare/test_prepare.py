@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mlcli.base.values.inputs import Features
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Dropped, Prepare, Prepared
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, MlcliError
@@ -28,7 +29,7 @@ def table(values: Any, kind: str = "features", **more: Any) -> Table:
 
 
 def prepared(values: Any, **options: Any) -> Prepared:
-    return Prepare(**options).apply(table(values))
+    return prepare(Prepare(**options), table(values))
 
 
 def refused(values: Any, code: str, **options: Any) -> MlcliError:
@@ -164,7 +165,7 @@ def test_the_input_is_not_touched(scale: str) -> None:
     before = values.tobytes()
     given_table = table(values)
     given_table.values.flags.writeable = False
-    Prepare(scale=scale, missing="mean").apply(given_table)  # type: ignore[arg-type]
+    prepare(Prepare(scale=scale, missing="mean"), given_table)  # type: ignore[arg-type]
     assert values.tobytes() == before
 
 
@@ -194,7 +195,7 @@ def test_rows_with_missing_cells_are_dropped_and_listed(scale: str) -> None:
     values[5, :] = [NAN, 1, 2, INF]
     labels = {"kind": tuple("abcdef")}
     with noted() as notes:
-        result = Prepare(scale=scale, missing="drop").apply(table(values, labels=labels))  # type: ignore[arg-type]
+        result = prepare(Prepare(scale=scale, missing="drop"), table(values, labels=labels))  # type: ignore[arg-type]
     assert result.dropped == (Dropped("r1", 2, "missing: 'c0', 'c2'"), Dropped("r4", 5, "infinite: 'c3'"),
                               Dropped("r5", 6, "missing: 'c0'; infinite: 'c3'"))
     assert result.table.ids == ("r0", "r2", "r3")
@@ -250,7 +251,7 @@ def test_a_new_row_too_far_away_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["dissimilarities", "kernel"])
 def test_square_matrices_pass_untouched(kind: str) -> None:
     given_table = table([[0, 1], [1, 0]], kind=kind)
-    result = Prepare().apply(given_table)
+    result = prepare(Prepare(), given_table)
     assert result.table is given_table
     assert result.preparation.apply(table([[3, 4.0]], kind=kind)).values.tolist() == [[3, 4]]
 
@@ -259,7 +260,7 @@ def test_square_matrices_pass_untouched(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["dissimilarities", "kernel"])
 def test_options_without_use_for_square_matrices_are_refused(kind: str, options: Any) -> None:
     with pytest.raises(ConfigError) as caught:
-        Prepare(**options).apply(table([[0, 1], [1, 0]], kind=kind))
+        prepare(Prepare(**options), table([[0, 1], [1, 0]], kind=kind))
     assert caught.value.code == "E-PREPARE-OPTION"
     assert caught.value.exit_code == 78
     assert caught.value.where == f"prepare.{next(iter(options))}"

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 from mlcli.certify.transforms import FORMULAS
 from mlcli.certify.transforms import transform as certified
 from mlcli.data.prepare import transforms
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare, Prepared
 from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.data.table.table import Table
@@ -41,7 +42,7 @@ DEFINITIONS: dict[str, Any] = {
 
 
 def prepared(values: Any, *names: str, **options: Any) -> Prepared:
-    return Prepare(transform=names, **options).apply(table(values))  # type: ignore[arg-type]
+    return prepare(Prepare(transform=names, **options), table(values))  # type: ignore[arg-type]
 
 
 def refused(values: Any, *names: str, **options: Any) -> MlcliError:
@@ -224,10 +225,10 @@ def test_more_columns_than_there_are_keep_all() -> None:
 
 def test_each_view_is_transformed_by_itself() -> None:
     other = Table(COUNTS[:, ::-1] * 3, tuple("uvwxyz"), table(COUNTS).ids)
-    both = Prepare(transform=("total",), top_variance=2, scale="standard").apply(table(COUNTS, view=other))
+    both = prepare(Prepare(transform=("total",), top_variance=2, scale="standard"), table(COUNTS, view=other))
     assert both.table.view is not None
     for found, alone in ((both.table, table(COUNTS)), (both.table.view, other)):
-        expected = Prepare(transform=("total",), top_variance=2, scale="standard").apply(alone)
+        expected = prepare(Prepare(transform=("total",), top_variance=2, scale="standard"), alone)
         assert found.columns == expected.table.columns
         assert found.values.tobytes() == expected.table.values.tobytes()
     again = both.preparation.apply(table(COUNTS))
@@ -238,7 +239,7 @@ def test_each_view_is_transformed_by_itself() -> None:
 @pytest.mark.parametrize("kind", ["dissimilarities", "kernel", "covariance"])
 def test_square_matrices_are_not_transformed(kind: str, options: Any) -> None:
     with pytest.raises(ConfigError) as caught:
-        Prepare(**options).apply(table([[0, 1], [1, 0]], kind=kind))
+        prepare(Prepare(**options), table([[0, 1], [1, 0]], kind=kind))
     assert (caught.value.code, caught.value.where) == ("E-PREPARE-OPTION", f"prepare.{next(iter(options))}")
 
 

@@ -17,6 +17,7 @@ from mlcli.config.layers import Layer
 from mlcli.core.moments_pass import gather
 from mlcli.data.options.variable_genes import VariableGenes
 from mlcli.data.prepare import variable_genes as module
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare, Prepared
 from mlcli.data.prepare.variable_genes import GeneTable, bin_numbers, local_regression, standardize, variable_genes
 from mlcli.data.table.table import Table
@@ -81,16 +82,16 @@ def prepared(options: Prepare, *, blocks: bool) -> Prepared:
     if blocks:
         rows = Rows(SparseRows(sparse.csr_array(COUNTS)))
         given = replace(given, values=as_array(Rows(rows.source, moments=gather(rows).moments)))
-    return options.apply(given)
+    return prepare(options, given)
 
 
 def test_a_layer_decides_and_the_table_is_embedded(wording: Wording) -> None:
     options = Prepare(variable_genes=VariableGenes(count=40, flavor="seurat_v3", layer="counts"))
-    result = options.apply(named(np.log1p(COUNTS)), named(COUNTS))
+    result = prepare(options, named(np.log1p(COUNTS)), named(COUNTS))
     chosen = scanpys("seurat_v3")["highly_variable"] == 1
     assert result.table.values.tobytes() == np.ascontiguousarray(np.log1p(COUNTS)[:, chosen]).tobytes()
     with wording.raises(ConfigError, "LAYER"):
-        options.apply(named(np.log1p(COUNTS)))
+        prepare(options, named(np.log1p(COUNTS)))
 
 
 def test_equal_variances_go_to_the_first_gene() -> None:

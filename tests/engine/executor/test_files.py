@@ -24,7 +24,7 @@ from mlcli.engine.cluster.serialize import Packing
 from mlcli.engine.cluster.worker import reading_here
 from mlcli.engine.executor import running_on
 from mlcli.errors import InputMissing, MlcliError, StorageError
-from mlcli.pipeline.result import Run
+from mlcli.findings.frame.result import Result
 from mlcli.pipeline.run import compute
 from mlcli.pipeline.session import Session
 from mlcli.process.file_hash import state
@@ -55,7 +55,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
                                                                     random_state=np.random.default_rng(0)))}
 
 
-def run(path: str, *options: str) -> Run:
+def run(path: str, *options: str) -> Result:
     assignments = [f"input.path={path}", "input.stream=always", *options]
     with Session.open(build(from_assignments(assignments))) as session:
         return compute(session)

@@ -19,8 +19,8 @@ from mlcli.publication import renames
 from mlcli.publication.publish import publishing
 from mlcli.publication.replaceable import FAILURE, FORMAT, RELATION, RUN, listing_of
 from mlcli.rundir.draft import draft, failed_name
+from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, manifest_bytes, manifest_of, replace_listed, write_manifest
-from mlcli.rundir.plain import json_text
 from mlcli.rundir.reading import is_intact
 from mlcli.rundir.resumed import lock_run
 

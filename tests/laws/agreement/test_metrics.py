@@ -11,6 +11,7 @@ from scipy.spatial.distance import pdist
 from mlcli.base.types import Array
 from mlcli.core.metrics import AnyMetric
 from mlcli.core.metrics.distances import pairwise
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from tests.laws.agreement.tables import TABLES, read
@@ -68,4 +69,4 @@ def test_distances_of_transformed_rows_are_those_of_decostand(data: str) -> None
 def transformed(counts: Array, transform: Any) -> Array:
     """Rows after one transform."""
     table = Table(counts, tuple(map(str, range(counts.shape[1]))), tuple(map(str, range(len(counts)))))
-    return Prepare(transform=(transform,)).apply(table).table.values
+    return prepare(Prepare(transform=(transform,)), table).table.values

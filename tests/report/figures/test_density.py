@@ -8,7 +8,7 @@ from mlcli.report.drawing.figure import Figure, Picture
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import INKS, STEPS
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.coloring import Groups, Range, coloring, plain
+from mlcli.report.figures.coloring import Groups, Range, coloring, single_color
 from mlcli.report.figures.density import FINE, LEAST, SHADES, clouds
 from mlcli.report.figures.scatter import MOST
 from mlcli.report.page.page import page
@@ -30,7 +30,7 @@ def placed(pixels: np.ndarray) -> np.ndarray:
 
 
 def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
-    colors = plain(len(pixels)) if labels is None else coloring("kind", labels)
+    colors = single_color(len(pixels)) if labels is None else coloring("kind", labels)
     return [mark for mark in clouds(placed(pixels), colors, PANEL) if isinstance(mark, Picture)]
 
 

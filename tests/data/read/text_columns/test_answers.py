@@ -12,6 +12,7 @@ from pyarrow import csv, parquet
 import mlcli
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.arrays import table_of as frame_table
 from mlcli.data.read.frames import HERE
@@ -127,7 +128,7 @@ def test_a_questionnaire_in_words_that_is_left_out_is_a_warning(tmp_path: Path, 
     gap = table.values.copy()
     gap[2, 0] = np.nan
     with wording.raises(DataError, "MISSING") as caught:
-        Prepare().apply(replace(table, values=gap))
+        prepare(Prepare(), replace(table, values=gap))
     assert caught.value.hint.startswith("are the columns of text answers? {input.answers=never,") == told
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.methods import Model
@@ -18,7 +19,7 @@ def fit(name: str, divisor: str, route: str = "auto") -> Model:
     values = read(f"data/{SETS[name]}.csv")
     table = Table(values=values, columns=("a", "b", "c", "d"), ids=tuple(support.names(len(values))))
     scale = "standard" if name.endswith("_scaled") else "none"
-    prepared = Prepare(scale=scale, divisor=divisor).apply(table).table
+    prepared = prepare(Prepare(scale=scale, divisor=divisor), table).table
     return support.fit("pca", prepared.data(), divisor=divisor, route=route, components=4)
 
 

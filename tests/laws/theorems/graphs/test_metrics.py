@@ -13,6 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.core.metrics import AnyMetric
 from mlcli.core.metrics.distances import pairwise
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, GeometryError
@@ -103,7 +104,7 @@ def test_principal_coordinates_of_communities_are_those_of_their_bray_curtis_mat
 
 def test_pca_of_hellinger_transformed_rows_is_mds_of_hellinger_distances() -> None:
     names = tuple(map(str, range(len(COUNTS))))
-    rows = Prepare(transform=("hellinger",)).apply(Table(COUNTS, names[: COUNTS.shape[1]], names)).table.values
+    rows = prepare(Prepare(transform=("hellinger",)), Table(COUNTS, names[: COUNTS.shape[1]], names)).table.values
     pca, mds = fit("pca", rows, components=4), fit("mds", COUNTS, metric={"name": "hellinger"}, components=4)
     np.testing.assert_allclose(pca.embedding, mds.embedding, atol=1e-13)
 

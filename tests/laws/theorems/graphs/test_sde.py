@@ -15,7 +15,7 @@ from mlcli.methods.unfolding.cone import Program, least_eigenvalue
 from mlcli.methods.unfolding.faces import centered_basis, cliques
 from mlcli.methods.unfolding.interior import maximize
 from mlcli.methods.unfolding.pairs import Pairs
-from mlcli.methods.unfolding.unfold import Certificate, Unfolding
+from mlcli.methods.unfolding.unfold import DualityCertificate, Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 from tests.wording import Wording
 
@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("equal", [True, False], ids=["equal", "at most"])
 
 
 def unfolded(left: list[int], right: list[int], lengths: list[float], *, equal: bool,
-             **options: float) -> tuple[Array, Certificate]:
+             **options: float) -> tuple[Array, DualityCertificate]:
     """The kernel of a graph given by its edges, and its certificate."""
     size = max(*left, *right) + 1
     graph = undirected(size, np.array(left), np.array(right), np.array(lengths, dtype=float), "union")
