@@ -28,7 +28,7 @@ from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ
-from mlcli.core.linalg import singular, triangle_of
+from mlcli.core.linalg import singular, singular_step, triangle_of
 from mlcli.core.metrics.profiles import Indicators, Profiles
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
