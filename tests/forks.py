@@ -26,7 +26,7 @@ LATER = ("mlcli.cli.batch.launch", "mlcli.pipeline.run", "mlcli.report.page.page
 
 def prepare() -> None:
     """Imports the program and what its runs need."""
-    from mlcli.cli.program import COMMANDS
+    from mlcli.cli.group import COMMANDS
 
     for name in (*(f"mlcli.cli.commands.{command}" for command in COMMANDS), *LATER):
         importlib.import_module(name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
@@ -22,6 +22,14 @@ def imported(*arguments: str) -> list[str]:
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_the_root_imports_nothing_heavy(argument: str) -> None:
     assert imported(argument) == []
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_is_told_without_typer(flag: str) -> None:
+    """Typer takes longer to load than the rest of such a call."""
+    code = ("import sys; from mlcli.cli.program import run; assert run(sys.argv[1:]) == 0; "
+            "print([m for m in ('typer', 'mlcli.cli.group') if m in sys.modules])")
+    assert python(code, flag).splitlines() == ["mlcli 0.1.0", "[]"]
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
@@ -78,8 +86,10 @@ def test_an_image_of_many_points_needs_no_masked_arrays(tmp_path: Path) -> None:
     assert "mlcli.report.figures.density" in loaded and "numpy.ma" not in loaded
 
 
-def test_version_is_one_line(mlcli: Caller) -> None:
-    assert mlcli("--version").out == "mlcli 0.1.0\n"
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"], ["-V", "embed", "data.csv"]])
+def test_version_is_one_line(mlcli: Caller, arguments: list[str]) -> None:
+    called = mlcli(*arguments)
+    assert (called.code, called.out, called.err) == (0, "mlcli 0.1.0\n", "")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])
