@@ -1,7 +1,7 @@
 """Chains whose kernel is a function of two points, the products of the columns, or an input matrix."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
@@ -17,18 +17,17 @@ from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.forms import Dense
-from mlcli.core.kernels.functions import Function
-from mlcli.core.kernels.radial import rate_step
 from mlcli.core.kernels.row_factor import factor_of, row_steps
 from mlcli.core.kernels.square import distances_product, kernel_product
-from mlcli.core.kernels.streamed import fits_in_memory, kernel_of
-from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
 from mlcli.core.metrics.distances import distances_cost
 from mlcli.core.metrics.points import metric_of
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine, linear_decoder
-from mlcli.core.similarities.kernels import KernelValues
 from mlcli.core.similarities.projector import Projector
+
+if TYPE_CHECKING:
+    from mlcli.core.kernels.functions import Function
+    from mlcli.core.similarities.kernels import KernelValues
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
 HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice
@@ -85,6 +84,10 @@ class FunctionChain:
         whole = [*centering, chain.eigensolve.step(count, threads, square, square=True)]
         if chain.kernel.of_input:
             return whole
+        from mlcli.core.kernels.radial import rate_step
+        from mlcli.core.kernels.streamed import fits_in_memory
+        from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
+
         metric, shape = metric_of(chain.data), chain.data.values.shape
         seconds = distances_cost(metric, count, shape[1], threads)
         rate = [rate_step(metric, shape, threads)] if chain.kernel.adapts else []
@@ -106,6 +109,9 @@ class FunctionChain:
             matrix = chain.data.values.copy()
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
             return self._build_fit(solve_spectrum(chain, kernel, chain.size - double), Columns())
+        from mlcli.core.kernels.streamed import kernel_of
+        from mlcli.core.similarities.kernels import KernelValues
+
         function: Function = chain.kernel.function
         similarity = KernelValues.of(function, metric_of(chain.data), chain.features)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
@@ -113,7 +119,7 @@ class FunctionChain:
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
         return self._build_fit(spectrum, similarity, linear)
 
-    def _build_fit(self, spectrum: Spectrum, similarity: Columns | KernelValues,
+    def _build_fit(self, spectrum: Spectrum, similarity: "Columns | KernelValues",
                    decoder: Affine | None = None) -> Fitted:
         values = self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
