@@ -18,8 +18,8 @@ from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
-from mlcli.config.scalars import dump
 from mlcli.config.sweep import Variant, expand
+from mlcli.config.yaml_text import dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError

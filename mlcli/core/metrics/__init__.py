@@ -7,11 +7,11 @@ from pydantic import Field
 from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
 from mlcli.core.metrics.base import Comparison, Metric
+from mlcli.core.metrics.euclidean import Euclidean
 from mlcli.core.metrics.gower import RangedGower
-from mlcli.core.metrics.minkowski import Euclidean
 
 NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
-    "euclidean": "minkowski:Euclidean",
+    "euclidean": "euclidean:Euclidean",
     "cityblock": "minkowski:Cityblock",
     "chebyshev": "minkowski:Chebyshev",
     "minkowski": "minkowski:Minkowski",

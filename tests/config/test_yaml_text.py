@@ -5,8 +5,8 @@ import yaml
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from mlcli.config.scalars import dump, is_block
 from mlcli.config.yaml_file import Dumper, dump_by, parse
+from mlcli.config.yaml_text import dump, is_block
 
 pytestmark = pytest.mark.medium
 
