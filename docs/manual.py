@@ -5,8 +5,8 @@ from typing import Any
 
 import mlcli
 from mlcli import errors
+from mlcli.cli.group import COMMANDS, SETTINGS, command, program
 from mlcli.cli.line.parsing import Command
-from mlcli.cli.program import COMMANDS, SETTINGS, command, program
 
 HEAD = r""".\" made by `python docs/generate.py`; change the declarations instead
 .TH MLCLI 1 "" "mlcli {version}" "User Commands"

@@ -1,21 +1,14 @@
-"""The program: its commands by name, each imported only when it is called, and how it starts and ends."""
+"""The program: how it starts, carries out a command line, and ends."""
 
 import atexit
-import importlib
 import os
 import signal
 import sys
 from contextlib import suppress
-from functools import cache
-from typing import Annotated, Any, NoReturn
-
-import typer
-from typer.core import TyperGroup
+from typing import NoReturn
 
 import mlcli
 from mlcli.base.machine import blas, limits
-from mlcli.cli.line import completion
-from mlcli.cli.line.parsing import Command, Given
 from mlcli.cli.module_stubs import install_stubs
 from mlcli.cli.screen import streams
 from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
@@ -23,89 +16,8 @@ from mlcli.process import signals
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 
-COMMANDS = {
-    "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
-    "run": "Do the runs of YAML files; a sweep makes several runs.",
-    "check": "Examine a data set before a run.",
-    "explore": "Try methods and settings on a data set, and recommend one.",
-    "plan": "Show what would run: stages, choices, memory and time.",
-    "project": "Place new points in the space of a finished run.",
-    "route": "Find the shortest path between two points on a run's graph.",
-    "reconstruct": "Compute features from coordinates, for methods that can.",
-    "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
-    "relate": "Relate a finished run to other variables of its rows.",
-    "collect": "Make one table and one page of finished runs.",
-    "report": "Make the report of a finished run again.",
-    "export": "Write a finished run in the format of another program.",
-    "verify": "Check a finished run again: its files and its numbers.",
-    "methods": "List the methods, or show one with its options.",
-    "schema": "Print the JSON schema of the YAML files, for editors.",
-    "sample": "Write a generated data set.",
-    "cache": "Show what the cache holds, or what a run took from it.",
-    "doctor": "Show libraries, threads and memory; test the eigensolver.",
-    "help": "Show the help of a command, or of a method.",
-}
-SETTINGS = {"help_option_names": ["-h", "--help"]}
+VERSION = ["-V"], ["--version"]
 READER_GONE = 128 + signal.SIGPIPE
-
-
-class LazyGroup(Given, TyperGroup):
-    """A group that imports a command's module when the command is called."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names, with its options."""
-        if not ctx.resilient_parsing and args and self.get_command(ctx, args[0]) is None:
-            from mlcli.cli.line.unknown_command import unknown_command
-
-            raise unknown_command(args, COMMANDS)
-        name, known, rest = super().resolve_command(ctx, args)
-        if name and known:
-            limits.require_room(blas.settings().count)
-            known = command(name)
-        return name, known, rest
-
-
-@cache
-def command(name: str) -> Any:
-    """A command with its options, from the module of the same name."""
-    module = importlib.import_module(f"mlcli.cli.commands.{name}")
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, cls=Command, context_settings=SETTINGS)(getattr(module, name))
-    return typer.main.get_command(app)
-
-
-@cache
-def program() -> Any:
-    """All commands by name and sentence."""
-    app = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
-                      context_settings=SETTINGS)
-    app.callback()(root)
-    for name, sentence in COMMANDS.items():
-        app.command(name, help=sentence)(lambda: None)  # `LazyGroup` puts the command itself in its place
-    return typer.main.get_command(app)
-
-
-def root(version: Annotated[bool, typer.Option("-V", "--version", help="Show the version and exit.", is_eager=True,
-                                               callback=lambda asked: show_version() if asked else None)] = False,
-         install: completion.Install = None, show: completion.Show = None) -> None:
-    """Reduce a table or a distance matrix to a few dimensions: PCA, PCoA, Isomap and others.
-
-    One command reads a file and writes a directory: coordinates of the rows, eigenvalues, figures, a report with
-    measures of quality, a model that places new rows, and a certificate of checks of the results.
-
-    \b
-    mlcli check data.csv                    is there a problem in the data?
-    mlcli embed data.csv                    PCA, into runs/data-pca
-    mlcli embed --method isomap data.csv    another method: mlcli methods
-    mlcli explore data.csv                  which method, and how many axes?
-    mlcli run configs/isomap-swiss-roll.yaml
-    """
-
-
-def show_version() -> None:
-    """One line, for workflow managers."""
-    typer.echo(f"mlcli {mlcli.__version__}")
-    raise typer.Exit
 
 
 def run(arguments: list[str]) -> int:
@@ -121,6 +33,12 @@ def run(arguments: list[str]) -> int:
 
 def dispatch(arguments: list[str]) -> None:
     """Parses the arguments and calls the command."""
+    if arguments in VERSION:  # as the option of the group does; loading Typer would take twice as long as the rest
+        print(f"mlcli {mlcli.__version__}", flush=True)
+        return
+    from mlcli.cli.group import program
+    from mlcli.cli.line import completion
+
     group = program()
     if completion.ASKED in os.environ:
         completion.prepare()

@@ -13,7 +13,7 @@ from mlcli.base.values.options import TAG
 from mlcli.config.describe import LIST, Row, listed, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import option_rows
-from mlcli.config.yaml_file import Keys
+from mlcli.config.scalars import Keys
 from mlcli.errors import ConfigError, RefusedByPlan, option
 from mlcli.methods import remedy_for
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.config import yaml_file
-from mlcli.config.yaml_file import Keys
+from mlcli.config import scalars
+from mlcli.config.scalars import Keys
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
@@ -59,7 +59,9 @@ class Layer:
 
 def from_file(path: Path) -> Layer:
     """Return the layer of a YAML file; raises ConfigError and InputMissing."""
-    document = yaml_file.read_document(path)
+    from mlcli.config.yaml_file import read_document
+
+    document = read_document(path)
     return Layer(document.value, document.places)
 
 
@@ -103,11 +105,13 @@ def value_of(text: str, origin: str) -> Any:
     """Return the value of a text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
     plain = text.strip() or text  # blanks alone are meant, as in input.separator=' '
     if plain[:1] in ("[", "{", '"', "'"):
-        return yaml_file.parse(plain, lambda mark: origin).value
+        from mlcli.config.yaml_file import parse
+
+        return parse(plain, lambda mark: origin).value
     try:
-        return yaml_file.value_of(plain, yaml_file.tag_of(plain))
+        return scalars.value_of(plain, scalars.tag_of(plain))
     except ValueError as error:
-        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {yaml_file.reason(error)}", where=origin) from error
+        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {scalars.reason(error)}", where=origin) from error
 
 
 def paths(keys: Keys, value: Any) -> Iterator[Keys]:

@@ -8,8 +8,8 @@ from mlcli.base.values.options import TAG, Options, Power, Synonyms
 from mlcli.config.describe import alternative, alternatives, is_section, several, show
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import option_rows
+from mlcli.config.scalars import Keys
 from mlcli.config.several_values import sweep_of
-from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
 # names of scikit-learn's, and the flag or keyword of the same meaning

@@ -7,7 +7,7 @@ from typing import Any
 from mlcli.base.values.options import TAG
 from mlcli.config.describe import show
 from mlcli.config.layers import Layer, value_of
-from mlcli.config.yaml_file import Keys
+from mlcli.config.scalars import Keys
 
 SWEPT = "a run for each is a sweep: "
 

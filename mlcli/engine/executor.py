@@ -1,17 +1,46 @@
-"""The executor: runs the blocks of a source on this process's threads, or on any other executor."""
+"""Blocks of a source, and the executor that runs them: this process's threads, or any other."""
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from mlcli.base.context import context, set_context
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import Workers, in_order
 from mlcli.base.rows.source import rows_of
-from mlcli.engine.block import Block, Source
 
 R = TypeVar("R")
+Result = TypeVar("Result", covariant=True)
 WORTH = 10.0  # seconds of a core beyond which work goes elsewhere that would be quick here
+
+
+class Source(Protocol[Result]):
+    """The source of blocks: a value that can be pickled, so that a block gives the same in any process."""
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+
+    def work(self, number: int) -> Result:
+        """Compute a block."""
+
+    def stop(self) -> None:
+        """Let running blocks of this process end early: their results are not needed."""
+
+
+@frozen
+class Block(Generic[R]):
+    """One of the blocks of a source."""
+
+    source: Source[R]
+    number: int
+
+    def run(self) -> R:
+        """Compute the block with one thread, in any process."""
+        with single_threaded_blas():
+            return self.source.work(self.number)
 
 
 def running_on(executor: Executor, workers: int | Callable[[], int]) -> AbstractContextManager[None]:

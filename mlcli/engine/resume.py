@@ -30,7 +30,7 @@ SHARE = 0.05  # of these seconds that keeping may take
 SPEED = 2e8  # bytes a second that are hashed and written; less once it was measured
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Scope:
     """A stage or a whole run whose results are kept; its loops are counted."""
 

@@ -70,10 +70,11 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return those of a line for each point and for each pair that is shown, of a method that has them."""
+        if not hasattr(method, "goodness"):
+            return 0.0
         from mlcli.core.layouts.goodness import SHOWN
 
-        pairs = min(table.rows * (table.rows - 1) // 2, SHOWN)
-        return 3.0 * (table.rows + pairs) if hasattr(method, "goodness") else 0.0
+        return 3.0 * (table.rows + min(table.rows * (table.rows - 1) // 2, SHOWN))
 
     def read(self, folder: Path, run: "Contents") -> Mapping[str, "Rows"] | None:
         """Return the columns of both files."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlcli.engine.cluster.executor import Cluster
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Session:
     """One run under way. It is opened after a fork, and stays in its process and in the thread that opened it."""
 

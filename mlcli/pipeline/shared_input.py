@@ -19,7 +19,7 @@ from mlcli.rundir.reading import is_there
 Reader = Callable[[Input, Compute, TextColumns, bool], Table]
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class SharedInput:
     """The table that was read last and the notes of reading it; nothing changes the table."""
 

@@ -6,7 +6,6 @@ occupy one core for as long as a hash of half a gigabyte: a large file that the 
 heavy.
 """
 
-import hashlib
 import os
 import resource
 import stat
@@ -77,6 +76,8 @@ class FileHash:
 
     def _work(self, size: int, *, keeps: bool = False) -> None:
         """Hash the file, read by `size` bytes at a time, and keep its content if it is small."""
+        import hashlib
+
         hashed, chunk, position, kept = hashlib.sha256(), memoryview(bytearray(size)), 0, list[bytes]()
         try:
             while not self._stopped.is_set() and (count := os.preadv(self._descriptor, [chunk], position)):

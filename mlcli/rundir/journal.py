@@ -18,7 +18,7 @@ LOGGER.addHandler(logging.NullHandler())  # so that nothing is printed unless th
 LEVELS = {"W": logging.WARNING, "N": logging.INFO, "F": logging.DEBUG}  # of notes, by the first letter of their codes
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Journal(Watcher):
     """Watches the stages of one run and keeps times, peak memory and notes.
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
+NEEDLESS = ("pyarrow", "scipy", "rich", "yaml", "email", "importlib.metadata")  # for a small table
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
 
 
@@ -22,6 +23,14 @@ def imported(*arguments: str) -> list[str]:
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_the_root_imports_nothing_heavy(argument: str) -> None:
     assert imported(argument) == []
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_is_told_without_typer(flag: str) -> None:
+    """Typer takes longer to load than the rest of such a call."""
+    code = ("import sys; from mlcli.cli.program import run; assert run(sys.argv[1:]) == 0; "
+            "print([m for m in ('typer', 'mlcli.cli.group') if m in sys.modules])")
+    assert python(code, flag).splitlines() == ["mlcli 0.1.0", "[]"]
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
@@ -40,11 +49,11 @@ def test_a_command_imports_what_it_needs_only() -> None:
 
 
 @pytest.mark.medium
-def test_a_small_table_is_read_without_arrow_and_no_metadata_of_packages(tmp_path: Path) -> None:
+def test_a_small_table_needs_no_arrow_no_yaml_and_no_metadata_of_packages(tmp_path: Path) -> None:
     """Arrow, and the packages' metadata with all of `email`, take as long to load as such a table to embed."""
     np.savetxt(tmp_path / "data.csv", np.random.default_rng(0).random((60, 3)), delimiter=",")
     code = ("import sys; from mlcli.cli.program import run, install_stubs; install_stubs(); run(sys.argv[1:]); "
-            "print([m for m in ('pyarrow', 'scipy', 'rich', 'email', 'importlib.metadata') if m in sys.modules])")
+            f"print([m for m in {NEEDLESS} if m in sys.modules])")
     found = python(code, "embed", tmp_path / "data.csv", "-q", "-m", "isomap", "-o", tmp_path / "run").splitlines()[-1]
     assert found == "[]" and (tmp_path / "run" / "run.json").is_file()
 
@@ -78,8 +87,10 @@ def test_an_image_of_many_points_needs_no_masked_arrays(tmp_path: Path) -> None:
     assert "mlcli.report.figures.density" in loaded and "numpy.ma" not in loaded
 
 
-def test_version_is_one_line(mlcli: Caller) -> None:
-    assert mlcli("--version").out == "mlcli 0.1.0\n"
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"], ["-V", "embed", "data.csv"]])
+def test_version_is_one_line(mlcli: Caller, arguments: list[str]) -> None:
+    called = mlcli(*arguments)
+    assert (called.code, called.out, called.err) == (0, "mlcli 0.1.0\n", "")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])

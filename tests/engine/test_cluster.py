@@ -28,7 +28,7 @@ from tests.processes import call, neutral, process
 ROOT = Path(__file__).parents[2]
 SLEEPY = """
 import time
-from mlcli.engine.block import Block
+from mlcli.engine.executor import Block
 def slowly(block, run=Block.run):
     open("begun", "w").close()
     time.sleep({seconds})

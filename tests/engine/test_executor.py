@@ -27,8 +27,7 @@ from mlcli.core.metrics.points import with_metric
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces
-from mlcli.engine.block import Block
-from mlcli.engine.executor import results, running_on
+from mlcli.engine.executor import Block, results, running_on
 from mlcli.findings.quality.baseline import Baseline
 from mlcli.findings.quality.measure import quality
 from tests.core.test_metrics import metric

@@ -11,7 +11,8 @@ import pytest
 
 import mlcli
 from mlcli import errors
-from mlcli.cli.program import COMMANDS, run
+from mlcli.cli.group import COMMANDS
+from mlcli.cli.program import run
 from mlcli.config.run_config import option_rows
 from mlcli.methods import METHODS
 from tests.processes import neutral

@@ -6,9 +6,9 @@ Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from mlcli.base.context import context, set_context
+from mlcli.base.frozen import frozen
 from mlcli.errors import option
 
 MIB = 2**20
@@ -27,7 +27,7 @@ KEPT = 0.25  # share of what reading a file takes beside its table that allocato
 LOADING = {"": 0.0, LINEAR: 0.2, SPARSE: 0.3, OPTIMIZE: 0.5, JAX: 5.5, PLOT: 1.4}  # of the seconds of a start
 
 
-@dataclass(frozen=True)
+@frozen
 class AfterFit:
     """Needs of a run once its model is fitted, beside those of its stages."""
 

@@ -16,7 +16,7 @@ from mlcli.base.context import context, set_context
 R = TypeVar("R")
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Entry:
     """A value, the inputs that it follows from, and whether the current run used it."""
 
@@ -25,7 +25,7 @@ class Entry:
     used: bool = True
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Memo:
     """The entries of a memo, by kind."""
 

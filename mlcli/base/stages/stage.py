@@ -175,6 +175,9 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
             with nullcontext() if composed else running(name):
                 return function(*args, **kwargs)
 
+        if version is None:
+            return call
+
         @functools.wraps(function)
         def answered(*args: P.args, **kwargs: P.kwargs) -> R:
             answering = [cast(Answering, listener) for listener in context().listeners if listener.caches]
@@ -187,7 +190,7 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
                 answers = functools.partial(listener.around, declared, inputs.arguments, answers)
             return answers()
 
-        return call if version is None else answered
+        return answered
 
     return declare
 

@@ -14,4 +14,5 @@ Figure = bool | Whole | Number | None
 class Shape(BaseModel):
     """The base of schemas: required and optional keys with the types of their values; more keys are allowed."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=(),
+                              defer_build=True)  # most runs read no document back

@@ -10,7 +10,7 @@ from mlcli.errors import UsageError
 
 def commands(incomplete: str) -> list[str]:
     """The commands that a shell may complete."""
-    from mlcli.cli.program import COMMANDS
+    from mlcli.cli.group import COMMANDS
 
     return completer_of(lambda: COMMANDS)(incomplete)
 
@@ -34,7 +34,7 @@ def help(names: Names = None) -> None:
 
 def help_arguments(names: list[str]) -> list[str]:
     """Return the command line that shows the help; raises UsageError for more than one command or method."""
-    from mlcli.cli.program import COMMANDS
+    from mlcli.cli.group import COMMANDS
 
     if len(names) == 2 and names[0] == "methods":
         return names

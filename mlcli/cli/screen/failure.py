@@ -6,12 +6,8 @@ import json
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
-
-import typer
 
 from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
@@ -36,7 +32,6 @@ NO_MAP = ("failed to map segment from shared object", "cannot map zero-fill page
           "cannot create shared object descriptor")  # the loader's own words
 NO_REASON = "error return without exception set"  # Python's, where code of a module cannot be allocated
 LONGEST = 2000  # characters of a part of a message
-WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
 
 
 @frozen
@@ -66,16 +61,25 @@ def attempt(work: Callable[[], None], form: Form) -> int:
     for part in (work, sys.stdout.flush):
         try:
             part()
-        except typer.Exit as end:
-            code = code or end.exit_code
         except BrokenPipeError:
             raise
         except Exception as error:
+            if is_of_typer(error, "Exit"):
+                code = code or getattr(error, "exit_code", 0)
+                continue
             if stop := stop_behind(error):
                 raise stop from error
             told = tell(error, form)
             code = code or told
     return code
+
+
+def is_of_typer(error: Exception, name: str, base: int = 0) -> bool:
+    """Whether it is an exception of Typer's, or of a base of one; Typer may not be loaded, and is not loaded for this.
+    """
+    typer = sys.modules.get("typer")
+    kind = getattr(typer, name, None)
+    return kind is not None and isinstance(error, kind.__mro__[base])
 
 
 def stop_behind(error: BaseException | None) -> Stopped | None:
@@ -92,6 +96,8 @@ def stop_behind(error: BaseException | None) -> Stopped | None:
 def tell(error: Exception, form: Form) -> int:
     """Shows an error and returns its exit code."""
     if form.debug:
+        import traceback
+
         print(conceal("".join(traceback.format_exception(error)).rstrip()), file=sys.stderr, flush=True)
     known = understood(error)
     say(rendered(known, form), keep=(escaped(spelled(known).where),))
@@ -102,7 +108,7 @@ def understood(error: Exception) -> MlcliError:
     """Any exception as one of ours."""
     if isinstance(error, MlcliError):
         return error
-    if isinstance(error, WrongUsage):
+    if is_of_typer(error, "BadParameter", base=1):  # Click's UsageError, which Typer has inside but does not show
         return usage(error)
     if is_out_of_memory(error):
         return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
@@ -168,6 +174,9 @@ def unknown_option(error: Exception, context: Any) -> str:
 
 def written_down(error: Exception) -> str:
     """The log file that holds an unexpected error's traceback."""
+    import tempfile
+    import traceback
+
     try:
         descriptor, name = tempfile.mkstemp(prefix="mlcli-", suffix=".log")
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as log:

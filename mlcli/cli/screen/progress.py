@@ -33,7 +33,7 @@ class Shown(Listener, Protocol):
     def stop(self, failed: bool = False) -> None: ...
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Pace:
     """An estimate of the remaining time of stages, by their speed so far."""
 
@@ -102,7 +102,7 @@ class Bar(Watcher):
             self.progress.update(self.tasks[name], description=titled(name, part), completed=done, total=total)
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Log(Watcher):
     """A line of text every half minute: the stage, how far it is, the time and the memory."""
 
@@ -146,7 +146,7 @@ class Log(Watcher):
         self.running = f"{titled(name, part)} {done}/{total}{ahead}"
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Events(Watcher):
     """A JSON line for everything that happens."""
 

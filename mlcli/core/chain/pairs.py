@@ -1,11 +1,13 @@
 """Kernels of pairs of points: from distances, inner products of the columns, or a matrix as input."""
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Name
-from mlcli.core.kernels.functions import Linear
 from mlcli.core.kernels.options import OF_DISTANCES, KernelOptions, Route
+
+if TYPE_CHECKING:
+    from mlcli.core.kernels.functions import Linear
 
 
 class GowerKernel(KernelOptions):
@@ -35,8 +37,10 @@ class Products(KernelOptions):
         return self.route
 
     @property
-    def function(self) -> Linear:
+    def function(self) -> "Linear":
         """The linear kernel function."""
+        from mlcli.core.kernels.functions import Linear
+
         return Linear()
 
 

@@ -67,9 +67,13 @@ class Stages(Options):
             from mlcli.core.chain.distances import distance_chain
 
             return distance_chain(chain)
-        from mlcli.core.chain.columns import ColumnChain, FunctionChain, GivenChain
+        if self.by_columns:
+            from mlcli.core.chain.columns import ColumnChain
 
-        return (ColumnChain if self.by_columns else GivenChain if kernel.of_input else FunctionChain)(chain)
+            return ColumnChain(chain)
+        from mlcli.core.chain.functions import FunctionChain, GivenChain
+
+        return (GivenChain if kernel.of_input else FunctionChain)(chain)
 
     def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:
         """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""

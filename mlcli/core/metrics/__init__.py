@@ -8,10 +8,10 @@ from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
 from mlcli.base.values.metric import FittedMetric
 from mlcli.core.metrics.base import Metric
-from mlcli.core.metrics.minkowski import Euclidean
+from mlcli.core.metrics.euclidean import Euclidean
 
 NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
-    "euclidean": "minkowski:Euclidean",
+    "euclidean": "euclidean:Euclidean",
     "cityblock": "minkowski:Cityblock",
     "chebyshev": "minkowski:Chebyshev",
     "minkowski": "minkowski:Minkowski",

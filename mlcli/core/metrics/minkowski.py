@@ -1,4 +1,4 @@
-"""Metrics by differences of numbers: Euclidean, city block, Chebyshev, Minkowski, Canberra, Hamming."""
+"""Metrics by differences of numbers besides the Euclidean one: city block, Chebyshev, Minkowski, Canberra, Hamming."""
 
 from typing import ClassVar, Literal
 
@@ -8,16 +8,6 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import option
 from mlcli.core.metrics.base import Metric, by_columns, differences, unequal
-
-
-@stored("euclidean-metric")
-class Euclidean(Metric):
-    """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
-
-    name: Literal["euclidean"] = "euclidean"
-    plain: ClassVar[bool] = True
-    unit_power: ClassVar[int] = 1
-    embeds: ClassVar[bool] = True
 
 
 @stored("cityblock-metric")

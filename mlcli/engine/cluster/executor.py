@@ -14,9 +14,9 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
-from mlcli.engine.block import Block
 from mlcli.engine.cluster.serialize import Arrays, Packing, write_array
 from mlcli.engine.cluster.worker import ALIKE, Task, hold, versions, work
+from mlcli.engine.executor import Block
 from mlcli.errors import DependencyMissing, MlcliError, OutOfMemory, TryAgain
 
 if TYPE_CHECKING:

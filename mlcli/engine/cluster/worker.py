@@ -13,8 +13,8 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import blas_libraries
 from mlcli.base.types import AnyArray
-from mlcli.engine.block import Block
 from mlcli.engine.cluster.serialize import one_thread_each, opened, read_array
+from mlcli.engine.executor import Block
 from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")

@@ -9,17 +9,19 @@ Most methods have no such likelihood: the formulas are imported for those that h
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
-from mlcli.core.iterate import Iterate
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.errors import NumericalError
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
-from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
+
+if TYPE_CHECKING:
+    from mlcli.core.iterate import Iterate
 
 Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
 
@@ -98,11 +100,14 @@ def cross_validate(points: Array, fit: Callable[[Array, int], Gaussian], counts:
     return np.asarray(total / len(points))
 
 
-def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: Iterate | None = None) -> Gaussian:
+def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: "Iterate | None" = None) -> Gaussian:
     """Return the normal distribution of the factor model with the largest likelihood.
 
     `points` is an (n, d) array with columns that all vary; returns a (d,) array and a (d, d) array.
     """
+    from mlcli.core.iterate import Iterate
+    from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
+
     mean = points.mean(axis=0)
     deviations = points.std(axis=0)
     moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
@@ -217,6 +222,7 @@ def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:
     `points` is an (m, d) array; all counts have the same folds.
     """
     from mlcli.core.iterate import Iterate
+
     fit = partial(factor_gaussian, iterate=Iterate(limit=LIMIT, tolerance=TOLERANCE))
     likelihoods: list[float] = []
     for count in range(most + 1):

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.values.options import option
-from mlcli.base.values.shape import Count, Number, Shape
 from mlcli.errors import ConfigError
 from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
@@ -15,21 +14,9 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("reliability.json", Json("mlcli.findings.reliability:Document"))
+FIGURES = File("reliability.json", Json("mlcli.findings.reliability.shape:Document"))
 ITEMS = File("items.csv", Columns(("item", "mean", "deviation", "total_correlation", "corrected_correlation",
                                    "alpha_without", "general", "communality", "uniqueness"), texts=1))
-
-
-class Document(Shape):
-    """reliability.json."""
-
-    items: Count
-    factors: Count
-    alpha: Number | None
-    alpha_standardized: Number | None
-    average_correlation: Number | None
-    omega_total: Number | None
-    omega_hierarchical: Number | None
 
 
 class ReliabilityFinding(Finding[Mapping[str, Any]]):

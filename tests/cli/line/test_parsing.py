@@ -3,8 +3,8 @@
 import pytest
 from typer.core import TyperCommand
 
+from mlcli.cli.group import command
 from mlcli.cli.line.parsing import GIVEN
-from mlcli.cli.program import command
 
 LINES = [
     ("embed", ["a.csv", "b.csv", "-k", "3", "--set", "x=1", "--jobs", "2", "--json"]), ("embed", ["a.csv"]),

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 from mlcli.cli.screen.columns import aligned, wrapped
 from mlcli.cli.screen.terminal import WIDTH
 from mlcli.methods import METHODS

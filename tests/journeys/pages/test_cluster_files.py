@@ -22,7 +22,7 @@ import yaml
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.frozen import frozen
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 from mlcli.config.run_config import option_rows
 from tests.engine import slurm
 from tests.engine.loopback import free_port

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.cli.group import COMMANDS
 from mlcli.cli.line.completion import completer_of
-from mlcli.cli.program import COMMANDS, run
+from mlcli.cli.program import run
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.processes import call, neutral, program

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 from tests.journeys.support import Caller, process, write_points
 from tests.processes import neutral, program, python
 
@@ -32,7 +32,7 @@ TALKING = {  # what a command needs to have something to say on standard output
 CLOSED = """
 import importlib, json, os, sys
 from mlcli.__main__ import main
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.group import COMMANDS
 
 for name in COMMANDS:  # once for all of them, since it takes longer than what they do
     importlib.import_module(f"mlcli.cli.commands.{name}")

@@ -4,14 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import model_validator
-
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.percent import percent
 from mlcli.base.values.sample_size import EXACT
-from mlcli.base.values.shape import Count, Name, Number, Shape
 from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("hubness.json", Json("mlcli.findings.hubness:Document"))
+NUMBERS = File("hubness.json", Json("mlcli.findings.hubness.shape:Document"))
 FEWEST = 3  # number of points with a skewness
 BLOCK = 2**18  # distances in a block
 BARS = 40  # bins of the curve, about
@@ -29,32 +26,6 @@ class Hubness(Options):
     """Hubness: how often points are nearest neighbors of others, in data and embedding; null: not measured."""
 
     neighbors: int = option(10, "Number of nearest neighbors of each point.", ge=1)
-
-
-class Occurrences(Shape):
-    """Numbers of lists of neighbors that points are in, in one space."""
-
-    skewness: Number | None  # None where all counts are equal
-    antihubs: Number
-    largest: Count
-    counts: list[Count]  # points that are in 0, 1, ... lists
-
-    @model_validator(mode="after")
-    def require_all_counts(self) -> "Occurrences":
-        """Refuse counts that do not end at the largest."""
-        if len(self.counts) != self.largest + 1:
-            raise ValueError("should count the points up to those in most lists")
-        return self
-
-
-class Document(Shape):
-    """hubness.json."""
-
-    rows: Count
-    neighbors: Count
-    distances: Name
-    data: Occurrences
-    embedding: Occurrences
 
 
 class HubnessFinding(Finding[Mapping[str, Any]]):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mlcli.config.yaml_file import tag_of, value_of
+from mlcli.config.scalars import tag_of, value_of
 
 READ = {
     "1e-6": 1e-6, "1e3": 1000.0, "1.0e3": 1000.0, "-.5": -0.5, "1.": 1.0, "+12": 12, "012": 12, "-007": -7, "0o17": 15,

@@ -1,0 +1,15 @@
+"""The shape of reliability.json."""
+
+from mlcli.base.values.shape import Count, Number, Shape
+
+
+class Document(Shape):
+    """reliability.json."""
+
+    items: Count
+    factors: Count
+    alpha: Number | None
+    alpha_standardized: Number | None
+    average_correlation: Number | None
+    omega_total: Number | None
+    omega_hierarchical: Number | None
