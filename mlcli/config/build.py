@@ -19,7 +19,7 @@ from mlcli.config.layers import Layer, assignment, from_assignments, from_enviro
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
-from mlcli.config.yaml_text import dump
+from mlcli.config.yaml_file import dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError

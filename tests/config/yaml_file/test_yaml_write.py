@@ -5,8 +5,7 @@ import yaml
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from mlcli.config.yaml_file import Dumper, dump_by, parse
-from mlcli.config.yaml_text import dump, is_block
+from mlcli.config.yaml_file import Dumper, dump, dump_by, parse
 
 pytestmark = pytest.mark.medium
 
@@ -43,23 +42,3 @@ def test_with_and_without_libyaml_the_bytes_are_the_same(value: dict[str, object
     """Keys are names of options, so none is empty; values may be anything."""
     event(f"in C: {repr(value).isascii()}")
     assert dump(value) == dump_by(value, Dumper)
-
-
-PLAIN = ["auto", "utf-8", "okabe-ito", "data/iris.csv", "/tmp/a_b", "64G", "No", "NULL", "x.", "a-", "e1", "Y", "n",
-         "10", "1K1"]
-WORDS = st.sampled_from(PLAIN) | st.text("aE1./-_KGyno", min_size=1, max_size=6)
-FLAT = st.none() | st.booleans() | st.integers() | st.floats() | WORDS
-LISTS = st.lists(FLAT, max_size=3) | st.tuples() | st.tuples(FLAT)
-BLOCKS = st.recursive(st.dictionaries(WORDS, FLAT | LISTS, max_size=4),
-                      lambda inner: st.dictionaries(WORDS, inner | FLAT, max_size=4), max_leaves=8)
-
-
-@given(BLOCKS)
-def test_plain_values_have_the_bytes_of_the_library(value: dict[str, object]) -> None:
-    event(f"by the library: {not is_block(value)}")
-    assert dump(value) == dump_by(value, Dumper)
-
-
-def test_a_text_that_any_rule_takes_for_something_else_is_left_to_the_library() -> None:
-    assert is_block({"a": {"b": ["csv", "10G"], "c": 1e-5}})
-    assert [text for text in (*AMBIGUOUS, "x" * 121) if is_block({"a": text}) or is_block({text: 1})] == ["y"]
