@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import METHODS
@@ -16,7 +17,8 @@ from tests.support import Notes, fit, in_domain
 REFUSED = "refused"
 FEW = POINTS[:40]
 WITH_GAPS = np.where(np.random.default_rng(1).random(FEW.shape) < 0.1, np.nan, FEW)
-NEEDS_PIECES = [method for method in NEEDS_NEIGHBORS if method != "umap"]  # whose graph may be in pieces
+# whose graph may be in pieces, as they ask what to do then
+NEEDS_PIECES = [method for method in NEEDS_NEIGHBORS if "pieces" in type(METHODS[method]().neighbors).model_fields]
 # ways of running a method in which permissions matter
 NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}}) for method in NEEDS_PIECES},
@@ -63,7 +65,8 @@ def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> l
         return [REFUSED]
     except MlcliError as error:
         return [error.code]
-    arrays = [model.embedding, model.project(in_domain(method, FEW[:7] + 0.01)), model.trace, model.spreads,
+    placed = None if isinstance(model.projector, NoProjection) else model.project(in_domain(method, FEW[:7] + 0.01))
+    arrays = [model.embedding, placed, model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions,
               None if model.memberships is None else model.memberships.probabilities,
               None if model.forecast is None else model.forecast.means]
