@@ -1,11 +1,12 @@
 """YAML files, read strictly (plain data, each key once, with the origin of each value) and written."""
 
+import itertools
 import math
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mlcli.data.files.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
 CORE = "tag:yaml.org,2002:"
+NEEDS = "# needs the package "  # begins a first line of the configuration of a run, before name and version
 NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
@@ -86,6 +88,7 @@ class Document:
 
     value: Any
     places: dict[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3"
+    needs: tuple[str, ...] = ()  # packages with their versions, as the first lines of the file name them
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -123,13 +126,19 @@ StrictLoader.yaml_implicit_resolvers = {None: list(RESOLVERS.items())}
 
 def read_document(path: Path) -> Document:
     """Return the mapping in a YAML file; raises ConfigError with file:line:column."""
-    name = "standard input" if str(path) == "-" else path
-    document = parse(read_text(path), lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
+    name, text = "standard input" if str(path) == "-" else path, read_text(path)
+    document = parse(text, lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
         content = "is empty" if document.value is None else "does not hold a mapping"
         raise ConfigError("YAML", f"the file {content}", where=f"{name}:1:1",
                           hint="write sections such as input: {...}")
-    return document
+    return replace(document, needs=packages_in(text))
+
+
+def packages_in(text: str) -> tuple[str, ...]:
+    """Return the packages that the first lines of a file name, each with its version."""
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return tuple(line.removeprefix(NEEDS).strip() for line in comments if line.startswith(NEEDS))
 
 
 def read_text(path: Path) -> str:
