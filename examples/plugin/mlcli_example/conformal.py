@@ -86,7 +86,7 @@ class ConformalPaths(Similarity):
         return GeodesicSpace(self.graph, units[0], rows, compute)
 
 
-class CIsomap(Method):
+class Conformal(Method):
     """A curved surface unrolled whose scale may differ from place to place: C-Isomap.
 
     Isomap with the edges d / √(M(i) M(j)) of the neighbor graph, where M is the mean distance of a point to its
@@ -103,7 +103,7 @@ class CIsomap(Method):
     has_loadings: ClassVar = False
     variants: ClassVar = (variant("", neighbors={"count": 9}), variant("cosine", "shift", metric="cosine"))
     axis: ClassVar = "C-Isomap"
-    name: Literal["cisomap"] = "cisomap"
+    name: Literal["conformal"] = "conformal"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     paths: Paths = Paths()

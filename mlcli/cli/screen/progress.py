@@ -5,18 +5,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args
 
 from mlcli.base.allocators import resident_memory
 from mlcli.base.context import context
-from mlcli.base.stages.stage import Listener, Note, Watcher, listening
+from mlcli.base.stages.stage import Listener, Note, Watcher, listening, note
 from mlcli.base.units import duration
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import escaped, say
-from mlcli.errors import UsageError, spell
+from mlcli.errors import MlcliError, UsageError, spell
 from mlcli.rundir.journal import recording
 from mlcli.rundir.plain import plain
 
@@ -212,6 +212,13 @@ def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
     if tell and not quiet and mode != "json":
         for item in (*journal.noted("W-"), *journal.noted("N-")):
             say(line_of(item["code"], item["message"]))
+
+
+def warn(errors: Iterable[MlcliError]) -> None:
+    """Warn of what other packages add and this program cannot use, which stops nothing."""
+    with watching("none", quiet=False, tell=True):
+        for error in errors:
+            note("W-PLUGIN", f"left out: {error}")
 
 
 def titled(stage: str, part: str) -> str:
