@@ -1,13 +1,17 @@
 """A package adds a method, a metric and a format: `examples/plugin`, laid out as an installer does, then removed."""
 
 import json
+import shutil
+import subprocess
+import sys
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.plugins import describe, install, on_path
-from tests.processes import call, python
+from tests.plugins import EXAMPLE, describe, install, on_path
+from tests.processes import call, neutral, python
 
 pytestmark = pytest.mark.medium
 POINTS = np.random.default_rng(5).random((60, 3))
@@ -40,6 +44,27 @@ def run(site: Path, table: Path) -> Path:
                  "-o", folder, **on_path(site))
     assert ended.returncode == 0, ended.stderr
     return folder
+
+
+@pytest.mark.slow
+def test_pip_installs_what_these_tests_lay_out(site: Path, tmp_path: Path) -> None:
+    """By the build backend of this environment, without the package index."""
+    backend = Path(pytest.importorskip("hatchling").__file__).parents[1]
+    source, there = tmp_path / "plugin", tmp_path / "site"
+    shutil.copytree(EXAMPLE, source)
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation",
+                           "--target", there, source], env=neutral(PYTHONPATH=str(backend)), capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (metadata,) = there.glob("*.dist-info")
+    (ours,) = site.glob("*.dist-info")
+    assert metadata.name == ours.name
+    told = [{(entry.group, entry.name, entry.value) for entry in Distribution.at(folder).entry_points}
+            for folder in (metadata, ours)]
+    assert told[0] == told[1] and len(told[0]) == 3
+    modules = [{path.name: path.read_bytes() for path in folder.glob("mlcli_example/*.py")} for folder in (there, site)]
+    assert modules[0] == modules[1] and len(modules[0]) == 4
+    assert "C-Isomap" in call("methods", "conformal", **on_path(there)).stdout
 
 
 def test_a_run_keeps_what_it_needs_and_is_verified_and_places_new_points(site: Path, run: Path, table: Path) -> None:
