@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args
 
@@ -32,6 +32,10 @@ class Shown(Listener, Protocol):
     def start(self) -> None: ...
     def stop(self, failed: bool = False) -> None: ...
 
+    def without_thread(self) -> AbstractContextManager[None]:
+        """Have no thread in a `with` block, in which a process may be forked."""
+        return nullcontext()
+
 
 @dataclass
 class Pace:
@@ -50,14 +54,14 @@ class Pace:
         return (now - started) * (total - done) / (done - before) if done > before and now > started else None
 
 
-class Silent(Watcher):
+class Silent(Watcher, Shown):
     """Shows nothing."""
 
     def start(self) -> None: ...
     def stop(self, failed: bool = False) -> None: ...
 
 
-class Bar(Watcher):
+class Bar(Watcher, Shown):
     """A bar for the running stage, gone when the run ends."""
 
     def __init__(self) -> None:
@@ -86,6 +90,13 @@ class Bar(Watcher):
         """Gives the terminal back."""
         self.progress.stop()
 
+    @contextmanager
+    def without_thread(self) -> Iterator[None]:
+        """Take the bar away in a `with` block, and the thread that draws it."""
+        self.progress.stop()
+        yield
+        self.progress.start()
+
     def begin(self, name: str) -> None:
         """Adds a bar."""
         self.end(STARTING)
@@ -103,7 +114,7 @@ class Bar(Watcher):
 
 
 @dataclass
-class Log(Watcher):
+class Log(Watcher, Shown):
     """A line of text every half minute: the stage, how far it is, the time and the memory."""
 
     seconds: float = HEARTBEAT
@@ -111,14 +122,26 @@ class Log(Watcher):
     running: str = ""  # the stage, the part of it, and how far it is
     pace: Pace = field(default_factory=Pace)
     over: threading.Event = field(default_factory=threading.Event)
+    ticker: threading.Thread | None = None
 
     def start(self) -> None:
         """Starts the ticker."""
-        threading.Thread(target=self.tick, name="progress", daemon=True).start()
+        self.ticker = threading.Thread(target=self.tick, name="progress", daemon=True)
+        self.ticker.start()
 
     def stop(self, failed: bool = False) -> None:
         """Stops the ticker."""
         self.over.set()
+
+    @contextmanager
+    def without_thread(self) -> Iterator[None]:
+        """Pause the ticker in a `with` block."""
+        self.stop()
+        if self.ticker is not None:
+            self.ticker.join()
+        yield
+        self.over.clear()
+        self.start()
 
     def tick(self) -> None:
         """Writes a line at each beat until the run is over."""
@@ -147,7 +170,7 @@ class Log(Watcher):
 
 
 @dataclass
-class Events(Watcher):
+class Events(Watcher, Shown):
     """A JSON line for everything that happens."""
 
     started: float = field(default_factory=time.monotonic)
