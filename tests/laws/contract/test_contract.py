@@ -25,7 +25,6 @@ from mlcli.methods.local.tangent_methods import TangentMethod
 from mlcli.rundir import archive
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, in_domain, paired
-from tests.wording import Wording
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
 CLOSED = POINTS.copy()
@@ -419,11 +418,11 @@ def test_three_points_keep_their_triangle(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", NEEDS_NEIGHBORS)
-def test_too_many_neighbors_are_an_error_or_a_note(method: str, wording: Wording) -> None:
+def test_too_many_neighbors_are_an_error_or_a_note(method: str) -> None:
     few = features(POINTS[:8])
     with pytest.raises(ConfigError) as caught:
         fit(method, few, neighbors=8)
-    assert "E-NEIGHBORS" in wording(caught.value)
+    assert (caught.value.code, caught.value.where) == ("E-NEIGHBORS", "method.neighbors.count")
     with Notes() as notes:
         fit(method, few)
     assert "N-NEIGHBORS" in notes.codes
