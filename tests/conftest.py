@@ -19,7 +19,13 @@ from tests.budgets import (  # noqa: F401  which hold each suite to what it may 
 )
 from tests.package import PACKAGE, differing
 from tests.processes import neutral
-from tests.wording import pytest_addoption, pytest_collection_modifyitems, snapshot, wording  # noqa: F401
+from tests.wording import (  # noqa: F401  which compare messages with the snapshot
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    snapshot,
+    wording,
+)
 
 # Shells start what runs in the background of a script with SIGINT and SIGQUIT ignored, and processes inherit that; of a
 # signal with a handler they inherit the default.

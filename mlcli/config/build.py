@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from re import MULTILINE, sub
 from typing import Any
@@ -19,7 +20,7 @@ from mlcli.config.layers import Layer, assignment, from_assignments, from_enviro
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
-from mlcli.config.yaml_file import dump
+from mlcli.config.yaml_file import NEEDS, dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
 from mlcli.errors import ConfigError
@@ -55,7 +56,7 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
 
     The extras of a method need not be installed if the run is not fitted (`fits` false).
     """
-    complete = resolve_either(Layer(with_tags(RunConfig, layer.values), layer.origins, layer.either))
+    complete = resolve_either(replace(layer, values=with_tags(RunConfig, layer.values)))
     config = validate(complete)
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
@@ -74,7 +75,10 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
 
 
 def validate(layer: Layer) -> RunConfig:
-    """Return a complete layer as a run, with names of other programs converted; raises ConfigError."""
+    """Return a complete layer as a run, with names of other programs converted.
+
+    Raises ConfigError, and DependencyMissing for a name of a package that the file needs and that is not installed.
+    """
     try:
         return RunConfig.model_validate(layer.values)
     except ValidationError as error:
@@ -148,7 +152,7 @@ def resolve_either(layer: Layer) -> Layer:
             value, values = pop_value(layer.values, keys)
             moved = assignment(second, value, layer.origin(keys))
             origins = {path: origin for path, origin in layer.origins.items() if path[: len(keys)] != keys}
-            layer = moved.over(Layer(values, origins))
+            layer = moved.over(replace(layer, values=values, origins=origins))
     return layer
 
 
@@ -221,7 +225,7 @@ def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
     values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
-    needed = dict.fromkeys(f"# needs the package {plugin.owner}\n" for plugin in config.plugins())
+    needed = dict.fromkeys(f"{NEEDS}{plugin.owner}\n" for plugin in config.plugins())
     return "".join((*needed, *(_section(name, value) for name, value in values.items())))
 
 

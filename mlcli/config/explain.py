@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mlcli.base.values.options import TAG
+from mlcli.base.values.plugins import TABLES, installed, missing
 from mlcli.config.describe import LIST, Row, listed, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import option_rows
 from mlcli.config.scalars import Keys
-from mlcli.errors import ConfigError, RefusedByPlan, option
+from mlcli.errors import ConfigError, DependencyMissing, RefusedByPlan, option
 from mlcli.methods import remedy_for
 
 BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
@@ -22,12 +23,18 @@ BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
 
-def explain(error: ValidationError, layer: Layer) -> ConfigError:
-    """Return the error for the first problem, with its origin, and the paths of the others."""
+def explain(error: ValidationError, layer: Layer) -> ConfigError | DependencyMissing:
+    """Return the error for the first problem, with its origin, and the paths of the others.
+
+    For a name that the file has of a package, according to its first lines, it is DependencyMissing where the package
+    is not there.
+    """
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
     (keys, problem), *others = [item for item in problems.items() if not is_above(item[0], problems)]
+    if (lacking := missing_package(keys, problem[0], layer)) is not None:
+        return lacking
     known = option_rows()
     what, hint = wording(keys, problem, known, layer)
     given = problem[0]["input"]
@@ -44,6 +51,27 @@ def explain(error: ValidationError, layer: Layer) -> ConfigError:
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
+
+
+def missing_package(keys: Keys, details: ErrorDetails, layer: Layer) -> DependencyMissing | None:
+    """Return the error for an unknown name in a file that needs a package which adds no names here; None for others."""
+    kind, name = details["type"], details["input"]
+    if kind.startswith("union_tag"):
+        noun, name = str(keys[-2]), name.get(TAG) if isinstance(name, dict) else name
+    elif keys == ("input", "format"):
+        noun = "format"
+    elif kind == "extra_forbidden" and keys[:-1] == ("report",):
+        noun, name = "finding", keys[-1]
+    else:
+        return None
+    if layer.rank(keys) > 0 or not isinstance(name, str):
+        return None
+    there = {one.package for table in TABLES for found in installed(table).values() for one in found}
+    for owner in layer.needs:
+        if not any(owner == package or owner.startswith(f"{package} ") for package in there):
+            package, _, version = owner.partition(" ")
+            return missing(f"{noun} {show(name)} is unknown here, and the file", package, version, layer.origin(keys))
+    return None
 
 
 @contextmanager

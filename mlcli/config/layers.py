@@ -21,11 +21,12 @@ class Layer:
     values: dict[str, Any] = field(default_factory=dict)
     origins: Mapping[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3", "-k", "--set ..."
     either: Mapping[str, str] = field(default_factory=dict)  # of a flag: path -> the one used if it is no option
+    needs: tuple[str, ...] = ()  # packages with their versions, as the file names them
 
     def over(self, lower: "Layer") -> "Layer":
         """Return this layer on top of a lower one: mappings are merged, other values replaced."""
         return Layer(merged(lower.values, self.values), {**lower.origins, **self.origins},
-                     {**lower.either, **self.either})
+                     {**lower.either, **self.either}, (*self.needs, *lower.needs))
 
     def origin(self, keys: Keys) -> str:
         """Return the origin of the value at a path.
@@ -62,7 +63,7 @@ def from_file(path: Path) -> Layer:
     from mlcli.config.yaml_file import read_document
 
     document = read_document(path)
-    return Layer(document.value, document.places)
+    return Layer(document.value, document.places, needs=document.needs)
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:

@@ -1,6 +1,7 @@
 """Names that options have in other programs, and other names that a configuration may use."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -41,7 +42,7 @@ def convert_synonyms(options: type[Options], layer: Layer) -> tuple[Layer, list[
     Raises ConfigError where one layer gives an option under two names, and for what is no value of a name.
     """
     values, said = _converted(options, layer.values, (), layer)
-    return Layer(values, layer.origins), said
+    return replace(layer, values=values), said
 
 
 def _converted(options: type[Options], values: Any, at: Keys, layer: Layer) -> tuple[Any, list[str]]:

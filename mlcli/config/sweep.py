@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:
     Raises ConfigError and InputMissing.
     """
     factors = swept_factors(file)
-    base = Layer({key: value for key, value in file.values.items() if key != SWEEP}, file.origins)
+    base = replace(file, values={key: value for key, value in file.values.items() if key != SWEEP})
     if not factors:
         return [Variant(upper.over(base), {})]
     for path, place in ((path, factor.place) for factor in factors for path in factor.paths):
@@ -187,7 +188,7 @@ def without(layer: Layer, path: str) -> Layer:
     key, _, rest = path.partition(".")
     inside = layer.values.get(key)
     if not rest:
-        return Layer({name: value for name, value in layer.values.items() if name != key}, layer.origins)
+        return replace(layer, values={name: value for name, value in layer.values.items() if name != key})
     if not isinstance(inside, dict):
         return layer
-    return Layer({**layer.values, key: without(Layer(inside), rest).values}, layer.origins)
+    return replace(layer, values={**layer.values, key: without(Layer(inside), rest).values})

@@ -1,8 +1,9 @@
 """YAML files, read strictly (plain data, each key once, with the origin of each value) and written."""
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mlcli.config.scalars import CORE, READERS, RESOLVERS, Keys, reason, value_o
 from mlcli.data.files.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
+NEEDS = "# needs the package "  # begins a first line of the configuration of a run, before name and version
 Locate = Callable[[Any], str]  # from a mark of the parser to file:line:column
 DEEPEST = 32
 MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
@@ -26,6 +28,7 @@ class Document:
 
     value: Any
     places: dict[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3"
+    needs: tuple[str, ...] = ()  # packages with their versions, as the first lines of the file name them
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -63,13 +66,19 @@ StrictLoader.yaml_implicit_resolvers = {None: list(RESOLVERS.items())}
 
 def read_document(path: Path) -> Document:
     """Return the mapping in a YAML file; raises ConfigError with file:line:column."""
-    name = "standard input" if str(path) == "-" else path
-    document = parse(read_text(path), lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
+    name, text = "standard input" if str(path) == "-" else path, read_text(path)
+    document = parse(text, lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
         content = "is empty" if document.value is None else "does not hold a mapping"
         raise ConfigError("YAML", f"the file {content}", where=f"{name}:1:1",
                           hint="write sections such as input: {...}")
-    return document
+    return replace(document, needs=packages_in(text))
+
+
+def packages_in(text: str) -> tuple[str, ...]:
+    """Return the packages that the first lines of a file name, each with its version."""
+    comments = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return tuple(line.removeprefix(NEEDS).strip() for line in comments if line.startswith(NEEDS))
 
 
 def read_text(path: Path) -> str:

@@ -102,8 +102,9 @@ class Scheduled(Generic[S]):
 def follow_schedule(step: Callable[[S, int], S], start: S, count: int) -> Iterated[S]:
     """Take `count` steps from `start`, each a function of the state and of its number from 0.
 
-    For methods whose steps are a schedule (exaggeration, rates that fall) with no measure of convergence. Raises
-    NumericalError where the objective is no longer finite. Each step offers a checkpoint.
+    The state's class is declared by `@result`, as checkpoints hold it. For methods whose steps are a schedule
+    (exaggeration, rates that fall) with no measure of convergence. Raises NumericalError where the objective is no
+    longer finite. Each step offers a checkpoint.
     """
     with loop(Scheduled) as place:
         before = place.left or Scheduled(start, np.zeros(0))

@@ -155,8 +155,8 @@ class Model:
 
     @property
     def directions(self) -> Array | None:
-        """Change of features for one unit on each axis (d x p), where reconstruction is affine."""
-        affine = require_projector(self.projector).affine
+        """Change of features for one unit on each axis (d x p); None where reconstruction is not affine, or absent."""
+        affine = self.projector.affine
         return None if affine is None else affine.directions
 
     def in_units(self, data: Given, powers: Powers) -> "Model":

@@ -17,6 +17,7 @@ from typing import Any
 from mlcli.base.rows.blocks import in_order
 from mlcli.base.stored import BY_TAG
 from mlcli.base.values.plugins import Plugin, missing, packages, root
+from mlcli.core.metrics import METRICS
 from mlcli.core.similarities.projector import OF_COVARIANCE
 from mlcli.errors import UnsafeFile
 from mlcli.rundir.names import ARRAYS, MODEL
@@ -39,15 +40,8 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.latent.probabilistic": ("latent",),
     "core.layouts.new_points": ("least-stress",),
     "core.layouts.ranks": ("monotone",),
-    "core.metrics.angles": ("cosine-metric", "correlation-metric"),
-    "core.metrics.counts": ("braycurtis-metric", "ruzicka-metric", "jaccard-metric", "dice-metric"),
-    "core.metrics.euclidean": ("euclidean-metric",),
-    "core.metrics.gower": ("gower-metric", "gower-ranges"),
-    "core.metrics.haversine": ("haversine-metric",),
-    "core.metrics.minkowski": ("cityblock-metric", "chebyshev-metric", "minkowski-metric", "canberra-metric",
-                               "hamming-metric"),
+    "core.metrics.gower": ("gower-ranges",),
     "core.metrics.profiles": ("profiles", "indicators"),
-    "core.metrics.shares": ("hellinger-metric", "jensenshannon-metric", "aitchison-metric"),
     "core.similarities.columns": ("columns",),
     "core.similarities.decoders": ("decoder",),
     "core.similarities.kernels": ("kernel-values", "distances", "given-distances"),
@@ -84,7 +78,8 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.views.bilinear": ("style-projector",),
     "rundir.reduction": ("reduction",),
 }
-MODULES = {tag: f"mlcli.{module}" for module, tags in TAGS.items() for tag in tags}
+MODULES = {**{tag: f"mlcli.{module}" for module, tags in TAGS.items() for tag in tags},
+           **{f"{name}-metric": place.partition(":")[0] for name, place in METRICS.own.items()}}
 
 
 class Kinds(Mapping[str, type[Any]]):

@@ -10,6 +10,7 @@ from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.errors import ConfigError
 from tests.config.support import configured
+from tests.wording import Wording
 
 FILE = "input: {path: a.csv}\ncompute: {seed: 1}\n"
 ENVIRONMENT = {"MLCLI__COMPUTE__SEED": "2"}
@@ -118,8 +119,8 @@ def test_the_cluster_that_earlier_runs_have_written_is_none(tmp_path: Path) -> N
     assert compute.seed == 3 and compute.cluster is None
 
 
-def test_one_key_is_set_to_one_value() -> None:
+def test_one_key_is_set_to_one_value(wording: Wording) -> None:
     assert from_assignments(["compute.seed=1", "compute.threads=2", "compute.seed=1"]).values == {
         "compute": {"seed": 1, "threads": 2}}
-    with pytest.raises(ConfigError, match=r"compute\.seed is set to two values; --set compute\.seed=2; leave one"):
+    with wording.raises(ConfigError, "SET-TWICE"):
         from_assignments(["compute.seed=1", "compute.seed=2"])

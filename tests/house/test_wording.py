@@ -67,7 +67,7 @@ def test_the_command_stores_what_is_said_now_and_prints_old_and_new(tmp_path: Pa
         (folder / "wording" / file).write_bytes(Path(tests.wording.__file__).with_name(file).read_bytes())
     (folder / "__init__.py").touch()
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    hooks = "pytest_addoption, pytest_collection_modifyitems, snapshot, wording"
+    hooks = "pytest_addoption, pytest_collection_modifyitems, pytest_configure, snapshot, wording"
     (folder / "conftest.py").write_text(f"from tests.wording import {hooks}\n", encoding="utf-8")
     folder.joinpath("test_three.py").write_text(
         "import pytest\ndef test_three(wording): assert wording('W-A: new')\n"
@@ -92,3 +92,13 @@ def test_the_command_stores_what_is_said_now_and_prints_old_and_new(tmp_path: Pa
     assert json.loads(snapshot.read_text()) == after
     assert command()[0] == 1 and command("--renew")[0] == command()[0] == 0
     assert json.loads(snapshot.read_text())["tests/test_three.py::test_skipped"] == ["W-A: old"]
+
+    before = json.loads(snapshot.read_text())
+    (folder / "test_one.py").write_text(
+        "import pytest\ndef test_one(wording):\n    assert not wording('W-A: by a failing test')\n"
+        "@pytest.fixture\ndef left():\n    yield\n    raise OSError\n"
+        "def test_left(left, wording): assert wording('W-A: of a test whose teardown fails')\n"
+        "def test_more(wording): assert wording('W-A: more')\n", encoding="utf-8")
+    code, told = command("--renew", "tests/test_one.py")
+    assert code == 1 and "kept as they were, as the test failed: tests/test_one.py::test_one\n" in told
+    assert json.loads(snapshot.read_text()) == {**before, "tests/test_one.py::test_more": ["W-A: more"]}

@@ -1,13 +1,17 @@
 """A package adds a method, a metric and a format: `examples/plugin`, laid out as an installer does, then removed."""
 
 import json
+import shutil
+import subprocess
+import sys
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.plugins import describe, install, on_path
-from tests.processes import call, python
+from tests.plugins import EXAMPLE, describe, install, on_path
+from tests.processes import call, neutral, python
 
 pytestmark = pytest.mark.medium
 POINTS = np.random.default_rng(5).random((60, 3))
@@ -36,17 +40,38 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(site: Path, table: Path) -> Path:
     """A run with the method, the metric and the format of the package."""
     folder = table.with_name("run")
-    ended = call("embed", table.with_suffix(".off"), "-m", "cisomap", "--metric", "kulczynski", "-k", "8", "-o", folder,
-                 "-q", **on_path(site))
+    ended = call("embed", table.with_suffix(".off"), "-m", "conformal", "--metric", "kulczynski", "-k", "8", "-q",
+                 "-o", folder, **on_path(site))
     assert ended.returncode == 0, ended.stderr
     return folder
+
+
+@pytest.mark.slow
+def test_pip_installs_what_these_tests_lay_out(site: Path, tmp_path: Path) -> None:
+    """By the build backend of this environment, without the package index."""
+    backend = Path(pytest.importorskip("hatchling").__file__).parents[1]
+    source, there = tmp_path / "plugin", tmp_path / "site"
+    shutil.copytree(EXAMPLE, source)
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation",
+                           "--target", there, source], env=neutral(PYTHONPATH=str(backend)), capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (metadata,) = there.glob("*.dist-info")
+    (ours,) = site.glob("*.dist-info")
+    assert metadata.name == ours.name
+    told = [{(entry.group, entry.name, entry.value) for entry in Distribution.at(folder).entry_points}
+            for folder in (metadata, ours)]
+    assert told[0] == told[1] and len(told[0]) == 3
+    modules = [{path.name: path.read_bytes() for path in folder.glob("mlcli_example/*.py")} for folder in (there, site)]
+    assert modules[0] == modules[1] and len(modules[0]) == 4
+    assert "C-Isomap" in call("methods", "conformal", **on_path(there)).stdout
 
 
 def test_a_run_keeps_what_it_needs_and_is_verified_and_places_new_points(site: Path, run: Path, table: Path) -> None:
     manifest = json.loads((run / "run.json").read_text())
     owner = {"package": "mlcli-example", "version": "0.1.0"}
     assert manifest["plugins"] == [
-        {"table": "methods", "name": "cisomap", **owner}, {"table": "metrics", "name": "kulczynski", **owner},
+        {"table": "methods", "name": "conformal", **owner}, {"table": "metrics", "name": "kulczynski", **owner},
         {"table": "formats", "name": "off", **owner}]
     assert json.loads((run / "model.json").read_text())["packages"] == {"mlcli_example": owner}
     assert (run / "config.yaml").read_text().startswith("# needs the package mlcli-example 0.1.0\ninput:")
@@ -64,9 +89,27 @@ def test_without_the_package_a_run_names_it(run: Path, table: Path) -> None:
                   call("project", run, table, "-o", "-")):
         assert (ended.returncode, ended.stdout) == (69, "") and "error[E-PLUGIN-MISSING]" in ended.stderr
         assert NEEDED in ended.stderr and PIP in ended.stderr and "damaged" not in ended.stderr
-    assert "cisomap: 60 rows x 2 axes" in python("import mlcli, sys; print(mlcli.open_run(sys.argv[1]))", run)
-    unknown = call("embed", table, "-m", "cisomap", "-o", table.with_name("other"))
-    assert unknown.returncode == 78 and "unknown method 'cisomap': did you mean 'isomap'?" in unknown.stderr
+    assert "conformal: 60 rows x 2 axes" in python("import mlcli, sys; print(mlcli.open_run(sys.argv[1]))", run)
+    unknown = call("embed", table, "-m", "conformal", "-o", table.with_name("other"))
+    assert unknown.returncode == 78 and "unknown method 'conformal'" in unknown.stderr
+
+
+def test_without_the_package_a_configuration_names_it_unless_another_method_is_chosen(run: Path, table: Path) -> None:
+    again = "run", run / "config.yaml", "-o", table.with_name("again"), "-q"
+    lacking = call(*again)
+    assert lacking.returncode == 69 and "error[E-PLUGIN-MISSING]: method 'conformal' is unknown here" in lacking.stderr
+    assert f", and the file {NEEDED}; {run}/config.yaml:" in lacking.stderr and PIP in lacking.stderr
+    other = call(*again, "--set", "method.name=nothing")
+    assert other.returncode == 78 and "unknown method 'nothing'" in other.stderr
+    for line in ("method: {name: conformal}", "method: {name: mds, metric: kulczynski}", "report: {extent: {}}",
+                 "method: {name: chain, metric: {name: kulczynski}}"):
+        stated = table.with_name("stated.yaml")
+        stated.write_text(f"# mine\n# needs the package mlcli-example 0.1.0\ninput: {{path: {table}}}\n{line}\n"
+                          "sweep: {compute.seed: [1, 2]}\n")
+        named = call("run", stated, "--quiet")
+        assert named.returncode == 69 and NEEDED in named.stderr
+        stated.write_text(f"input: {{path: {table}}}\n{line}\n")
+        assert call("run", stated, "--quiet").returncode == 78
 
 
 def test_without_the_package_a_run_of_its_format_alone_is_shown_and_says_what_reading_needs(site: Path,
@@ -90,15 +133,15 @@ def test_a_wrong_line_of_its_format_is_named(site: Path, table: Path) -> None:
 
 def test_lists_schema_plan_help_and_completion_know_the_names(site: Path, table: Path) -> None:
     assert "A curved surface unrolled whose scale may differ" in call("methods", **on_path(site)).stdout
-    page = call("methods", "CIsomap", **on_path(site)).stdout
-    assert page.startswith("cisomap:") and "'haversine' or 'kulczynski'" in page
+    page = call("methods", "Conformal", **on_path(site)).stdout
+    assert page.startswith("conformal:") and "'haversine' or 'kulczynski'" in page
     found = json.loads(call("schema", **on_path(site)).stdout)["$defs"]
-    assert found["CIsomap"]["properties"]["name"]["const"] == "cisomap" and "Kulczynski" in found
+    assert found["Conformal"]["properties"]["name"]["const"] == "conformal" and "Kulczynski" in found
     assert "off" in found["Input"]["properties"]["format"]["enum"]
-    planned = call("plan", table.with_suffix(".off"), "-m", "cisomap", **on_path(site)).stdout
-    assert planned.startswith("cisomap: 60 rows x 3 columns")
-    for words, name in (("embed -m cis", "cisomap"), ("embed --metric ku", "kulczynski"), ("methods cis", "cisomap"),
-                        ("embed --set input.format=of", "off")):
+    planned = call("plan", table.with_suffix(".off"), "-m", "conformal", **on_path(site)).stdout
+    assert planned.startswith("conformal: 60 rows x 3 columns")
+    for words, name in (("embed -m conf", "conformal"), ("methods conf", "conformal"),
+                        ("embed --metric ku", "kulczynski"), ("embed --set input.format=of", "off")):
         asked = {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": f"mlcli {words}",
                  "COMP_CWORD": str(len(words.split()))}
         assert call(**asked, **on_path(site)).stdout.split() == [name]
@@ -111,31 +154,32 @@ def test_chains_sweeps_python_and_estimators_know_the_names(site: Path, table: P
         "sweep: {method.graph.neighbors.count: [7, 9]}\n")
     ended = call("run", table.with_name("sweep.yaml"), "-q", **on_path(site))
     assert ended.returncode == 0, ended.stderr
-    code = ("import sys, pickle, mlcli, numpy as np; from mlcli.sklearn import CIsomap; "
+    code = ("import sys, pickle, mlcli, numpy as np; from mlcli.sklearn import Conformal; "
             "points = np.loadtxt(sys.argv[1], delimiter=',', skiprows=1); "
-            "run = mlcli.embed(points, 'cisomap', neighbors=8, metric='kulczynski', components=3); "
+            "run = mlcli.embed(points, 'conformal', neighbors=8, metric='kulczynski', components=3); "
             "again = pickle.loads(pickle.dumps(run)); "
             "print(np.abs(again.project(points) - run.embedding).max() < 1e-9, run.embedding.shape, "
-            "CIsomap(neighbors=8).fit_transform(points).shape)")
+            "Conformal(neighbors=8).fit_transform(points).shape)")
     assert python(f"import warnings; warnings.simplefilter('ignore'); {code}", table,
                   **on_path(site)) == "True (60, 3) (60, 2)\n"
 
 
 def test_packages_that_cannot_be_used_are_named_and_stop_no_other_run(tmp_path: Path, site: Path, table: Path) -> None:
     describe(tmp_path, "mlcli-other", "2.0", {"mlcli.methods": {
-        "cisomap": "other:Method", "broken": "not_there:Method", "pca": "other:Method"}})
+        "conformal": "other:Method", "broken": "not_there:Method", "pca": "other:Method"}})
     both = on_path(site, tmp_path)
     listed = call("methods", **both)
-    assert listed.returncode == 0 and "cisomap" not in listed.stdout and "isomap" in listed.stdout
+    assert listed.returncode == 0 and "conformal" not in listed.stdout and "isomap" in listed.stdout
     warned = sorted(line.partition(" of package")[0] for line in listed.stderr.splitlines())
-    assert [line.partition(": ")[2] for line in warned] == [
-        "warning[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: mlcli-example 0.1.0, mlcli-other 2.0; keep one of "
-        "them: pip uninstall mlcli-other", "warning[E-PLUGIN]: method 'broken'", "warning[E-PLUGIN]: method 'pca'"]
+    assert [line.removeprefix("mlcli: warning[W-PLUGIN]: left out: ") for line in warned] == [
+        "method 'broken'", "method 'conformal' is in 2 packages: mlcli-example 0.1.0, mlcli-other 2.0; keep one of "
+        "them: pip uninstall mlcli-other", "method 'pca'"]
+    assert "cannot be used: mlcli has a method of this name, and uses its own" in listed.stderr
     examined = call("doctor", **both)
-    assert "method cisomap of mlcli-other 2.0\nmethod broken of mlcli-other 2.0\n" in examined.stdout
+    assert "method conformal of mlcli-other 2.0\nmethod broken of mlcli-other 2.0\n" in examined.stdout
     assert sorted(examined.stderr.splitlines()) == sorted(listed.stderr.splitlines())
-    twice = call("embed", table, "-m", "cisomap", "-o", tmp_path / "run", **both)
-    assert twice.returncode == 78 and "error[E-PLUGIN-TWICE]: method 'cisomap' is in 2 packages: " in twice.stderr
+    twice = call("embed", table, "-m", "conformal", "-o", tmp_path / "run", **both)
+    assert twice.returncode == 78 and "error[E-PLUGIN-TWICE]: method 'conformal' is in 2 packages: " in twice.stderr
     broken = call("embed", table, "-m", "broken", "-o", tmp_path / "run", **both)
     assert broken.returncode == 69 and "No module named 'not_there'" in broken.stderr
     assert "method 'broken' of package mlcli-other 2.0 cannot be used" in broken.stderr
@@ -164,12 +208,12 @@ def fit(name, points, **options):
 angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
 ring = np.column_stack([np.cos(angles), np.sin(angles)])
 mean = np.sort(cdist(ring, ring), axis=1)[:, 1:5].mean(axis=1)
-one, other = (fit(name, ring)[2] for name in ("cisomap", "isomap"))
+one, other = (fit(name, ring)[2] for name in ("conformal", "isomap"))
 assert np.ptp(mean) < 1e-12 and np.allclose(one.spectrum.eigenvalues * mean[0] ** 2, other.spectrum.eigenvalues)
 # a unit changes nothing, and another scale in one half of the points is taken away
 points = np.random.default_rng(1).random((70, 3))
-method, data, model = fit("cisomap", points)
-assert np.allclose(fit("cisomap", points * 1e-3)[2].embedding, model.embedding, atol=1e-9)
+method, data, model = fit("conformal", points)
+assert np.allclose(fit("conformal", points * 1e-3)[2].embedding, model.embedding, atol=1e-9)
 def checks(model):
     return list(check_numbers(method, subject_of(method, data, model, Plan(full=True))))
 

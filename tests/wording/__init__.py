@@ -7,7 +7,8 @@ that saw it: `wording(called.err)` and `wording(error)` compare it and return th
     python -m tests.wording --renew [tests/data ...]
 
 runs the tests that compare messages, stores what they say now, and prints the old and the new wording; without
-`--renew` it only compares. Messages of all errors, as they are declared, are in `docs/errors.md`.
+`--renew` it only compares. Of a test that fails the messages stay as they were, and its name is printed. Messages of
+all errors, as they are declared, are in `docs/errors.md`.
 """
 
 import json
@@ -15,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -83,19 +84,43 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in others]
 
 
+class Renewal:
+    """A plugin of pytest that collects messages; at the end those of tests that passed replace the stored ones."""
+
+    def __init__(self) -> None:
+        self.collected: Messages = {}
+        self.failed = dict[str, None]()  # tests, in their order
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember a test that failed, in its setup, its call or its teardown."""
+        if report.failed:
+            self.failed[report.nodeid] = None
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Store what tests that passed have seen; messages of others stay, unless the test is gone."""
+        there, others = {item.nodeid for item in session.items}, set(comparing(["tests"]))
+        others -= {test.partition("::")[0] for test in there}
+        seen = {test: said for test, said in self.collected.items() if test not in self.failed}
+        kept = {test: said for test, said in stored().items()  # also of tests that were skipped
+                if test.partition("::")[0] in others or (test in there and test not in seen)}
+        store({**kept, **{test: said for test, said in seen.items() if said}})
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name the tests whose messages were not renewed."""
+        for test in self.failed:
+            terminalreporter.write_line(f"messages kept as they were, as the test failed: {test}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect messages where the command asks for it."""
+    if config.getoption(OPTION) == RENEW:
+        config.pluginmanager.register(Renewal(), RENEW)
+
+
 @pytest.fixture(scope="session")
-def snapshot(request: pytest.FixtureRequest) -> Iterator[Messages | None]:
-    """The stored messages; None where they are collected, which then replace those of the tests that ran."""
-    if request.config.getoption(OPTION) != RENEW:
-        yield stored()
-        return
-    collected = request.config.stash[COLLECTED] = {}
-    yield None
-    there, others = {item.nodeid for item in request.session.items}, set(comparing(["tests"]))
-    others -= {test.partition("::")[0] for test in there}
-    kept = {test: said for test, said in stored().items()  # also of tests that were skipped
-            if test.partition("::")[0] in others or (test in there and test not in collected)}
-    store({**kept, **{test: said for test, said in collected.items() if said}})
+def snapshot(request: pytest.FixtureRequest) -> Messages | None:
+    """Return the stored messages; None where messages are collected."""
+    return None if request.config.pluginmanager.has_plugin(RENEW) else stored()
 
 
 def comparing(paths: Sequence[str]) -> list[str]:
@@ -103,9 +128,6 @@ def comparing(paths: Sequence[str]) -> list[str]:
     files = [file for path in paths
              for file in ([ROOT / path] if path.endswith(".py") else sorted((ROOT / path).rglob("test_*.py")))]
     return [str(file.relative_to(ROOT)) for file in files if "wording" in file.read_text(encoding="utf-8")]
-
-
-COLLECTED = pytest.StashKey[Messages]()
 
 
 @pytest.fixture
@@ -116,6 +138,7 @@ def wording(request: pytest.FixtureRequest, snapshot: Messages | None,
     own = Wording(test, str(tmp_path_factory.getbasetemp()), None if snapshot is None else snapshot.get(test, []))
     yield own
     if snapshot is None:
-        request.config.stash[COLLECTED][test] = own.seen
+        renewal: Any = request.config.pluginmanager.get_plugin(RENEW)
+        renewal.collected[test] = own.seen
     elif own.expected and len(own.seen) < len(own.expected) and request.session.testsfailed == failed:
         pytest.fail(f"a message is no longer seen: {own.expected[len(own.seen)]}", False)

@@ -60,11 +60,11 @@ class Plugin:
         except (Exception, SystemExit) as error:
             raise self.broken(in_words(error)) from error
 
-    def broken(self, why: str, where: str = "") -> DependencyMissing:
+    def broken(self, why: str, where: str = "", hint: str = "") -> DependencyMissing:
         """Return the error for a package that cannot be used."""
         return DependencyMissing("PLUGIN", f"{NOUNS[self.table]} {self.name!r} of package {self.owner} cannot be used: "
-                                 f"{why}", where=where or self.where, hint="update the package, or remove it: pip "
-                                 f"uninstall {self.package}")
+                                 f"{why}", where=where or self.where, hint=hint or "update the package, or remove it: "
+                                 f"pip uninstall {self.package}")
 
     def facts(self) -> dict[str, str]:
         """Return what a run keeps of it."""
@@ -135,7 +135,9 @@ def usable(table: Table, taken: Container[str], load: Callable[[str], Any],
     for name, found in installed(table).items():
         try:
             if name in taken:
-                raise found[0].broken("the program has one of this name")
+                raise found[0].broken(f"mlcli has a {NOUNS[table]} of this name, and uses its own",
+                                      hint="the package needs another name for it: that of the entry point, and of "
+                                      "what it names")
             load(name)
             names.append(name)
         except (ConfigError, DependencyMissing) as error:

@@ -20,6 +20,7 @@ from mlcli.cli.batch.launch import Document
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import Form, say, tell
+from mlcli.cli.screen.progress import Shown as Progress
 from mlcli.cli.screen.progress import line_of, shown_as
 from mlcli.cli.supervisor import died_of
 from mlcli.errors import MlcliError
@@ -88,10 +89,12 @@ def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], divisio
     def live(number: int, text: str) -> None:
         say(named_lines(text, names[number]).removesuffix("\n"))
 
-    # forked before the overview starts a thread
+    progress = shown_as(shown.mode, shown.quiet)
+    # forked before the overview starts a thread; processes in the place of dead ones, while it has none
     running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
-                           live=live if shown.mode == "json" else None, until=until, family=families.__getitem__)
-    with closing(running), overview(shown) as moved:
+                           live=live if shown.mode == "json" else None, until=until, family=families.__getitem__,
+                           alone=progress.without_thread)
+    with closing(running), overview(progress) as moved:
         for done, ended in enumerate(running):
             if ended.said:
                 say(ended.said.removesuffix("\n"))
@@ -113,9 +116,8 @@ def lost(name: str, what: Lost, form: Form) -> Result:
 
 
 @contextmanager
-def overview(asked: Shown, name: str = "runs") -> Iterator[Callable[[int, int], None]]:
+def overview(shown: Progress, name: str = "runs") -> Iterator[Callable[[int, int], None]]:
     """Shows how many of the runs, or of other work, have ended, as the progress of one run is shown."""
-    shown = shown_as(asked.mode, asked.quiet)
     shown.start()
     shown.begin(name)
     try:

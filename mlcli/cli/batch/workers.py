@@ -1,5 +1,10 @@
 """Processes that carry out numbered work: forked once all is imported, with the memory of all that was loaded.
 
+They are forked in a single thread, where no other can hold a lock. A server of forks (multiprocessing's forkserver)
+would import everything once more: that takes as long as a start, which is 8 % of a batch of 200 small files and doubles
+one of two, and reading of standard input, signals of a whole process group and the memory of a dead process would
+each need a way of their own.
+
 A worker is given one number after another, and keeps what it imported. What it says on standard error it says through
 its parent. Before a fit it waits until the memory that is predicted for it fits beside that of the others' fits. A
 worker that dies is replaced, and its number counts as lost.
@@ -13,9 +18,8 @@ import os
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Generator, Hashable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -130,6 +134,7 @@ class Worker:
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
                  live: Live | None = None, until: float = math.inf,
+                 alone: Callable[[], AbstractContextManager[None]] = nullcontext,
                  family: Callable[[int], Any] = lambda number: number) -> Generator[Ended]:
     """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
 
@@ -138,14 +143,21 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     At the time `until`, of the monotonic clock, what has not ended is stopped, and has no result.
 
     What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
-    first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
+    first result is asked for, and one in the place of a dead one inside of `alone`, in which the caller has no threads.
+    When the consumer leaves, or on an error, they are stopped, and waited for.
     """
     left, workers, jobs = WorkQueue([*numbers], family), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
     STATUS.post(seats=jobs)
     hire = partial(staff, workers, left, jobs, lambda: start_worker(work, settle, workers))
     hire()
-    return results(workers, left, hire, live, until)
+
+    def replace() -> None:
+        if left and len(workers) < jobs:
+            with alone():
+                hire()
+
+    return results(workers, left, replace, live, until)
 
 
 def staff(workers: list[Worker], left: WorkQueue, jobs: int, hire: Callable[[], Worker]) -> None:
@@ -244,9 +256,7 @@ def start_worker(work: Work, settle: Callable[[], None], others: Sequence[Worker
     ours, its = Pipe()
     parent, seat = os.getpid(), min({*range(1, 1 + SEATS)} - {other.seat for other in others})
     STATUS.seat(seat).ask(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads there are: none of them holds a lock now
-        process = os.fork()
+    process = os.fork()  # in a single thread: those of OpenBLAS end by its own handler of forks
     if process:
         its.close()
         return Worker(process, ours, seat)

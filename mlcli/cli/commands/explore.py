@@ -23,7 +23,7 @@ from mlcli.cli.line.command_of_run import command
 from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
 from mlcli.cli.screen.failure import Form, attempt, escaped, say, say_written
 from mlcli.cli.screen.output import print_json
-from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.progress import mode_of, shown_as, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment
@@ -157,7 +157,8 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
 
     until = begun + max(EXAMINING * budget, LEAST)
     running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()), until=until)
-    with closing(running), overview(shown, "checkup and plan"):  # forked before the overview starts a thread
+    progress = shown_as(shown.mode, shown.quiet)
+    with closing(running), overview(progress, "checkup and plan"):  # forked before the overview starts a thread
         ended = next(running, None)
     if ended is None:
         raise RefusedByPlan("EXPLORE", f"reading and checking the data took more than {until - begun:.0f} s, which "

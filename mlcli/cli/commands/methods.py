@@ -10,8 +10,8 @@ from mlcli.cli.line.behavior import Json
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.line.flags import FLAGS
 from mlcli.cli.screen.columns import GAP, wrapped
-from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.progress import warn
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
 from mlcli.config.run_config import option_rows, unusable_plugins

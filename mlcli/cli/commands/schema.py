@@ -1,7 +1,7 @@
 """`mlcli schema`: the JSON schema of the YAML files."""
 
-from mlcli.cli.screen.failure import warn
 from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.progress import warn
 from mlcli.config.run_config import unusable_plugins
 from mlcli.config.schema import schema as schema_of_files
 

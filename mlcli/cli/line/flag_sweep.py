@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mlcli.base.values.options import TAG
@@ -43,7 +44,7 @@ def suited(variants: Sequence[Variant]) -> Iterator[Variant]:
         layer, left_out = variant.layer, options - unknown
         for keys in left_out:
             origins = {path: origin for path, origin in layer.origins.items() if path[:len(keys)] != keys}
-            layer = Layer(pop_value(layer.values, keys)[1], origins, layer.either)
+            layer = replace(layer, values=pop_value(layer.values, keys)[1], origins=origins)
         yield Variant(layer, {path: value for path, value in variant.values.items()
                               if tuple(path.split(".")) not in left_out})
 

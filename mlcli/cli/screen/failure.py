@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlcli.base.context import spelled
@@ -184,12 +184,6 @@ def written_down(error: Exception) -> str:
     except OSError:
         return "no traceback could be written"
     return f"traceback in {name}"
-
-
-def warn(errors: Iterable[MlcliError]) -> None:
-    """Lines on standard error about what other packages add and this program cannot use, which stops nothing."""
-    for error in errors:
-        say(rendered(error, Form()).replace("error[", "warning[", 1))
 
 
 def rendered(error: MlcliError, form: Form) -> str:

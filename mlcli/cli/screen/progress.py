@@ -5,18 +5,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args
 
 from mlcli.base.allocators import resident_memory
 from mlcli.base.context import context
-from mlcli.base.stages.stage import Listener, Note, Watcher, listening
+from mlcli.base.stages.stage import Listener, Note, Watcher, listening, note
 from mlcli.base.units import duration
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import escaped, say
-from mlcli.errors import UsageError, spell
+from mlcli.errors import MlcliError, UsageError, spell
 from mlcli.rundir.journal import recording
 from mlcli.rundir.json_values import json_value
 
@@ -31,6 +31,10 @@ class Shown(Listener, Protocol):
 
     def start(self) -> None: ...
     def stop(self, failed: bool = False) -> None: ...
+
+    def without_thread(self) -> AbstractContextManager[None]:
+        """Have no thread in a `with` block, in which a process may be forked."""
+        return nullcontext()
 
 
 @dataclass(repr=False, eq=False)
@@ -50,14 +54,14 @@ class Pace:
         return (now - started) * (total - done) / (done - before) if done > before and now > started else None
 
 
-class Silent(Watcher):
+class Silent(Watcher, Shown):
     """Shows nothing."""
 
     def start(self) -> None: ...
     def stop(self, failed: bool = False) -> None: ...
 
 
-class Bar(Watcher):
+class Bar(Watcher, Shown):
     """A bar for the running stage, gone when the run ends."""
 
     def __init__(self) -> None:
@@ -86,6 +90,13 @@ class Bar(Watcher):
         """Gives the terminal back."""
         self.progress.stop()
 
+    @contextmanager
+    def without_thread(self) -> Iterator[None]:
+        """Take the bar away in a `with` block, and the thread that draws it."""
+        self.progress.stop()
+        yield
+        self.progress.start()
+
     def begin(self, name: str) -> None:
         """Adds a bar."""
         self.end(STARTING)
@@ -103,7 +114,7 @@ class Bar(Watcher):
 
 
 @dataclass(repr=False, eq=False)
-class Log(Watcher):
+class Log(Watcher, Shown):
     """A line of text every half minute: the stage, how far it is, the time and the memory."""
 
     seconds: float = HEARTBEAT
@@ -111,14 +122,26 @@ class Log(Watcher):
     running: str = ""  # the stage, the part of it, and how far it is
     pace: Pace = field(default_factory=Pace)
     over: threading.Event = field(default_factory=threading.Event)
+    ticker: threading.Thread | None = None
 
     def start(self) -> None:
         """Starts the ticker."""
-        threading.Thread(target=self.tick, name="progress", daemon=True).start()
+        self.ticker = threading.Thread(target=self.tick, name="progress", daemon=True)
+        self.ticker.start()
 
     def stop(self, failed: bool = False) -> None:
         """Stops the ticker."""
         self.over.set()
+
+    @contextmanager
+    def without_thread(self) -> Iterator[None]:
+        """Pause the ticker in a `with` block."""
+        self.stop()
+        if self.ticker is not None:
+            self.ticker.join()
+        yield
+        self.over.clear()
+        self.start()
 
     def tick(self) -> None:
         """Writes a line at each beat until the run is over."""
@@ -147,7 +170,7 @@ class Log(Watcher):
 
 
 @dataclass(repr=False, eq=False)
-class Events(Watcher):
+class Events(Watcher, Shown):
     """A JSON line for everything that happens."""
 
     started: float = field(default_factory=time.monotonic)
@@ -212,6 +235,13 @@ def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
     if tell and not quiet and mode != "json":
         for item in (*journal.noted("W-"), *journal.noted("N-")):
             say(line_of(item["code"], item["message"]))
+
+
+def warn(errors: Iterable[MlcliError]) -> None:
+    """Warn of what other packages add and this program cannot use, which stops nothing."""
+    with watching("none", quiet=False, tell=True):
+        for error in errors:
+            note("W-PLUGIN", f"left out: {error}")
 
 
 def titled(stage: str, part: str) -> str:

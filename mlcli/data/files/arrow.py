@@ -10,7 +10,7 @@ from mlcli.base import units
 from mlcli.base.machine.limits import limit_allocations
 from mlcli.base.machine.threads import allowed
 from mlcli.base.values.compute import Compute
-from mlcli.data.options.wording import place, shown
+from mlcli.data.options.wording import place, words_of
 from mlcli.errors import DataError, DependencyMissing, RefusedByPlan
 
 OLDEST = (23, 0, 1)  # earlier versions read memory after freeing it: CVE-2026-25087
@@ -86,6 +86,5 @@ def block_faults(path: str, format: str) -> Iterator[None]:
 
 def corrupt(path: str, format: str, error: Exception) -> DataError:
     """Return the error for a file that its own format's reader rejects."""
-    reason = shown(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
-    return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {reason}", where=place(path),
+    return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {words_of(error)}", where=place(path),
                      hint="write or copy the file again")

@@ -149,6 +149,8 @@ def _picture(file: Path, input: Input) -> Picture:
     except image.DecompressionBombError as error:
         raise DataError("IMAGE-SIZE", f"the image is too large: {error}", where=place(str(file)),
                         hint="make it smaller") from None
+    except image.UnidentifiedImageError:
+        raise corrupt(str(file), "image", ValueError(f"it can be read as none of {', '.join(READ)}")) from None
     except (OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, RuntimeError, OverflowError,
             ArithmeticError) as error:
         raise corrupt(str(file), "image", error) from None

@@ -1,9 +1,11 @@
 """Names, cells and places of a user's file in messages."""
 
 import difflib
+import re
 from collections.abc import Sequence
 
-NAME, CELL, LISTED = 80, 40, 5
+NAME, CELL, LISTED, SAID = 80, 40, 5, 160
+ADDRESS = re.compile(r"(?<=<)([^<>]*) at 0x[0-9a-fA-F]+(?=>)")  # in Python's own words for an object
 # where pairs were expected
 NO_PAIRS = "if its rows are points with features, leave out {input.kind} or {input.kind=dissimilarities}"
 
@@ -14,6 +16,14 @@ COMPARED = ("columns of words can be compared as categories (docs/metrics.md): {
 def shown(text: str, limit: int = NAME) -> str:
     """Return a name in quotes, cut to length, with control characters escaped."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+
+
+def words_of(error: Exception) -> str:
+    """Return the first line of what a library says of a file, in quotes; its type where it says nothing.
+
+    Addresses in memory, which differ from run to run, are left out.
+    """
+    return shown(ADDRESS.sub(r"\1", str(error).strip().partition("\n")[0]) or type(error).__name__, SAID)
 
 
 def shown_cell(text: str) -> str:

@@ -17,7 +17,7 @@ from mlcli.data.files.arrow import pyarrow
 from mlcli.data.formats.columns import as_doubles, element_name, element_type, is_numeric, is_text, list_numbers
 from mlcli.data.formats.h5ad import MAIN, MEASURED
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import nearest, shown
+from mlcli.data.options.wording import nearest, shown, words_of
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError
@@ -89,7 +89,7 @@ def _columns(frame: Any) -> Iterator[tuple[str, Any]]:
     try:
         table = arrow.table(frame)
     except Exception as error:  # of whatever library makes the frame, some of which compute it only now
-        raise DataError("FRAME-COLUMN", f"Arrow cannot take a column of the frame: {shown(str(error), 160)}",
+        raise DataError("FRAME-COLUMN", f"Arrow cannot take a column of the frame: {words_of(error)}",
                         where=HERE, hint="leave it out, or make it numbers") from None
     for name, column in zip(table.column_names, table.columns, strict=True):
         yield name, _plain(column)

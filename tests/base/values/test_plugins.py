@@ -109,7 +109,7 @@ def test_a_package_that_cannot_be_used_is_named(site: Path, code: str, entries: 
 def test_a_name_that_the_program_has_stays_the_programs(site: Path, taken: str) -> None:
     package(site, "added_square", square(taken), {taken: "Square"})
     assert shapes().named(taken) is Circle and [*shapes()] == ["circle"]
-    assert "the program has one of this name" in shapes().unusable[0].what
+    assert "mlcli has a method of this name" in shapes().unusable[0].what
 
 
 def test_an_unknown_name_is_an_error_of_the_options(site: Path) -> None:

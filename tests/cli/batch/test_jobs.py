@@ -18,7 +18,7 @@ from mlcli.cli.batch.jobs import announce_division
 from mlcli.data.text import delimited
 from mlcli.pipeline import run as pipeline
 from tests.journeys.support import Caller, process, write_points
-from tests.processes import neutral
+from tests.processes import neutral, python
 
 pytestmark = pytest.mark.medium
 
@@ -97,6 +97,37 @@ def test_a_run_whose_process_is_killed_is_one_failure(
     assert sorted(path.name for path in Path("out").iterdir()) == ["a", "c", "runs.csv", "runs.html"]
     rows = list(csv.DictReader(Path("out/runs.csv").read_text().splitlines()))
     assert [(row["run"], row["exit"]) for row in rows] == [("a", "0"), ("b", "137"), ("c", "0")]
+
+
+THREADS_AT_FORKS = """
+import os, signal, sys, threading
+from mlcli.cli.program import run
+from mlcli.pipeline import run as pipeline
+
+fork, write, threads = os.fork, pipeline.write, []
+
+def counted():
+    process = fork()
+    if process:
+        threads.append((threading.active_count(), len(os.listdir("/proc/self/task"))))
+    return process
+
+def killed(folder, *arguments):
+    if ".b." in folder.name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(folder, *arguments)
+
+os.fork, pipeline.write = counted, killed
+print(run(sys.argv[1:]), threads)
+"""
+
+
+def test_processes_are_forked_in_a_single_thread_also_in_the_place_of_a_dead_one() -> None:
+    for name in "abcd":
+        write_points(Path(f"{name}.csv"))
+    said = python(THREADS_AT_FORKS, "embed", *(f"{name}.csv" for name in "abcd"), "-o", "out", "--jobs", "2",
+                  "--progress", "log", MLCLI_THREADS="2")
+    assert said.splitlines()[-1] == "137 [(1, 1), (1, 1), (1, 1)]"
 
 
 def test_a_fit_asks_for_the_memory_that_is_planned_for_it(mlcli: Caller) -> None:

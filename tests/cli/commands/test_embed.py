@@ -88,14 +88,13 @@ def test_progress_as_json_leaves_standard_error_to_programs(mlcli: Caller) -> No
     assert events[-1]["event"] == "done"
 
 
-def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setenv("MLCLI_PROGRESS", "json")
     assert json.loads(mlcli("embed", "data.csv").err.splitlines()[0])["event"] == "begin"
     assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: pca of data.csv")
     monkeypatch.setenv("MLCLI_PROGRESS", "loud")
     called = mlcli("embed", "data.csv", "--force")
-    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a progress mode; MLCLI_PROGRESS; "
-                                            "use auto, bar, log, json, none\n")
+    assert called.code == 2 and wording(called.err) == ["E-PROGRESS"] and "; MLCLI_PROGRESS; " in called.err
 
 
 def test_names_with_odd_characters(mlcli: Caller) -> None:
@@ -126,10 +125,10 @@ def test_a_kind_that_the_method_cannot_take_is_refused_before_reading(mlcli: Cal
     assert f"{'--dissimilarities' if len(arguments) == 1 else '--set input.kind=kernel'}: input.kind" in called.err
 
 
-def test_dropped_rows_are_told_beside_a_stream(mlcli: Caller) -> None:
+def test_dropped_rows_are_told_beside_a_stream(mlcli: Caller, wording: Wording) -> None:
     Path("gaps.csv").write_text(Path("data.csv").read_text() + "late,1,,2\n")
     called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-")
-    assert "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'late'\n" in called.err
+    assert [*map(wording, (line for line in called.err.splitlines() if "'late'" in line))] == [["W-DROPPED"]]
     assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-", "-q").err == ""
 
 

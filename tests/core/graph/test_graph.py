@@ -102,7 +102,8 @@ def test_more_neighbors_are_the_last_advice_where_it_takes_many() -> None:
 
 
 @pytest.mark.parametrize("method", ["isomap", "laplacian", "lle", "mlle", "ltsa", "hlle", "sde", "lpp", "npe"])
-def test_clusters_are_refused_without_another_search(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clusters_are_refused_without_another_search(method: str, monkeypatch: pytest.MonkeyPatch,
+                                                     wording: Wording) -> None:
     """The lists tell the pieces, and bounds that nothing near joins them; what most need then stands first."""
     draw = np.random.default_rng(0).standard_normal((180, 4))
     draw[60:120] += 1e3
@@ -116,9 +117,7 @@ def test_clusters_are_refused_without_another_search(method: str, monkeypatch: p
     monkeypatch.setattr(connecting, "nearest_outside", refuse)
     with pytest.raises(GeometryError) as caught:
         fit(method, draw, neighbors=8)
-    assert caught.value.code in ("E-PIECES", "E-OVERLAP")
-    assert caught.value.hint == ("give {method.neighbors.pieces=largest} or connect; it takes more than 50 neighbors "
-                                 "to connect it")
+    assert wording(caught.value) in (["E-PIECES"], ["E-OVERLAP"])
 
 
 def test_a_refusal_holds_no_matrix_of_all_pairs() -> None:

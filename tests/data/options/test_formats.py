@@ -39,7 +39,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Formats]:
 def test_formats_of_packages_are_listed_after_the_programs_own(table: Formats) -> None:
     assert [*table] == [*OWN, "abc", "wrong"] and table["abc"] is ADDED and len(table) == len(OWN) + 2
     assert [error.what.rpartition(": ")[2] for error in table.unusable] == [
-        "the program has one of this name", "the name in its entry is not 'other'"]
+        "mlcli has a format of this name, and uses its own", "the name in its entry is not 'other'"]
 
 
 def test_an_ending_that_no_format_has_leads_to_that_of_a_package(tmp_path: Path, table: Formats) -> None:

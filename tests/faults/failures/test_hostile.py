@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.journeys.support import Called, Caller
+from tests.wording import Wording
 
 RANDOM = np.random.default_rng(0)
 POINTS = RANDOM.standard_normal((30, 4))
@@ -94,10 +95,10 @@ def test_runs_of_hostile_data_side_by_side(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize("factor", [5e-320, 1e308])
-def test_coordinates_that_are_no_doubles_are_refused_as_such(factor: float, mlcli: Caller) -> None:
+def test_coordinates_that_are_no_doubles_are_refused_as_such(factor: float, mlcli: Caller, wording: Wording) -> None:
     Path("data.csv").write_bytes(table(np.clip(POINTS, -1.7, 1.7) * factor))
     called = mlcli("embed", "data.csv", "-o", "out")
     ends(called, 80)
-    assert "error[E-RANGE]: coordinates in the data's unit are outside the range of double precision" in called.err
+    assert "E-RANGE" in wording(called.err)
     assert not Path("out.failed").exists()
     ends(mlcli("embed", "data.csv", "-o", "out", "--scale", "standard"), 0)

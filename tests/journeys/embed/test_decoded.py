@@ -175,10 +175,10 @@ def test_rows_that_are_not_there_are_refused(mlcli: Caller, run: Path, rows: lis
 
 
 @pytest.mark.medium
-def test_another_shape_in_the_configuration_is_refused(mlcli: Caller, run: Path) -> None:
+def test_another_shape_in_the_configuration_is_refused(mlcli: Caller, run: Path, wording: Wording) -> None:
     changed = (run / "config.yaml").read_text().replace("image:\n  - 4\n", "image:\n  - 3\n")
     called = mlcli("report", damaged(run, Path("copy"), "config.yaml", changed.encode()), "-q")
-    assert called.code == 83 and "20 columns, which are not those of report.image" in called.err
+    assert called.code == 83 and wording(called.err) == ["E-RUN-FILES"] and "report.image" in called.err
 
 
 def test_what_is_drawn_leads_back_through_pca_ahead_of_the_method(mlcli: Caller, faces: Array) -> None:

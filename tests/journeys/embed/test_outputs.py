@@ -10,6 +10,7 @@ import pytest
 
 from mlcli.publication import publish
 from tests.journeys.support import Caller, forked
+from tests.wording import Wording
 
 FILES = {"project": ("project", "run", "data.csv", "-o", "out.csv"),
          "reconstruct": ("reconstruct", "run", "run/embedding.csv", "-o", "out.csv"),
@@ -40,10 +41,11 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
 
 @pytest.mark.parametrize("command", FILES)
 def test_a_file_that_appears_meanwhile_is_kept(mlcli: Caller, runs: None, command: str,
-                                               meanwhile: Callable[[Callable[[], object]], None]) -> None:
+                                               meanwhile: Callable[[Callable[[], object]], None],
+                                               wording: Wording) -> None:
     meanwhile(lambda: Path("out.csv").write_text("precious"))
     called = mlcli(*FILES[command])
-    assert called.code == 73 and "error[E-OUTPUT-RACE]: another job made this output meanwhile; out.csv" in called.err
+    assert called.code == 73 and "E-OUTPUT-RACE" in wording(called.err) and "out.csv" in called.err
     assert Path("out.csv").read_text() == "precious"
     assert mlcli(*FILES[command], "--force").code == 0
     assert Path("out.csv").read_text() != "precious" and names(".") == {"data.csv", "run", "other", "out.csv"}
@@ -83,7 +85,7 @@ def test_a_race_of_processes_has_one_winner(runs: None) -> None:
 
 
 @pytest.mark.parametrize("case", ["no run", "link", "notes", "pipe"])
-def test_force_deletes_nothing_that_is_not_a_run(mlcli: Caller, case: str) -> None:
+def test_force_deletes_nothing_that_is_not_a_run(mlcli: Caller, case: str, wording: Wording) -> None:
     if case == "no run":
         Path("out").mkdir()
         Path("out/run.json").write_text("{}")
@@ -96,7 +98,7 @@ def test_force_deletes_nothing_that_is_not_a_run(mlcli: Caller, case: str) -> No
         Path("out/thesis.txt").write_text("precious")
     before = names("out")
     called = mlcli(*EMBED, "--force")
-    assert called.code == 73 and "error[E-OUTPUT-FOREIGN]: the output is not a run and nothing else" in called.err
+    assert called.code == 73 and wording(called.err) == ["E-OUTPUT-FOREIGN"]
     assert names("out") == before and (case != "notes" or "thesis.txt" in called.err)
 
 

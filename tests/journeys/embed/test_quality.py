@@ -95,7 +95,7 @@ def test_a_given_kernel_and_given_dissimilarities(mlcli: Caller) -> None:
     assert max(written("k")["stress_1"], written("d")["stress_1"]) < 1e-7
 
 
-def test_label_measures_are_about_the_column_that_was_chosen(mlcli: Caller) -> None:
+def test_label_measures_are_about_the_column_that_was_chosen(mlcli: Caller, wording: Wording) -> None:
     rows = np.random.default_rng(0).standard_normal((40, 3))
     lines = [f"{'ab'[int(row[0] > 0)]},{'xy'[int(row[1] > 0)]},p{place}," + ",".join(map(repr, row.tolist()))
              for place, row in enumerate(rows)]
@@ -107,7 +107,8 @@ def test_label_measures_are_about_the_column_that_was_chosen(mlcli: Caller) -> N
     assert (one["label"], two["label"]) == ("first", "second") and one["silhouette"] != two["silhouette"]
     assert "1-NN error of second" in Path("two/report.html").read_text(encoding="utf-8")
     called = mlcli(*given, "-o", "three", "--set", "report.quality.label=name")
-    assert called.code == 78 and "label columns are: first, second" in called.err and not Path("three").exists()
+    assert called.code == 78 and "first, second" in called.err and not Path("three").exists()
+    assert wording(called.err) == ["E-QUALITY-LABEL"]
 
 
 def test_stress_above_one_is_explained(mlcli: Caller) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.journeys.support import Caller
 from tests.laws.agreement.tables import TABLES, read
+from tests.wording import Wording
 
 COUNTS = read("scanpy/counts.csv")
 NAMES = [f"gene{number}" for number in range(COUNTS.shape[1])]
@@ -79,10 +80,10 @@ def test_advice_on_counts_is_for_what_the_genes_are_chosen_by(mlcli: Caller, cel
 
 
 @pytest.mark.parametrize("name", ["points.npy", "points.csv", "points.npz"])
-def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str, name: str) -> None:
+def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str, name: str, wording: Wording) -> None:
     points = np.random.default_rng(0).random((20, 5))
     np.savetxt("points.csv", points, delimiter=",", header="a,b,c,d,e", comments="")
     np.save("points.npy", points)
     np.savez("points.npz", points)
     called = mlcli("embed", name, "--variable-genes", "2", "--counts-layer", "counts", "-o", "run", "-q")
-    assert called.code == 78 and "layers are read from .h5ad files, and the input is none; --counts-layer" in called.err
+    assert called.code == 78 and wording(called.err) == ["E-LAYER"] and "; --counts-layer" in called.err

@@ -8,6 +8,7 @@ import pytest
 
 from tests.faults.fuzz.directories import rehashed
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 COUNTS = np.random.default_rng(8).integers(1, 60, (12, 5)) * [1, 5, 2, 9, 1]
 
@@ -58,11 +59,11 @@ def test_features_come_back_in_the_units_of_the_input(mlcli: Caller) -> None:
     np.testing.assert_allclose(numbers("back.csv"), COUNTS, rtol=1e-9)
 
 
-def test_features_after_a_transform_without_inverse_are_said_to_be_so(mlcli: Caller) -> None:
+def test_features_after_a_transform_without_inverse_are_said_to_be_so(mlcli: Caller, wording: Wording) -> None:
     mlcli.finished("embed", "rows.csv", "-p", "3", "--transform", "total,log1p", "--top-variance", "3",
                  "-o", "run")
     called = mlcli("reconstruct", "run", "run/embedding.csv", "-o", "back.csv")
-    assert "note[N-TRANSFORMED]: total has no inverse" in called.err
+    assert "N-TRANSFORMED" in wording(called.err)
     shares = COUNTS / COUNTS.sum(axis=1)[:, None]
     names = Path("back.csv").read_text().split()[0].split(",")[1:]
     np.testing.assert_allclose(numbers("back.csv"), shares[:, ["abcde".index(name) for name in names]], rtol=1e-9)

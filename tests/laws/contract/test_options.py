@@ -6,20 +6,23 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import METHODS
 from tests.laws.contract.option_values import Change, changes, plain, with_change
-from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_MEMBERS, NEEDS_NEIGHBORS, POINTS
+from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_NEIGHBORS, POINTS
 from tests.support import Notes, fit, in_domain
 
 REFUSED = "refused"
 FEW = POINTS[:40]
+APART = FEW + 100.0 * (np.arange(40) % 2)[:, None]  # two clusters
 WITH_GAPS = np.where(np.random.default_rng(1).random(FEW.shape) < 0.1, np.nan, FEW)
-NEEDS_PIECES = [method for method in NEEDS_NEIGHBORS if method != "umap"]  # whose graph may be in pieces
+# whose graph may be in pieces, as they ask what to do then
+NEEDS_PIECES = [method for method in NEEDS_NEIGHBORS if "pieces" in type(METHODS[method]().neighbors).model_fields]
 # ways of running a method in which permissions matter
 NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}}) for method in NEEDS_PIECES},
+    **{f"{method} in pieces": (method, {"neighbors": {"count": 9, "pieces": "connect"}}) for method in NEEDS_PIECES},
     "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
     "fa with gaps": ("fa", {}), "nmds with ties": ("nmds", {"starts": 1}),
     "chain in pieces": ("chain", {"graph": {"neighbors": {"radius": 1.0, "pieces": "connect"}},
@@ -63,7 +66,8 @@ def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> l
         return [REFUSED]
     except MlcliError as error:
         return [error.code]
-    arrays = [model.embedding, model.project(in_domain(method, FEW[:7] + 0.01)), model.trace, model.spreads,
+    placed = None if isinstance(model.projector, NoProjection) else model.project(in_domain(method, FEW[:7] + 0.01))
+    arrays = [model.embedding, placed, model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions,
               None if model.memberships is None else model.memberships.probabilities,
               None if model.forecast is None else model.forecast.means]
@@ -113,8 +117,7 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
 
 
 NEEDED = [("gaps", "fa with gaps"), ("ties", "nmds with ties"),
-          *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_PIECES
-            if method not in NEEDS_MEMBERS),  # few are within the radius
+          *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_PIECES),
           ("accept_uncertified", "sde unproven"), ("graph.neighbors.pieces", "chain in pieces"),
           ("kernel.unfolding.accept_uncertified", "chain unproven")]
 
@@ -122,7 +125,7 @@ NEEDED = [("gaps", "fa with gaps"), ("ties", "nmds with ties"),
 @pytest.mark.parametrize(("option", "name"), NEEDED)
 def test_a_permission_changes_something_where_it_is_needed(option: str, name: str) -> None:
     method, options = context(name)
-    points = {"gaps": WITH_GAPS, "ties": np.rint(FEW)}.get(option, FEW)
+    points = {"gaps": WITH_GAPS, "ties": np.rint(FEW), "neighbors.pieces": APART}.get(option, FEW)
     found = [written(method, with_change(options, change.path, change.value), points)
              for change in changes(METHODS[method]) if change.name == option]
     assert len({repr(result) for result in found}) == len(found) > 1

@@ -2,8 +2,10 @@
 
 import re
 from importlib import import_module
+from itertools import chain
 
 from mlcli.base.stored import BY_TAG
+from mlcli.core.metrics import METRICS
 from mlcli.rundir.archive import MODULES, TAGS
 from tests.package import FILES, PACKAGE
 from tests.processes import python
@@ -12,8 +14,9 @@ DECLARED = re.compile(r'@stored\(\s*"([^"]+)"')
 
 
 def test_every_tag_has_the_module_that_declares_it() -> None:
-    assert {".".join(path.relative_to(PACKAGE).with_suffix("").parts): tags for path in sorted(FILES)
-                    if (tags := tuple(DECLARED.findall(path.read_text(encoding="utf-8"))))} == TAGS
+    declared = {tag: ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts))
+                for path in sorted(FILES) for tag in DECLARED.findall(path.read_text(encoding="utf-8"))}
+    assert declared == MODULES and not {f"{name}-metric" for name in METRICS} & {*chain(*TAGS.values())}
     assert {tag: import_module(module) and BY_TAG[tag].kind.__module__ for tag, module in MODULES.items()} == MODULES
 
 

@@ -104,11 +104,11 @@ def test_lists_of_different_lengths_are_refused_with_the_row(tmp_path: Path, lis
     assert read(Input(path=path, columns=("x",)), Compute()).columns == ("x",)
 
 
-def test_lists_of_words_and_of_lists_are_refused_by_their_type(tmp_path: Path) -> None:
+def test_lists_of_words_and_of_lists_are_refused_by_their_type(tmp_path: Path, wording: Wording) -> None:
     for lists in ([["a"], ["b"]], [[[1.0]], [[2.0]]]):
         with pytest.raises(DataError) as caught:
             read(Input(path=saved(tmp_path, {"e": lists, "x": [1.0, 2.0]})), Compute())
-        assert caught.value.code == "E-COLUMN-TYPE" and caught.value.hint == "choose others with {input.columns}"
+        assert wording(caught.value) == ["E-COLUMN-TYPE"]
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int8(), LONGEST + 1), pa.list_(pa.int8())])
@@ -136,7 +136,7 @@ def test_frames_have_the_same_columns(tmp_path: Path, wording: Wording) -> None:
     table = pa.table({"e": FORMS["fixed size"], "n": np.arange(500.0)})
     found = read_frame(table)
     assert found.columns == (*NAMES, "n") and np.array_equal(found.values[:, :7], VALUES)
-    with pytest.raises(DataError, match="row 2: the list of column 'e' has 1 elements, and the first one 2"):
+    with wording.raises(DataError, "LISTS"):
         read_frame(pa.table({"e": [[1.0, 2.0], [3.0]]}))
     with wording.raises(DataError, "FRAME-COLUMN"):
         read_frame(pa.table({"e": [["a"], ["b"]]}))

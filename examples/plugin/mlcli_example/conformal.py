@@ -91,7 +91,7 @@ class ConformalPaths(Similarity):
         return GeodesicSpace(self.graph, units[0], rows, compute)
 
 
-class CIsomap(Method):
+class Conformal(Method):
     """A curved surface unrolled whose scale may differ from place to place: C-Isomap.
 
     Isomap with the edges d / √(M(i) M(j)) of the neighbor graph, where M is the mean distance of a point to its
@@ -108,7 +108,7 @@ class CIsomap(Method):
     has_loadings: ClassVar = False
     variants: ClassVar = (variant("", neighbors={"count": 9}), variant("cosine", "shift", metric="cosine"))
     axis: ClassVar = "C-Isomap"
-    name: Literal["cisomap"] = "cisomap"
+    name: Literal["conformal"] = "conformal"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     paths: Paths = Paths()
@@ -162,7 +162,7 @@ class CIsomap(Method):
 class AfterGraph(Composition[tuple[Dense | Streamed, Spectrum]]):
     """The stages after the neighbor graph in their order, each with its cost: K = -H D² H / 2, and K = V Λ Vᵀ."""
 
-    method: CIsomap
+    method: Conformal
     graph: Graph  # for a plan with other lengths, but along the same edges
     compute: Compute
     share: float | None = None  # of the paths, which `mlcli plan --measure` times
