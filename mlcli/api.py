@@ -17,9 +17,9 @@ from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
+from mlcli.base.units import percent
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.base.values.percent import percent
 from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion

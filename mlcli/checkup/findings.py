@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.context import context
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.checkup.report import (
     EdgeFacts,
     Euclidean,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import isfinite
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.checkup.report import (
     Concentration,
     Corrections,

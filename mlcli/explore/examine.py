@@ -42,8 +42,7 @@ from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
 from mlcli.methods.memory import peak
 from mlcli.methods.trials import InputSummary
-from mlcli.pipeline.process import Process
-from mlcli.pipeline.shared_input import SharedInput
+from mlcli.pipeline.process import Process, SharedInput
 from mlcli.pipeline.start import begin, is_run
 from mlcli.planning.plan import fit_steps as steps_of
 from mlcli.planning.plan import steps_after_fit

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:

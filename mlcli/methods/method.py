@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
+from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
 from mlcli.base.values.options import Options
-from mlcli.base.values.percent import percent
 from mlcli.base.values.products import Name
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve

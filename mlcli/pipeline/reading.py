@@ -13,8 +13,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, MlcliError, RefusedByPlan
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.fit import FitPlan
-from mlcli.pipeline.process import ALONE, Process
-from mlcli.pipeline.shared_input import is_sketch
+from mlcli.pipeline.process import ALONE, Process, is_sketch
 from mlcli.pipeline.start import begin, is_run
 from mlcli.rundir.journal import Journal
 

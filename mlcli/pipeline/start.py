@@ -30,8 +30,7 @@ from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, Unsa
 from mlcli.findings.frame.result import Reduced, Start
 from mlcli.methods import methods_accepting, methods_with_metric
 from mlcli.methods.principal.pca import PCA
-from mlcli.pipeline.process import ALONE, Process
-from mlcli.pipeline.shared_input import Reader, is_sketch, read_input
+from mlcli.pipeline.process import ALONE, Process, Reader, is_sketch, read_input
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest

@@ -134,7 +134,7 @@ def sharing(runs: Sequence[PlannedRun], presentation: Presentation) -> Iterator[
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
-    from mlcli.pipeline.shared_input import SharedInput
+    from mlcli.pipeline.process import SharedInput
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or presentation.cache == "none" or isinstance(presentation.cache, Folder):  # shared already

@@ -181,8 +181,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
     from mlcli.explore.examine import TRIALS
     from mlcli.explore.settings import Clock, Exclusion, within_budget
     from mlcli.explore.trials import Trial, read_trial
-    from mlcli.pipeline.process import Process
-    from mlcli.pipeline.shared_input import SharedInput
+    from mlcli.pipeline.process import Process, SharedInput
     from mlcli.publication.output_lock import discard
 
     clock = Clock(*time_of)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
 from mlcli.findings import FINDINGS

@@ -8,9 +8,9 @@ import numpy as np
 from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.base.units import percent
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.percent import percent
 from mlcli.base.values.signs import canonical_basis, leading_signs
 from mlcli.core.eigen.options import Axes, SpectrumRequest
 from mlcli.core.eigen.solved import Kernel, Solved

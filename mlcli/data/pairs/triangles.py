@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 
 SAMPLE = 10_000
 ALL = 39  # most points whose triples are all tried

@@ -14,7 +14,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.data.options.formats import OWN, TEXTS
 from mlcli.data.options.wording import LISTED, counted, joined, shown
 from mlcli.data.prepare.scales import spreads

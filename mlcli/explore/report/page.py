@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.explore.report import figures as drawn
 from mlcli.explore.report.contents import Candidate, Entry, Exploration
 from mlcli.explore.report.heat import heat

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.explore.report.ranking import ENOUGH, Place, gain
 from mlcli.explore.report.scores import Assessment
 from mlcli.explore.report.verdict import Verdict

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.units import percent
 from mlcli.base.values.check import EPS
-from mlcli.base.values.percent import percent
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, count_leading
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.units import percent
 from mlcli.base.values.options import Options, option
-from mlcli.base.values.percent import percent
 from mlcli.base.values.sample_size import EXACT
 from mlcli.findings.finding import File, Finding, Json, Place
 

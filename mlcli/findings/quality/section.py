@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlcli.base.types import Array
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.findings.quality.measure import FREE, SCALED, QualityResult, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number

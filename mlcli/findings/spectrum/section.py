@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table

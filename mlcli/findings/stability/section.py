@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.stability.measure import StabilityResult, spreads_of
 from mlcli.report.drawing.axes import to_pixels

@@ -10,10 +10,10 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input, Spatial, TwoViews, ViewedDissimilarities
-from mlcli.base.values.percent import percent
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered

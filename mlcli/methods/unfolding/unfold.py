@@ -14,9 +14,9 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
+from mlcli.base.units import percent
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
-from mlcli.base.values.percent import percent
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.report.comparison.run_tables import titles
 from mlcli.report.comparison.side_by_side import LEADING, Side
 from mlcli.report.drawing.axes import Panel, Scale

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.report.drawing.axes import ALIKE, Panel, Scale, guide, legend, round_step
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.text import number

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlcli.base.values.percent import percent
+from mlcli.base.units import percent
 from mlcli.config.differences import differences
 from mlcli.findings import stage_sentence
 from mlcli.findings.frame.contents import Contents
