@@ -1,4 +1,4 @@
-"""Sizes as people read them."""
+"""Sizes and shares as people read them."""
 
 import pytest
 
