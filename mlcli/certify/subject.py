@@ -22,9 +22,9 @@ from mlcli.core.graph.neighborhoods import Neighborhood
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.kernels.options import KernelOptions
+from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector, require_projector
-from mlcli.methods.model import Model
 
 Scale = Literal["roots", "unit", "variance"]  # of axes: see Coordinates.scale
 WORK = 0.016  # seconds on an idle machine; each check may take a share of them

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Annotated
 
 from mlcli.base.values.choices import Choices
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model
 from mlcli.methods.not_included import instead, remedy
 
 NAMES = {  # the module below this package and the class of each, and other names that people type

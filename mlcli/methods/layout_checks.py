@@ -7,7 +7,7 @@ from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Spatial
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.metrics.points import squares
-from mlcli.methods.model import Model
+from mlcli.core.model import Model
 
 ROUNDING = 1e-10  # error of a metric stress
 LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit are rough

@@ -31,10 +31,10 @@ from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.layouts.several_starts import Ended, Run, Starts, run_starts, workers
 from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
+from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import InputSummary, Trials, single_trial
 
 

@@ -22,12 +22,12 @@ from mlcli.core.graph.graph import union_recipe
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.kernels.linearization import GraphCost, LinearInverse, RootShape, linear_step
 from mlcli.core.linalg import singular_step
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 
 if TYPE_CHECKING:
     from mlcli.core.chain.local_costs import LocalKernel

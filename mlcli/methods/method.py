@@ -20,9 +20,9 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.neighbors import SAME_BOTH_WAYS, Neighbors, graph_bytes
 from mlcli.core.metrics import EUCLIDEAN, Metric
 from mlcli.core.metrics.points import with_metric
+from mlcli.core.model import Model, Powers
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
-from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import InputSummary, Trials, Variant, variant
 
 if TYPE_CHECKING:
@@ -355,8 +355,8 @@ class Method(Options):
 
     def solve(self, data: Any, compute: Compute) -> Model:
         """Compute the model by the method's formula."""
-        found = self.composition(data, compute).fit()
-        return found if isinstance(found, Model) else Model.of_chain(found, data)
+        found: Model = self.composition(data, compute).fit()
+        return found if self.chain_of(data.kind) is None else found.with_loadings(data)
 
     def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Any]:
         """Return the stages of a fit, each with its cost: by default those of its chain, which give the coordinates.

@@ -15,9 +15,9 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.forms import Dense
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 
 Correlations = Literal["pearson", "polychoric"]
 

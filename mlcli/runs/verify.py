@@ -18,6 +18,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.model import Loadings
 from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.files.remote import is_remote, state_of
 from mlcli.data.files.source import remote_hash
@@ -37,7 +38,6 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
-from mlcli.methods.model import Loadings
 from mlcli.pipeline.certificate import Certificate
 from mlcli.pipeline.certify import certify
 from mlcli.pipeline.read_run import config_of, without_rows

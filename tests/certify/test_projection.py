@@ -23,11 +23,11 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Powers
 from mlcli.core.similarities.kernels import Distances
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Affinities, Barycenters
 from mlcli.methods import METHODS, Method, Model
-from mlcli.methods.model import Powers
 from tests.faults.certificate.support import POINTS, configured, judged
 from tests.support import checks_of, features
 

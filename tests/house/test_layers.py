@@ -43,10 +43,10 @@ data/options
 methods/*
 methods
 certify
-methods/model
 core/check
 core/latent, core/layouts
 core/chain
+core/model
 core/similarities
 core/paths
 core/kernels

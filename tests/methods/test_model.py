@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.methods.model import Loadings
+from mlcli.core.model import Loadings
 from tests.support import features
 
 

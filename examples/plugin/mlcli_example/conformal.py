@@ -36,6 +36,7 @@ from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Powers
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, paths_of_new
 from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.core.similarities.path_lengths import path_products
@@ -44,7 +45,6 @@ from mlcli.core.similarities.spaces import GeodesicSpace, Space
 from mlcli.errors import GeometryError
 from mlcli.methods import Method, Model
 from mlcli.methods.memory import require_memory
-from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
 CHECKED = 64  # points whose edges the certificate looks at, unless it checks all

@@ -10,18 +10,19 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.chain.input import ChainInput, Fitted, limit_of_columns
+from mlcli.core.chain.input import ChainInput, limit_of_columns
 from mlcli.core.chain.scaling import solve_spectrum, stretches
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import AnyFactor, factor_of, row_steps
+from mlcli.core.model import Model
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 
 
 @frozen
-class ColumnChain(Composition[Fitted]):
+class ColumnChain(Composition[Model]):
     """Coordinates from X = U Σ Vᵀ, with centered columns (PCA) or not; scores are U Σ, directions V."""
 
     chain: ChainInput
@@ -49,7 +50,7 @@ class ColumnChain(Composition[Fitted]):
         steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, threads)
         return steps if self.centered else [step for step in steps if step.stage != "centering"]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the scores on the directions of the columns."""
         chain, kernel, spectrum = self.chain, self.kernel, self.spectrum
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
@@ -59,7 +60,7 @@ class ColumnChain(Composition[Fitted]):
         embedding = map_blocks(lambda some: some * sizes, spectrum.vectors)
         # columns that are not centered have no variances to report
         spectrum = spectrum if self.centered else replace(spectrum, directions=None)
-        return Fitted(embedding=embedding, spectrum=spectrum, projector=projector, **power_curves(spectrum))
+        return Model(embedding=embedding, spectrum=spectrum, projector=projector, **power_curves(spectrum))
 
 
 def power_curves(spectrum: Spectrum) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.costs import product_rate
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver
 from mlcli.core.metrics.distances import kernel_cost
+from mlcli.core.model import Model
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge, gaussian
 from mlcli.errors import NumericalError
@@ -35,9 +36,9 @@ class TrainingRows:
     coordinates: Array  # m x p
 
     @classmethod
-    def of(cls, fit: Fitted) -> "TrainingRows":
+    def of(cls, fit: Model) -> "TrainingRows":
         """Return the rows of a fit, with their coordinates as embedded, or of landmarks as projected."""
-        projector, parts = fit.projector, fit.projector.similarity.parts
+        projector, parts = fit.required_projector, fit.required_projector.similarity.parts
         assert parts.points is not None  # of features
         origin = np.zeros(parts.points.shape[1]) if parts.origin is None else parts.origin
         coordinates = fit.embedding
@@ -59,15 +60,15 @@ def share(part: float, whole: float) -> float:
 
 
 @frozen
-class WithDecoder(Composition[Fitted]):
+class WithDecoder(Composition[Model]):
     """The computation of coordinates, and then of a map from these back to features."""
 
-    of_coordinates: Composition[Fitted]
+    of_coordinates: Composition[Model]
     chain: ChainInput
     unit: Unit  # of the coordinates
 
     @FitStage
-    def coordinates(self) -> Fitted:
+    def coordinates(self) -> Model:
         """The fit without a decoder."""
         return self.of_coordinates.fit()
 
@@ -90,15 +91,15 @@ class WithDecoder(Composition[Fitted]):
         return [decoder_step(chain.decoder, (placed, chain.data.values.shape[1]), chain.eigensolve.wanted(placed),
                              chain.compute.thread_count())]
 
-    def fit(self) -> Fitted:
+    def fit(self) -> Model:
         """Compute coordinates and decoder; raises RefusedByPlan first where memory does not allow the decoder."""
         self.chain.require(self.decoder_steps(), self.chain.data)
         return super().fit()
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the fit with its decoder, whose error is among the figures."""
         fit, (decoder, figures) = self.coordinates, self.decoder
-        return replace(fit, projector=replace(fit.projector, decoder=decoder), fit={**fit.fit, **figures})
+        return replace(fit, projector=replace(fit.required_projector, decoder=decoder), fit={**fit.fit, **figures})
 
 
 def _barycentric(option: Any, rows: TrainingRows, *_: Any) -> tuple[Decoder, dict[str, Any]]:
@@ -107,7 +108,7 @@ def _barycentric(option: Any, rows: TrainingRows, *_: Any) -> tuple[Decoder, dic
     return decoder, {"decoder_error_left_out": rows.error(decoder.decode_left_out(rows.coordinates))}
 
 
-def _ridge(option: Any, rows: TrainingRows, fit: Fitted, unit: Unit, *_: Any) -> tuple[Decoder, dict[str, Any]]:
+def _ridge(option: Any, rows: TrainingRows, fit: Model, unit: Unit, *_: Any) -> tuple[Decoder, dict[str, Any]]:
     rate = (unit**-2).parameter(option.rate, "method.decoder.rate") if option.rate else 1 / (
         median_squared_distance(rows.coordinates) or 1.0)
     kernel = gaussian(rows.coordinates, rows.coordinates, rate)
@@ -128,10 +129,10 @@ def _ridge(option: Any, rows: TrainingRows, fit: Fitted, unit: Unit, *_: Any) ->
                      "decoder_rate": (unit**-2).number(rate)}
 
 
-def _fixed_point(option: Any, rows: TrainingRows, fit: Fitted, unit: Unit, centering: str,
+def _fixed_point(option: Any, rows: TrainingRows, fit: Model, unit: Unit, centering: str,
                  ) -> tuple[Decoder, dict[str, Any]]:
-    decoder = FixedPoint(points=rows.points, axes=fit.projector.axes, origin=rows.origin,
-                         rate=fit.projector.similarity.parts.function.rate, limit=option.limit,
+    decoder = FixedPoint(points=rows.points, axes=fit.required_projector.axes, origin=rows.origin,
+                         rate=fit.required_projector.similarity.parts.function.rate, limit=option.limit,
                          tolerance=option.tolerance, share=(centering == "double") / len(rows.points))
     some = slice(None, None, max(len(rows.points) // SEEN, 1))
     coordinates = rows.coordinates[some]

@@ -15,7 +15,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.costs import FIRST, pass_cost
@@ -30,6 +30,7 @@ from mlcli.core.kernels.square import corrected_rows, distance_products
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
+from mlcli.core.model import Model
 from mlcli.core.similarities.decoders import linear_decoder
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 
@@ -53,7 +54,7 @@ COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
-def distance_chain(chain: ChainInput) -> Composition[Fitted]:
+def distance_chain(chain: ChainInput) -> Composition[Model]:
     """Return the computation from distances: of landmarks, of all pairs in memory, or of a matrix in a file."""
     if chain.landmarks is not None:
         return LandmarkChain(chain)
@@ -62,7 +63,7 @@ def distance_chain(chain: ChainInput) -> Composition[Fitted]:
 
 
 @frozen
-class PairwiseChain(Composition[Fitted]):
+class PairwiseChain(Composition[Model]):
     """Coordinates from the distances D of all pairs: K = -H D² H / 2, or a function of D."""
 
     chain: ChainInput
@@ -153,7 +154,7 @@ class PairwiseChain(Composition[Fitted]):
         return [self.chain.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
                                            square=self.whole)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         data, correction, similarity, plain = self.data, self.correction, self.kernel[1], not self.chain.kernel.bent
         products = distance_products(
@@ -165,7 +166,7 @@ class PairwiseChain(Composition[Fitted]):
 
 
 @frozen
-class LandmarkChain(Composition[Fitted]):
+class LandmarkChain(Composition[Model]):
     """Coordinates of landmarks from their distances, which then place all points."""
 
     chain: ChainInput
@@ -178,7 +179,7 @@ class LandmarkChain(Composition[Fitted]):
                               axes=self.chain.eigensolve.wanted(count), threads=self.chain.compute.thread_count())
 
     @FitStage
-    def of_landmarks(self) -> Fitted:
+    def of_landmarks(self) -> Model:
         """The fit of points of a random sample."""
         chain = self.chain
         landmarks = choose_landmarks(chain.size, chain.landmarks or 0, chain.compute.generator())
@@ -189,7 +190,7 @@ class LandmarkChain(Composition[Fitted]):
         return PairwiseChain(self.chain, beside=self.placing).steps()
 
     @FitStage
-    def placed(self) -> Fitted:
+    def placed(self) -> Model:
         """All points by their distances from the landmarks, by the formula of new points (Gower's interpolation)."""
         points = self.chain.data.values
         rows = rows_of(points)
@@ -204,13 +205,13 @@ class LandmarkChain(Composition[Fitted]):
             return [step]
         return [replace(step, passes=placing_passes(rows, count, self.chain.eigensolve.wanted(count), step.seconds))]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return all points as they are placed."""
         return self.placed
 
 
 @frozen
-class FileChain(Composition[Fitted]):
+class FileChain(Composition[Model]):
     """Coordinates from a matrix D of dissimilarities in a file, by passes over it."""
 
     chain: ChainInput
@@ -225,7 +226,7 @@ class FileChain(Composition[Fitted]):
     def _(self) -> list[Step]:
         return file_steps(self.rows, self.chain.compute.thread_count())
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
         return build_fit(self.chain, self.spectrum, GivenDistances(correction, None))

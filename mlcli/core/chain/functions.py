@@ -6,7 +6,7 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.options import LANDMARKS
@@ -18,6 +18,7 @@ from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory, kern
 from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
 from mlcli.core.metrics.distances import distances_cost
 from mlcli.core.metrics.points import metric_of
+from mlcli.core.model import Model
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine, linear_decoder
 from mlcli.core.similarities.kernels import KernelValues
@@ -28,7 +29,7 @@ CACHED = 0.5  # of its time, where the values do not leave the cache
 
 
 @frozen
-class FunctionChain(Composition[Fitted]):
+class FunctionChain(Composition[Model]):
     """Coordinates from a function of two points, by the eigenvectors of H K H or of K."""
 
     chain: ChainInput
@@ -98,7 +99,7 @@ class FunctionChain(Composition[Fitted]):
                      STREAMED.usual * seconds, held, spread=STREAMED.spread,
                      passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads))]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         chain, spectrum = self.chain, self.spectrum
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
@@ -106,7 +107,7 @@ class FunctionChain(Composition[Fitted]):
 
 
 @frozen
-class GivenChain(Composition[Fitted]):
+class GivenChain(Composition[Model]):
     """Coordinates from a kernel matrix that is the input, by the eigenvectors of H K H or of K."""
 
     chain: ChainInput
@@ -136,13 +137,13 @@ class GivenChain(Composition[Fitted]):
         chain, count = self.chain, self.chain.size
         return [chain.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         return fit_of_values(self.chain, self.spectrum, Columns())
 
 
 def fit_of_values(chain: ChainInput, spectrum: Spectrum, similarity: Columns | KernelValues,
-                  decoder: Affine | None = None) -> Fitted:
+                  decoder: Affine | None = None) -> Model:
     """Return the fit of a kernel of values of two points, with the kernel's rows as a result that a run may keep."""
     values = chain.data.values
     products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)

@@ -15,11 +15,12 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import nearest
+from mlcli.core.model import Model
 
 SIZES, HALVINGS = (1000, 4000), 3  # rows of samples, as a surface shows only over two doublings; and how often halved
 ENTRY, MEMBER = 10.0, 32.0  # bytes of an entry of a sample's factor while it is counted, and of an entry of its R
@@ -111,14 +112,14 @@ def neighbor_steps(chain: ChainInput) -> list[Step]:
     return graph_steps(chain.joined, neighborhood(chain), chain.compute)
 
 
-class GraphChain(Composition[Fitted]):
+class GraphChain(Composition[Model]):
     """The base of chains whose costs depend on the graph: it is made first, and then memory is required for the rest.
     """
 
     chain: ChainInput
     consequence: ClassVar[str] = ""  # of a graph in pieces
 
-    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Fitted]:
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Model]:
         """Return the stages after the graph of `data`, of which `kept` (m) are the rows, where some are left out."""
         raise NotImplementedError
 
@@ -129,7 +130,7 @@ class GraphChain(Composition[Fitted]):
                                     chain.compute)
         return [*made, *self.after_graph(graph, chain.joined, None).steps()]
 
-    def fit(self) -> Fitted:
+    def fit(self) -> Model:
         """Compute the graph, and what follows from it; raises RefusedByPlan where memory does not allow that."""
         graph, data, kept = joined_graph(self.chain, self.consequence)
         found = self.after_graph(graph, data, kept)

@@ -1,26 +1,21 @@
-"""The input of a chain's computation, and its result."""
+"""The input of a chain's computation."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Joined, Spatial, WeightedGraph
-from mlcli.base.values.products import Products
-from mlcli.base.values.quantity import Quantity
 from mlcli.core.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.metrics import AnyMetric
 from mlcli.core.paths.paths import Paths
-from mlcli.core.similarities.projector import Projector
 
 if TYPE_CHECKING:
-    from mlcli.core.unfolded import Unfolded
+    pass
 
 
 @frozen
@@ -75,22 +70,6 @@ class ChainInput:
         """The shortest paths; for chains that have them."""
         assert self.paths is not None
         return self.paths
-
-
-@frozen
-class Fitted:
-    """The result of a chain: the parts of a model, in the units of the computation."""
-
-    embedding: Array  # n x p
-    spectrum: Spectrum
-    projector: Projector
-    kept: Indices | None = None  # the rows embedded, where some were left out
-    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
-    fit: Mapping[str, Any] = field(default_factory=dict)
-    objective: Quantity | None = None
-    curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
-    unfolded: "Unfolded | None" = None
-    products: Products = field(default_factory=dict)  # what a run may keep of it
 
 
 def limit_of_columns(points: Array, centered: bool) -> int:

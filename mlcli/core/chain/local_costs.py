@@ -23,7 +23,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.products import Products
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, neighbor_steps, neighborhood
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -49,6 +49,7 @@ from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics.local import squares_of_pairs
 from mlcli.core.metrics.points import metric_of
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters
 from mlcli.core.sparse_factors import CompressedRows
@@ -145,7 +146,7 @@ class LocalRoot:
 
 
 @frozen
-class LocalChain(Composition[Fitted]):
+class LocalChain(Composition[Model]):
     """Coordinates by the bottom eigenvectors of M = RᵀR, with rows of R on neighborhoods."""
 
     chain: ChainInput
@@ -200,16 +201,16 @@ class LocalChain(Composition[Fitted]):
         return [inverse_step(chain.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
                              numbers=tall * self.count, fill=fill, squared=True)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the eigenvectors as coordinates, and the weights of neighbors for new points."""
         chain, root, spectrum, (lists, data, kept) = self.chain, self.root, self.spectrum, self.neighborhoods
         embedding = scale_coordinates(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
         similarity = Barycenters(neighborhood(chain), data.values, chain.kernel.ridge,
                                  isinstance(data, Dissimilarities), metric_of(data))
-        return Fitted(embedding=embedding, spectrum=spectrum, kept=kept,
-                      projector=Projector(similarity, uncentered(len(data.values)), embedding),
-                      products={"graph": union_recipe(lists), **root.products},
-                      fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.rows.times(embedding))))})
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
+                     projector=Projector(similarity, uncentered(len(data.values)), embedding),
+                     products={"graph": union_recipe(lists), **root.products},
+                     fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.rows.times(embedding))))})
 
 
 class LocalKernel(KernelOptions):

@@ -12,7 +12,7 @@ from mlcli.base.rows.source import Part, Rows
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.chain.input import Fitted
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.engine.executor import results
 
@@ -43,20 +43,20 @@ class Placement:
         """Blocks are short."""
 
 
-def place_points(fit: Fitted, rows: Array) -> Fitted:
+def place_points(fit: Model, rows: Array) -> Model:
     """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again.
 
     The rows are centered in their place.
     """
-    return _fix_signs(fit, fit.projector.centering(rows, out=rows) @ fit.projector.axes)
+    return _fix_signs(fit, fit.required_projector.centering(rows, out=rows) @ fit.required_projector.axes)
 
 
-def place_features(fit: Fitted, points: Array) -> Fitted:
+def place_features(fit: Model, points: Array) -> Model:
     """Return the fit of landmarks with all points (n x d, or n x n dissimilarities) placed, and signs set again.
 
     Their kernel rows are made a few points at a time on each thread, so that they are never in memory together.
     """
-    place, axes = fit.projector, fit.projector.axes
+    place, axes = fit.required_projector, fit.required_projector.axes
     embedding = np.empty((len(points), axes.shape[1]))
 
     def fill(rows: slice) -> None:
@@ -66,10 +66,10 @@ def place_features(fit: Fitted, points: Array) -> Fitted:
     return _fix_signs(fit, embedding)
 
 
-def place_rows(fit: Fitted, rows: Rows) -> Fitted:
+def place_rows(fit: Model, rows: Rows) -> Model:
     """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
-    embedding = allocate(len(rows), fit.projector.axes.shape[1])
-    with closing(results(Placement(rows, fit.projector))) as every:
+    embedding = allocate(len(rows), fit.required_projector.axes.shape[1])
+    with closing(results(Placement(rows, fit.required_projector))) as every:
         for block in every:
             for first, some in block:
                 embedding[first : first + len(some)] = some
@@ -93,8 +93,8 @@ def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Pas
                   returned=8.0 * len(rows) * axes, working=working)
 
 
-def _fix_signs(fit: Fitted, embedding: Array) -> Fitted:
+def _fix_signs(fit: Model, embedding: Array) -> Model:
     signs = leading_signs(embedding)
     return replace(fit, embedding=map_blocks(lambda some: some * signs, embedding),
-                   spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
-                   projector=replace(fit.projector, axes=fit.projector.axes * signs))
+                   spectrum=replace(fit.ranks, vectors=fit.ranks.vectors * signs),
+                   projector=replace(fit.required_projector, axes=fit.required_projector.axes * signs))

@@ -6,10 +6,11 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.products import Products
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.solved import Kernel
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
@@ -42,7 +43,7 @@ def scale_coordinates(chain: ChainInput, spectrum: Spectrum, plain: Array) -> Ar
 
 
 def build_fit(chain: ChainInput, spectrum: Spectrum, similarity: Similarity, *, decoder: Affine | None = None,
-              kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> Fitted:
+              kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> Model:
     """Return the fit of a kernel whose rows the similarity gives: V √λ with axes V / √λ, or V with axes V / λ.
 
     `kept` is an (m,) array of the rows embedded, `rows` a function for kernel rows. `products` are the results that a
@@ -52,5 +53,5 @@ def build_fit(chain: ChainInput, spectrum: Spectrum, similarity: Similarity, *, 
     axes, embedding = spectrum.inverse_roots() * stretch, spectrum.vectors * chain.coordinates.sizes(spectrum)
     decoder = decoder and replace(decoder, directions=decoder.directions * shrink)
     products = similarity.products(spectrum.centering) if products is None else products
-    return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, rows=rows, products=products,
-                  projector=Projector(similarity, spectrum.centering, axes, decoder))
+    return Model(embedding=embedding, spectrum=spectrum, kept=kept, rows=rows, products=products,
+                 projector=Projector(similarity, spectrum.centering, axes, decoder))

@@ -10,13 +10,14 @@ from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import object_at
 from mlcli.base.values.products import Name
-from mlcli.core.chain.input import ChainInput, Fitted, limit_of_columns
+from mlcli.core.chain.input import ChainInput, limit_of_columns
 from mlcli.core.chain.kernels import ChainKernel
 from mlcli.core.chain.options import AnyDecoder, Centered, Coordinates, NeighborGraph, NoDecoder
 from mlcli.core.chain.pairs import GowerKernel
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.model import Model
 from mlcli.core.paths.paths import OF_LANDMARKS, Paths
 from mlcli.errors import ConfigError
 
@@ -39,7 +40,7 @@ class Stages(Options):
 
     def compose(self, data: Any, compute: Compute,
                 require: Callable[[Sequence[Step], Given], None] = lambda steps, rows: None,
-                share: float | None = None) -> Composition[Fitted]:
+                share: float | None = None) -> Composition[Model]:
         """Return the computation of coordinates: the kernel's own, or by paths, distances, columns or pairs of points.
 
         `require` refuses steps that memory does not allow. With a `share`, that part of the most expensive work is
@@ -54,14 +55,14 @@ class Stages(Options):
 
         return WithDecoder(found, chain, data.unit ** (self.power if self.coordinates.scale == "roots" else 0))
 
-    def _composition(self, chain: ChainInput) -> Composition[Fitted]:
+    def _composition(self, chain: ChainInput) -> Composition[Model]:
         """Return the computation of coordinates, without a decoder."""
         kernel = self.kernel
         if kernel.way is not None:
-            own: Composition[Fitted] = kernel.way(chain)
+            own: Composition[Model] = kernel.way(chain)
             return own
         if kernel.of_distances and self.paths is not None:
-            found: Composition[Fitted] = object_at(self.paths.way)(chain)
+            found: Composition[Model] = object_at(self.paths.way)(chain)
             return found
         if kernel.of_distances and not (chain.data.kind == "features" and kernel.direct and self.landmarks is None):
             from mlcli.core.chain.distances import distance_chain

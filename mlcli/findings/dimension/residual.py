@@ -17,11 +17,11 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.base.values.scaling import Unit
+from mlcli.core.model import Model
 from mlcli.errors import MlcliError
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
 from mlcli.findings.dimension.spectral import below_chord
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model
 
 EXACT, LINEAR = 700, 200  # largest number of points for all distances; for PCA, which costs less itself
 ROWS = 64  # rows of distances in a block, few enough to stay in cache

@@ -10,6 +10,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import stage
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
+from mlcli.core.model import Model
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, evidence_of
 from mlcli.findings.dimension.intrinsic import estimates
 from mlcli.findings.dimension.likelihood import likelihood_verdicts
@@ -17,7 +18,6 @@ from mlcli.findings.dimension.parallel import parallel_analysis, parallel_factor
 from mlcli.findings.dimension.residual import residual_variance
 from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept, velicer
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model
 
 COMPONENTS, FACTORS = "parallel_analysis", "parallel_factors"
 WORDS = {FACTORS: "parallel analysis of factors", "velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",

@@ -13,9 +13,9 @@ from mlcli.core.check.second_moments import diagonal
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.classifier import Memberships, Priors
 from mlcli.core.iterate import SMALL
+from mlcli.core.model import Model
 from mlcli.methods.discriminant.class_projector import ClassProjector
 from mlcli.methods.discriminant.discriminants import Shrinkage, shrink_within
-from mlcli.methods.model import Model
 
 MOST = 2000  # rows whose posteriors are computed again, unless all are
 DEPENDENT = 1e9  # condition number of the columns within classes from which they count as dependent

@@ -24,13 +24,13 @@ from mlcli.core.check.second_moments import covariance_checks, loadings_check, u
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.linalg import singular, singular_step
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.discriminant.check import fixed_point_check, negentropy_checks
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.trials import variant
 
 Contrast = Literal["logcosh", "exp", "cube"]

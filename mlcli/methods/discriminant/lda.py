@@ -20,6 +20,7 @@ from mlcli.core.check.second_moments import class_checks
 from mlcli.core.classifier import Classifier, Memberships, Priors, priors_of
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.methods.discriminant.check import posterior_checks
 from mlcli.methods.discriminant.class_projector import ClassProjector
@@ -31,7 +32,6 @@ from mlcli.methods.discriminant.discriminants import (
     score_points,
 )
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.trials import variant
 
 

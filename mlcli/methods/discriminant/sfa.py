@@ -23,12 +23,12 @@ from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.linearization import lowest_directions
 from mlcli.core.linalg import singular_step
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.trials import variant
 
 

@@ -19,8 +19,8 @@ from mlcli.base.values.inputs import Covariance, Features
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.iterate import SMALL
 from mlcli.core.latent.rotations import Rotation, Varimax, rows_of_length_one
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.model import Model
 
 BALANCED = 1e3  # small steps and roundings of a slope that may be rounding of none
 

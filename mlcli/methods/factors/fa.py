@@ -25,6 +25,7 @@ from mlcli.core.kernels.row_factor import AnyFactor, factor_of
 from mlcli.core.latent.factor_scores import factor_steps, gap_step, polychoric_step, score_points
 from mlcli.core.latent.missing_cells import GappedPoints, Gaps, Normal, complete_points, estimate_moments
 from mlcli.core.latent.rotations import Rotation, Unrotated
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
@@ -41,7 +42,6 @@ from mlcli.methods.factors.factor_model import (
     point_moments,
 )
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.polychoric import Correlations, polychoric_columns, require_answers
 from mlcli.methods.trials import variant
 

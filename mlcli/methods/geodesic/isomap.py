@@ -17,7 +17,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, L
 from mlcli.base.values.options import option_of
 from mlcli.core.chain.distances import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, neighborhood
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.pairs import GowerKernel
@@ -32,6 +32,7 @@ from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Model
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, rounding_of
 from mlcli.core.similarities.path_lengths import Geodesics, GivenGraph
 from mlcli.methods.method import Method
@@ -109,7 +110,7 @@ class PathChain(GraphChain):
 
     chain: ChainInput
 
-    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Fitted]:
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Model]:
         """Return the stages by paths that are stored, from landmarks, or computed again in each pass."""
         chain, paths = self.chain, self.chain.geodesic
         if chain.kernel.bent and paths.store == "auto":
@@ -120,7 +121,7 @@ class PathChain(GraphChain):
 
 
 @frozen
-class PathStages(Composition[Fitted]):
+class PathStages(Composition[Model]):
     """The base of the stages that follow the neighbor graph."""
 
     chain: ChainInput
@@ -170,7 +171,7 @@ class StoredPaths(PathStages):
     def _(self) -> list[Step]:
         return [self.chain.eigensolve.step(self.graph.size, allowed(), self.plan.memory, remedy=REMEDY, square=True)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         return build_fit(self.chain, self.spectrum, self.kernel[1], kept=self.kept)
 
@@ -197,7 +198,7 @@ class StreamedPaths(PathStages):
     def _(self) -> list[Step]:
         return [self.chain.geodesic.streamed_step(self.graph, self.plan, self.chain.eigensolve, self.chain.share)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
         return build_fit(self.chain, self.spectrum, self.joining, kept=self.kept, rows=self.kernel.quick_rows)
 
@@ -248,7 +249,7 @@ class LandmarkPaths(PathStages):
         return [self.chain.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)]
 
     @FitStage
-    def placed(self) -> Fitted:
+    def placed(self) -> Model:
         """All points by the paths from the landmarks, by the formula of new points."""
         (_, similarity), rows = self.kernel, self.rows
         with running("coordinates"):
@@ -261,6 +262,6 @@ class LandmarkPaths(PathStages):
         placed = 8.0 * COPIES * self.graph.size * self.chain.eigensolve.wanted(count)
         return [landmark_step(count, self.graph.size, solving.memory + placed)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return all points as they are placed."""
         return self.placed

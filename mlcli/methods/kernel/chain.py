@@ -13,9 +13,9 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
 from mlcli.core.chain.stages import Stages
+from mlcli.core.model import Model, Powers
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import variant
 
 Refusal = tuple[str, str, str]  # the option, why, and what to do

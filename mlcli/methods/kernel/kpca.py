@@ -13,9 +13,9 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.functions import Function, Gaussian
 from mlcli.core.kernels.laplacian import LaplacianKernel
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.model import Powers
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_width, single_trial, variant
 
 KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name")]

@@ -25,7 +25,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering, uncentered
 from mlcli.core.chain.graphs import estimate_fill
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
@@ -49,13 +49,13 @@ from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
+from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import peak
 from mlcli.methods.method import Method
-from mlcli.methods.model import Model, Powers
 from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, variant
 
 
@@ -289,7 +289,7 @@ Bandwidth = Annotated[Fixed | Adaptive, Field(discriminator="name")]
 
 
 @frozen
-class DiffusionChain(Composition[Fitted]):
+class DiffusionChain(Composition[Model]):
     """Diffusion maps: λ^t ψ with ψ = D^(-1/2) v of A v = λ v, A = D^(-1/2) W D^(-1/2), without the constant ψ."""
 
     chain: ChainInput
@@ -336,14 +336,14 @@ class DiffusionChain(Composition[Fitted]):
         chain, count = self.chain, self.chain.size
         return [chain.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates."""
         _, first, similarity = self.kernel
         return fit_of_walk(self.chain, self.spectrum, first, similarity, "choose a larger epsilon")
 
 
 @frozen
-class EdgeDiffusionChain(Composition[Fitted]):
+class EdgeDiffusionChain(Composition[Model]):
     """Diffusion maps of affinities W along the edges of the neighbor graph, and of each point with itself."""
 
     chain: ChainInput
@@ -401,7 +401,7 @@ class EdgeDiffusionChain(Composition[Fitted]):
         return [inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns, squared=False,
                              tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill)]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates."""
         walk, similarity = self.walk
         return fit_of_walk(self.chain, self.spectrum, walk.first, similarity,
@@ -409,7 +409,7 @@ class EdgeDiffusionChain(Composition[Fitted]):
 
 
 def fit_of_walk(chain: ChainInput, spectrum: Spectrum, first: Array, similarity: Transitions | EdgeTransitions,
-                remedy: str) -> Fitted:
+                remedy: str) -> Model:
     """Return the coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula).
 
     The spectrum is without the first eigenvector (n). Warns with a remedy where the walk stands still.
@@ -422,7 +422,7 @@ def fit_of_walk(chain: ChainInput, spectrum: Spectrum, first: Array, similarity:
     functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
     embedding = functions * steps**time
     signs = leading_signs(embedding)
-    return Fitted(embedding=embedding * signs, spectrum=spectrum, projector=Projector(
+    return Model(embedding=embedding * signs, spectrum=spectrum, projector=Projector(
         similarity, uncentered(len(first)), functions * steps**(time - 1) * signs))
 
 

@@ -27,7 +27,7 @@ from mlcli.base.values.products import Name
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighbor_steps, neighborhood
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.chain.stages import Stages
@@ -41,17 +41,17 @@ from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Affinities, EdgeAffinities
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
 NEAREST_ONE = 1e-8  # distance from one of a cost on whose axis new points have no coordinate
 
 
 @frozen
-class LaplacianChain(Composition[Fitted]):
+class LaplacianChain(Composition[Model]):
     """Laplacian eigenmaps by the inverse of L = D - W, or of S⁻¹ L S⁻¹ with S = √D, with coordinates S⁻¹ u."""
 
     chain: ChainInput
@@ -101,7 +101,7 @@ class LaplacianChain(Composition[Fitted]):
         with single_threaded_blas():  # as several threads round the sum otherwise
             return float(np.linalg.norm(self.edges.scale))
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates, and for new points the weighted means of these over 1 - λ."""
         chain, (graph, data, kept), edges, spectrum = self.chain, self.joined, self.edges, self.spectrum
         normalized = chain.kernel.normalized
@@ -111,8 +111,8 @@ class LaplacianChain(Composition[Fitted]):
             neighborhood(chain), edges.affinity, graph, *training_points(data), walking=normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
-                      projector=Projector(similarity, uncentered(graph.size), axes))
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
+                     projector=Projector(similarity, uncentered(graph.size), axes))
 
 
 class GraphLaplacian(KernelOptions):

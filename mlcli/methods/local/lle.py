@@ -21,8 +21,8 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import reconstruction_weights, residual_matrix
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
+from mlcli.core.model import Powers
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
 

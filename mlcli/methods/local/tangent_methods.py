@@ -7,8 +7,8 @@ from mlcli.core.chain.local_costs import TangentKernel
 from mlcli.core.chain.options import Coordinates, NeighborGraph
 from mlcli.core.chain.stages import Stages
 from mlcli.core.metrics import AnyMetric
+from mlcli.core.model import Powers
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 from mlcli.methods.trials import InputSummary, Trials
 
 

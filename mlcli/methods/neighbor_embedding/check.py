@@ -16,9 +16,9 @@ from mlcli.core.distances import squared_distances
 from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.points import metric_of
+from mlcli.core.model import Model
 from mlcli.methods.layout_checks import axes_check, layout_checks, roots_of_pairs, unit_weights
 from mlcli.methods.layouts import centered_axes
-from mlcli.methods.model import Model
 from mlcli.methods.neighbor_embedding.fuzzy_graph import LEAST, graph_lists
 from mlcli.methods.neighbor_embedding.negative_sampling import (
     ALIKE,

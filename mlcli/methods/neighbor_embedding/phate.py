@@ -27,9 +27,9 @@ from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import Ended
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import seconds_of_squares, training_points
+from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes
-from mlcli.methods.model import Model, Powers
 from mlcli.methods.neighbor_embedding.check import potential_checks
 from mlcli.methods.neighbor_embedding.new_points import DecaySteps, EdgeSteps
 from mlcli.methods.neighbor_embedding.walk import (

@@ -11,7 +11,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Spatial
-from mlcli.core.chain.input import Fitted, limit_of_columns
+from mlcli.core.chain.input import limit_of_columns
 from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -20,6 +20,7 @@ from mlcli.core.graph.graph import Graph
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, eigenmap_start
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics.points import metric_of
+from mlcli.core.model import Model
 from mlcli.methods.neighbor_embedding.perplexity import Affinities
 
 Start = Literal["pca", "laplacian", "random"]
@@ -40,7 +41,7 @@ def principal_start(data: Spatial, axes: int, compute: Compute) -> Array:
         return np.asarray(principal_chain(data, axes, compute).fit().embedding)
 
 
-def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[Fitted]:
+def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[Model]:
     """Return the chain of principal components on so many axes, or on fewer where there are fewer columns."""
     metric = metric_of(data)
     values = data.values if metric.plain or not metric.embeds else metric.represent(data.values)

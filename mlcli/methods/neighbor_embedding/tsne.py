@@ -35,11 +35,11 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.layouts import NeighborEmbedding, principal
-from mlcli.methods.model import Model
 from mlcli.methods.neighbor_embedding.check import divergence_checks
 from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
 from mlcli.methods.neighbor_embedding.perplexity import (

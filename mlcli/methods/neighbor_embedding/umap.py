@@ -33,10 +33,10 @@ from mlcli.core.iterate import Iterated
 from mlcli.core.krylov import SPARE
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import training_points
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
-from mlcli.methods.model import Model
 from mlcli.methods.neighbor_embedding.check import sampled_checks
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,

@@ -16,7 +16,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.kernels.row_factor import factor_of
-from mlcli.methods.model import Model
+from mlcli.core.model import Model
 from mlcli.methods.networks.check import closed_form_checks, forward_checks, training_checks
 from mlcli.methods.networks.constraints import Corruption, Dense, Sparsity, Uncorrupted
 from mlcli.methods.networks.feeding import training_rows

@@ -19,8 +19,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.model import Model
 from mlcli.methods.networks.bound import FAINT
 from mlcli.methods.networks.network import Layer, Network
 

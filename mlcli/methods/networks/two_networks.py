@@ -17,8 +17,8 @@ from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import row_steps
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.networks.feeding import feeding_memory
 from mlcli.methods.networks.learning import Learning
 from mlcli.methods.networks.network import Network, Units

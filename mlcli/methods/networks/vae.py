@@ -16,7 +16,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.latent.probabilistic import fit_closed_form
-from mlcli.methods.model import Model
+from mlcli.core.model import Model
 from mlcli.methods.networks.bound import FAINT, Bound
 from mlcli.methods.networks.check import (
     bound_checks,

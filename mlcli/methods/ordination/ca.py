@@ -13,8 +13,8 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.profiles import ChiSquare
+from mlcli.core.model import Model
 from mlcli.errors import DataError
-from mlcli.methods.model import Model
 from mlcli.methods.ordination.check import correspondence_checks, table_parts
 from mlcli.methods.ordination.correspondence import Correspondence, comparison_of, find_inertias
 from mlcli.methods.trials import variant

@@ -17,8 +17,8 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed
 from mlcli.core.check.second_moments import diagonal
 from mlcli.core.metrics.points import squares
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.model import Model
 from mlcli.methods.ordination.constraints import Constraints, Explained, constraints_of
 from mlcli.methods.ordination.correspondence import Represented
 

@@ -9,9 +9,9 @@ from mlcli.base.values.inputs import Input, Viewed
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.eigen.options import Axes
+from mlcli.core.model import Powers
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 from mlcli.methods.ordination.constraints import Constraints, Explained, require_columns
 
 PLACES = "keep constrained axes only, and no condition: method.axes.components at most the number of constrained axes"

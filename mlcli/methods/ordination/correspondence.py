@@ -30,13 +30,13 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, triangle_of
 from mlcli.core.metrics.profiles import Indicators, Profiles
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SLACK
 from mlcli.engine.executor import results
 from mlcli.errors import DataError, rows_from
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 
 
 @stored("represented")

@@ -28,10 +28,10 @@ from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.linalg import singular_step, symmetric_eigen
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares
+from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
-from mlcli.methods.model import Loadings, Model
 from mlcli.methods.ordination.check import distance_checks
 from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (

@@ -16,8 +16,8 @@ from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.metrics.points import is_euclidean
 from mlcli.core.metrics.profiles import Answers, Indicators
+from mlcli.core.model import Model
 from mlcli.errors import DataError
-from mlcli.methods.model import Model
 from mlcli.methods.ordination.check import adjustment_checks, answer_parts, correspondence_checks
 from mlcli.methods.ordination.correspondence import Correspondence, find_inertias
 from mlcli.methods.trials import variant

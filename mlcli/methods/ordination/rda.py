@@ -19,11 +19,11 @@ from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step
+from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Extent, centered_columns, negligible
-from mlcli.methods.model import Loadings, Model
 from mlcli.methods.ordination.check import redundancy_checks
 from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (

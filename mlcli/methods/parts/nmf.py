@@ -19,8 +19,8 @@ from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.kernels.factor_solver import product_steps
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.parts.check import factorization_checks
 from mlcli.methods.parts.nonnegative import (
     BLOCK,

@@ -13,7 +13,7 @@ from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.options import Route
-from mlcli.methods.model import Model
+from mlcli.core.model import Model
 from mlcli.methods.polychoric import ColumnComponents, Correlations, varying_columns
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 

@@ -25,8 +25,8 @@ from mlcli.base.values.inputs import Features
 from mlcli.core.check.stationarity import SEED, Course, gradient_check, of_size_one, stationarity_check
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
+from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.model import Model
 from mlcli.methods.processes.covariances import Covariance
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
 from mlcli.methods.processes.evidence import Exact, Observations

@@ -25,8 +25,8 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.forecast import Forecast
 from mlcli.core.minimize import Likeliest
+from mlcli.core.model import Model
 from mlcli.errors import GeometryError
-from mlcli.methods.model import Model
 from mlcli.methods.processes.check import (
     figures_of,
     forecast_check,

@@ -20,8 +20,8 @@ from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
+from mlcli.core.model import Model
 from mlcli.errors import ConfigError
-from mlcli.methods.model import Model
 from mlcli.methods.processes.check import bound_checks, latent_end, process_checks, relevance_check
 from mlcli.methods.processes.covariances import Name
 from mlcli.methods.processes.evidence import Observations

@@ -9,9 +9,9 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.chain.starts import Start, standardize
 from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.model import Powers
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Powers
 
 
 class GaussianProcessMethod(Method):

@@ -17,10 +17,10 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.processes.kalman import Smoother
 from mlcli.methods.processes.state_space import USUAL, Dynamics, Form, Full, Noise, fit_model, smoother_seconds
 from mlcli.methods.processes.state_space_check import ascent_check, likelihood_checks, state_checks

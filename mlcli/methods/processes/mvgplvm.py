@@ -17,7 +17,7 @@ from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
-from mlcli.methods.model import Model, Powers
+from mlcli.core.model import Model, Powers
 from mlcli.methods.processes.check import shared_checks
 from mlcli.methods.processes.evidence import Observations
 from mlcli.methods.processes.fitting import best

@@ -29,7 +29,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.core.iterate import SMALL
-from mlcli.methods.model import Model
+from mlcli.core.model import Model
 from mlcli.methods.processes.kalman import StateSpace
 from mlcli.methods.processes.state_space import Form
 

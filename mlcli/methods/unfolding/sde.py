@@ -16,7 +16,7 @@ from mlcli.base.values.options import option, option_of
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import GraphChain, neighborhood
-from mlcli.core.chain.input import ChainInput, Fitted
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.options import AnyDecoder, NeighborGraph
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
@@ -28,6 +28,7 @@ from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.square import kernel_product
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import metric_of
+from mlcli.core.model import Model
 from mlcli.core.similarities.path_lengths import GivenGraph
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters
@@ -52,7 +53,7 @@ class UnfoldingChain(GraphChain):
 
 
 @frozen
-class UnfoldedGraph(Composition[Fitted]):
+class UnfoldedGraph(Composition[Model]):
     """The kernel K of the neighbor graph, and its coordinates."""
 
     chain: ChainInput
@@ -92,7 +93,7 @@ class UnfoldedGraph(Composition[Fitted]):
         return [self.chain.eigensolve.step(size, self.chain.compute.thread_count(),
                                            8.0 * size * (self.graph.size + size))]
 
-    def result(self) -> Fitted:
+    def result(self) -> Model:
         """Return the coordinates V √Λ, and the weights of neighbors or the path lengths of new points."""
         chain, graph, data, found, spectrum = self.chain, self.graph, self.data, self.unfolded, self.spectrum
         embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
@@ -101,9 +102,9 @@ class UnfoldedGraph(Composition[Fitted]):
         factor = found.unfolded.factor
         products = {"graph": graph.product(),
                     **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
-        return Fitted(embedding=embedding, spectrum=spectrum, kept=self.kept, products=products,
-                      projector=Projector(similarity, uncentered(graph.size), embedding),
-                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
+        return Model(embedding=embedding, spectrum=spectrum, kept=self.kept, products=products,
+                     projector=Projector(similarity, uncentered(graph.size), embedding),
+                     fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
 
 
 class UnfoldingKernel(KernelOptions):

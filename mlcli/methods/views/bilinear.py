@@ -22,12 +22,12 @@ from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Extent, negligible
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.trials import variant
 from mlcli.methods.views.check import bilinear_checks
 

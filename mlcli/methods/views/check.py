@@ -20,9 +20,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import CrossLabeled, Features, TwoViews
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check
+from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.projector import require_projector
 from mlcli.core.whitening import whiten
-from mlcli.methods.model import Loadings, Model
 from mlcli.methods.views.two_views import rows_of_views
 
 

@@ -13,12 +13,12 @@ from mlcli.core.centering import Centering
 from mlcli.core.costs import product_rate
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular_step
+from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.views.canonical import most_pairs
 
 MANY = float("inf")  # views

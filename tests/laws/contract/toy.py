@@ -23,10 +23,10 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.minimize import Minimize
+from mlcli.core.model import Model
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.projector import NoProjection, Projector
-from mlcli.methods.model import Model
 
 
 @stored(mean="d", slope="d", bend="d")

@@ -1,7 +1,7 @@
 """The model that a fit returns: coordinates, figures, and optional parts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from mlcli.base.values.inputs import Covariance, Features, Given
 from mlcli.base.values.products import Products
 from mlcli.base.values.quantity import Quantity, plain_figures
 from mlcli.base.values.scaling import Unit, largest_of
-from mlcli.core.chain.input import Fitted
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.core.similarities.spaces import Euclidean, Space
@@ -91,13 +90,13 @@ class Model:
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep
 
-    @classmethod
-    def of_chain(cls, fit: Fitted, data: Given) -> "Model":
-        """Return the model of a chain's fit, with loadings where its axes are directions of the columns."""
-        directions, spectrum = fit.spectrum.directions, fit.spectrum
-        loadings = None if directions is None or not isinstance(data, Features) else Loadings(
-            spectrum.feature_directions() * np.sqrt(spectrum.axis_eigenvalues / spectrum.divisor), data.columns)
-        return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
+    def with_loadings(self, data: Given) -> "Model":
+        """Return the model of a chain with loadings, where its axes are directions of the data's columns."""
+        spectrum = self.ranks
+        if spectrum.directions is None or self.loadings is not None or not isinstance(data, Features):
+            return self
+        return replace(self, loadings=Loadings(
+            spectrum.feature_directions() * np.sqrt(spectrum.axis_eigenvalues / spectrum.divisor), data.columns))
 
     @classmethod
     def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
@@ -132,6 +131,11 @@ class Model:
             return None
         lengths = projector.similarity.distance_unit(projector.input_unit)
         return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
+
+    @property
+    def required_projector(self) -> Projector:
+        """The projector; raises ConfigError with the reason where there is none."""
+        return require_projector(self.projector)
 
     @property
     def needs_all_views(self) -> bool:
