@@ -32,14 +32,14 @@ from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import MlcliError, Spelling, UsageError, as_assignment
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.placement import FinishedModel, model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.reading import csv_of
+from mlcli.rundir.stored_model import StoredModel, model_from_bytes, model_to_bytes, read_model
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
@@ -117,7 +117,7 @@ class Run:
     warnings: tuple[str, ...] = ()  # of the run
     loadings: Loadings | None = None  # where axes are combinations of columns
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit, as in `run.json`
-    source: Path | FinishedModel = field(kw_only=True)
+    source: Path | StoredModel = field(kw_only=True)
 
     def __repr__(self) -> str:
         """In a few lines: the method, the sizes, the leading eigenvalues and the warnings."""
@@ -165,7 +165,7 @@ class Run:
         from mlcli.runs.project import features_of, require_decoders
 
         model = self._model
-        require_decoders(HERE if isinstance(self.source, FinishedModel) else str(self.source), model.steps)
+        require_decoders(HERE if isinstance(self.source, StoredModel) else str(self.source), model.steps)
         count = require_projector(model.projector).axes.shape[1]
         with call(), limit_threads(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
@@ -208,9 +208,9 @@ class Run:
         return tuple(model.steps[0].preparation.columns if model.kind == Features.kind else model.trained)
 
     @cached_property
-    def _model(self) -> FinishedModel:
+    def _model(self) -> StoredModel:
         """The model that places rows."""
-        return self.source if isinstance(self.source, FinishedModel) else read_model(self.source)
+        return self.source if isinstance(self.source, StoredModel) else read_model(self.source)
 
 
 def _of_pickle(parts: Mapping[str, Any], stored: Path | Sequence[bytes]) -> Run:
@@ -289,7 +289,7 @@ def _require_unnamed(names: Mapping[str, Any]) -> None:
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
-         source: Path | FinishedModel, *, loadings: Loadings | None, fit: Mapping[str, Any]) -> Run:
+         source: Path | StoredModel, *, loadings: Loadings | None, fit: Mapping[str, Any]) -> Run:
     said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
     return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, loadings, fit,
                source=source)
@@ -300,7 +300,7 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
     if SPECTRUM.name not in manifest["files"]:
         return None
     require_intact(folder, dict(manifest), (SPECTRUM.name,))
-    rows = Rows(csv_of(folder / SPECTRUM.name, ("eigenvalue", "proportion")))
+    rows = CsvColumns(csv_of(folder / SPECTRUM.name, ("eigenvalue", "proportion")))
     facts = {name: value for name, value in (manifest.get("spectrum") or {}).items()
              if name in ("divisor", "frobenius") and value is not None}
     return Spectrum(np.array(rows.numbers("eigenvalue")), np.array(rows.numbers("proportion")), **facts)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
@@ -63,12 +63,12 @@ class Columns:
     names: Sequence[str]
     texts: int = 0
 
-    def read(self, path: Path) -> "Rows":
+    def read(self, path: Path) -> "CsvColumns":
         """Return the columns; raises UnsafeFile."""
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
         from mlcli.rundir.reading import csv_of
 
-        return Rows(csv_of(path, self.names, texts=self.texts))
+        return CsvColumns(csv_of(path, self.names, texts=self.texts))
 
 
 @frozen
@@ -111,7 +111,7 @@ class Finding(ABC, Generic[Value]):
     on_page: ClassVar[bool] = True  # whether it has sections: pages of finished runs read no others
 
     @classmethod
-    def of(cls, run: "Contents") -> Value | None:
+    def of(cls, run: "FinishedRun") -> Value | None:
         """Return the value that a finished run has, None where it has none."""
         return run.findings.get(cls.name)
 
@@ -124,14 +124,14 @@ class Finding(ABC, Generic[Value]):
         """Write the files."""
 
     @abstractmethod
-    def read(self, folder: Path, run: "Contents") -> Value | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Value | None:
         """Return the value from its files, None where they are missing; raises UnsafeFile.
 
         `run` has manifest, options and embedding, and no findings yet.
         """
 
     @abstractmethod
-    def sections(self, value: Value, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Value, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the sections of the page, each with its place."""
 
     def facts(self, value: Value | None) -> Mapping[str, Any]:

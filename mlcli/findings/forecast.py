@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.findings.finding import File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -52,10 +52,10 @@ class ForecastFinding(Finding[Forecast]):
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
 
-    def read(self, folder: Path, run: "Contents") -> Forecast | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Forecast | None:
         """Return nothing: the file is for other programs."""
         return None
 
-    def sections(self, value: Forecast, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Forecast, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing."""
         return ()

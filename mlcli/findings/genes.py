@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -17,23 +17,23 @@ STANDARD = {"dispersions_norm": "standardized dispersion", "variances_norm": "st
 SHOWN = 10  # genes named on the page
 
 
-class GenesFinding(Finding["Rows"]):
+class GenesFinding(Finding["CsvColumns"]):
     """Means, dispersions or variances of all genes, standardized ones, and the choice, by scanpy's names."""
 
     name = "genes"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return the statistics; None where no genes were chosen."""
         import numpy as np
 
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         found = result.start.genes
-        return None if found is None else Rows(
+        return None if found is None else CsvColumns(
             {"gene": found.genes, CHOSEN: found.chosen.astype(np.float64), **found.columns})
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write genes.csv, a line for each gene in the order of the table, with empty cells for unknown numbers."""
         from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_lines, digits
@@ -46,11 +46,11 @@ class GenesFinding(Finding["Rows"]):
             for gene, chosen, *numbers in zip(value.texts("gene"), value.array(CHOSEN),
                                               *map(value.array, names), strict=True))))
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of genes.csv."""
         return TABLE.read(folder)
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the number of genes in words, and the first of them as a table."""
         import numpy as np
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -16,32 +16,32 @@ ENTROPY = File("entropy.csv", Columns(("power", "entropy")))
 FIGURE = "relevant_information"  # in the figures of a fit that has such a curve
 
 
-class InformationFinding(Finding["Rows"]):
+class InformationFinding(Finding["CsvColumns"]):
     """The information curve of the Gaussian bottleneck, or the von Neumann entropy of powers of a walk, in nats."""
 
     name = "information"
     files = (TABLE, ENTROPY)
     either = True
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return I(T; X) and I(T; Y) by rising β, with the number of open axes; or the entropy by the power."""
         fit, entropy = result.model.fit, result.model.entropy
         if entropy is not None:
             import numpy as np
 
-            from mlcli.findings.frame.contents import Rows
+            from mlcli.findings.frame.finished_run import CsvColumns
 
-            return Rows({"power": np.arange(1.0, len(entropy) + 1), "entropy": entropy})
+            return CsvColumns({"power": np.arange(1.0, len(entropy) + 1), "entropy": entropy})
         if FIGURE not in fit:
             return None
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
         from mlcli.methods.views.gib import UNRELATED, information_curve
 
         correlations = result.model.ranks.solved
         related = correlations[correlations > UNRELATED]
-        return Rows(dict(information_curve(related, float(fit["beta"])))) if len(related) else None
+        return CsvColumns(dict(information_curve(related, float(fit["beta"])))) if len(related) else None
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write information.csv, or entropy.csv."""
         from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
@@ -52,12 +52,12 @@ class InformationFinding(Finding["Rows"]):
             [int(cell) if name in whole else digits(cell) for name, cell in zip(value.columns, row, strict=True)]
             for row in rows)))
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of information.csv, or of entropy.csv."""
         found = TABLE.read(folder)
         return ENTROPY.read(folder) if found is None else found
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the curve, in words too."""
         from mlcli.report.drawing.html import figure, section, sentence
         from mlcli.report.figures.curves import curve

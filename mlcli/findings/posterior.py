@@ -9,7 +9,7 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -111,11 +111,11 @@ class PosteriorFinding(Finding["Array | Memberships"]):
         with no_listeners():  # notes about the ids were made when the embedding was written
             write_table(table, folder / TABLE.name, "csv")
 
-    def read(self, folder: Path, run: "Contents") -> "Array | Memberships | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "Array | Memberships | None":
         """Return the covariances, or deviations, of posterior.csv, or the probabilities of classes.csv."""
         found = posterior_of(folder, run.embedding.values.shape)
         return memberships_of(folder, len(run.embedding.values)) if found is None else found
 
-    def sections(self, value: "Array | Memberships", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "Array | Memberships", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing; `value` has the shape of `compute`."""
         return ()

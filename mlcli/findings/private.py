@@ -8,7 +8,7 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
@@ -17,20 +17,20 @@ TABLE = File("private.csv", Columns(("column", "view", "variance"), texts=1))
 SHOWN, MOST = 3, 200  # private factors, and columns, on the page
 
 
-class PrivateFinding(Finding["Rows"]):
+class PrivateFinding(Finding["CsvColumns"]):
     """The private factors of each view, of inter-battery factor analysis."""
 
     name = "private"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return each column with its view, the variance of its noise, and its loadings on the view's private factors.
 
         A view with fewer columns than another has fewer factors; the others are zero.
         """
         import numpy as np
 
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         private = result.model.private
         if private is None:
@@ -40,9 +40,9 @@ class PrivateFinding(Finding["Rows"]):
         with np.errstate(over="ignore", under="ignore"):
             variances = (private.values**2).sum(axis=1)
         factors = {f"p{factor + 1}": column for factor, column in enumerate(private.values.T)}
-        return Rows({"column": tuple(private.columns), "view": numbers, "variance": variances, **factors})
+        return CsvColumns({"column": tuple(private.columns), "view": numbers, "variance": variances, **factors})
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write private.csv, line by line."""
         from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_lines, digits
@@ -59,11 +59,11 @@ class PrivateFinding(Finding["Rows"]):
         widths = [len(view.columns) for view in table.views]
         return sum(widths) * max(widths) if method.name == "ibfa" else 0
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of private.csv."""
         return TABLE.read(folder)
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return a table of the first private factors of each view."""
         from mlcli.report.drawing.html import fold, section, sentence, table
 

@@ -9,7 +9,7 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -18,21 +18,21 @@ TABLE = File("radii.csv", Columns(("id", *NUMBERS), texts=1))
 SHOWN = 2_000  # most points of the figure
 
 
-class RadiiFinding(Finding["Rows"]):
+class RadiiFinding(Finding["CsvColumns"]):
     """The log of the local radius of each point in data and layout, relative to the median."""
 
     name = "radii"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: "Mapping[str, Any]") -> "Rows | None":
+    def compute(self, result: "Result", known: "Mapping[str, Any]") -> "CsvColumns | None":
         """Return the log radii of a model that has them; NaN for a point without edges."""
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         radii = result.model.radii
-        return None if radii is None else Rows(
+        return None if radii is None else CsvColumns(
             {"id": tuple(result.embedding.ids), **dict(zip(NUMBERS, radii.T, strict=True))})
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write radii.csv, with empty cells for a point without edges."""
         from mlcli.findings.frame.csv_text import csv_lines, digits
         from mlcli.findings.frame.files import write_text
@@ -41,11 +41,11 @@ class RadiiFinding(Finding["Rows"]):
             [name, *("" if number != number else digits(number) for number in row)]
             for name, *row in zip(value.texts("id"), *(value.array(name) for name in NUMBERS), strict=True))))
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of radii.csv."""
         return TABLE.read(folder)
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the correlation in words, and the radii in the layout over those in the data."""
         import numpy as np
 

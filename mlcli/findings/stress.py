@@ -10,7 +10,7 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 if TYPE_CHECKING:
     from mlcli.core.goodness import Goodness
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
@@ -38,25 +38,25 @@ def goodness_of(folder: Path, count: int) -> "Goodness | None":
     return Goodness(values, _columns(*(pairs.array(name) for name in NAMES)))
 
 
-class StressFinding(Finding[Mapping[str, "Rows"]]):
+class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
     """The stress of each point, and distances beside the dissimilarities that they fit."""
 
     name = "stress"
     files = (POINTS, PAIRS)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, "Rows"] | None:
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, "CsvColumns"] | None:
         """Return stress.csv and disparities.csv of a model that states how well it fits; else None."""
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         fit = result.model.goodness
         if fit is None:
             return None
         total = float(fit.points @ fit.points)
-        return {"points": Rows({"id": tuple(result.embedding.ids), "goodness": fit.points,
-                                "share": fit.points**2 / (total or 1.0)}),
-                "pairs": Rows(dict(zip(NAMES, fit.pairs.T, strict=True)))}
+        return {"points": CsvColumns({"id": tuple(result.embedding.ids), "goodness": fit.points,
+                                      "share": fit.points**2 / (total or 1.0)}),
+                "pairs": CsvColumns(dict(zip(NAMES, fit.pairs.T, strict=True)))}
 
-    def write(self, value: Mapping[str, "Rows"], folder: Path, result: "Result") -> None:
+    def write(self, value: Mapping[str, "CsvColumns"], folder: Path, result: "Result") -> None:
         """Write stress.csv and disparities.csv."""
         from mlcli.findings.frame.csv_text import csv_lines, csv_table, digits
         from mlcli.findings.frame.files import write_text
@@ -76,7 +76,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
 
         return 3.0 * (table.rows + min(table.rows * (table.rows - 1) // 2, SHOWN))
 
-    def read(self, folder: Path, run: "Contents") -> Mapping[str, "Rows"] | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, "CsvColumns"] | None:
         """Return the columns of both files."""
         points, pairs = (file.read(folder) for file in self.files)
         return None if points is None or pairs is None else {"points": points, "pairs": pairs}
@@ -91,7 +91,7 @@ class StressFinding(Finding[Mapping[str, "Rows"]]):
         starts = "" if fit["starts"] == 1 else f", reached from {fit['reached']} of {fit['starts']} starts"
         return (f"stress {fit['stress']:.4f}{starts}",)
 
-    def sections(self, value: Mapping[str, "Rows"], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Mapping[str, "CsvColumns"], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the fits in words, the Shepard diagram with the line of disparities, and the points that fit worst."""
         from mlcli.report.drawing.html import figure, fold, section, sentence, table
         from mlcli.report.figures.curves import shepard

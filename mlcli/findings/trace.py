@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -15,25 +15,25 @@ TABLE = File("trace.csv", Columns(("iteration", "objective")))
 BESIDE = "validation"  # the column in one figure with the objective
 
 
-class TraceFinding(Finding["Rows"]):
+class TraceFinding(Finding["CsvColumns"]):
     """The objective after each iteration, with other curves of methods that iterate."""
 
     name = "trace"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return the objective after each iteration, from 1, with the model's other curves."""
         import numpy as np
 
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         model = result.model
         if model.trace is None:
             return None
         curves = {name: np.asarray(curve.value) for name, curve in model.curves.items()}
-        return Rows({"iteration": np.arange(1.0, len(model.trace) + 1), "objective": model.trace, **curves})
+        return CsvColumns({"iteration": np.arange(1.0, len(model.trace) + 1), "objective": model.trace, **curves})
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write trace.csv."""
         from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
@@ -41,11 +41,11 @@ class TraceFinding(Finding["Rows"]):
         rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
         write_text(folder / TABLE.name, csv_table([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of trace.csv."""
         return TABLE.read(folder)
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return curves of the objective, in one figure with that of held-out rows, and of the other columns."""
         from mlcli.report.drawing.html import figure, section
         from mlcli.report.drawing.text import visible

@@ -21,7 +21,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
-from mlcli.findings.frame.contents import Contents, Embedding
+from mlcli.findings.frame.finished_run import Embedding, FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.page.figure_files import figures
@@ -38,22 +38,23 @@ WHOLE = Layer()  # nothing said: as the run was made
 
 
 def contents_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
-                certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> Contents:
+                certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> FinishedRun:
     """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
     text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    run = Contents(manifest=manifest, config=result.config, config_text=text,
-                   embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
-                   interactive=result.config.report.interactive)
+    run = FinishedRun(manifest=manifest, config=result.config, config_text=text,
+                      embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
+                      interactive=result.config.report.interactive)
     return with_edges(run, folder)
 
 
-def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
+def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> FinishedRun:
     """Return the contents of a finished run, from its small files beside the embedding."""
     path = folder / names.CERTIFICATE
-    run = Contents(manifest=manifest, config=config,
-                   config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), embedding=table,
-                   certificate=certificate_of(path),
-                   interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
+    run = FinishedRun(manifest=manifest, config=config,
+                      config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"),
+                      embedding=table,
+                      certificate=certificate_of(path),
+                      interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
     found = {name: finding.read(folder, run) for name, finding in FINDINGS.items() if finding.on_page}
     run = replace(run, findings={name: value for name, value in found.items() if value is not None})
     return with_edges(run, folder)
@@ -66,7 +67,7 @@ def certificate_of(path: Path) -> dict[str, Any] | None:
     return json_of(path, StoredCertificate) if path.is_file() else None
 
 
-def with_edges(run: Contents, folder: Path) -> Contents:
+def with_edges(run: FinishedRun, folder: Path) -> FinishedRun:
     """Return the run with the edges of the neighbor graph, where they are drawn."""
     if not run.config.report.draw_graph:
         return run
@@ -83,7 +84,7 @@ def edges_of(path: Path, rows: int) -> Indices:
     return np.column_stack([left, graph.indices])[left < graph.indices]
 
 
-def show(folder: Path, run: Contents) -> None:
+def show(folder: Path, run: FinishedRun) -> None:
     """Writes what a run shows of itself: its figures and its report."""
     for name, content in figure_files(run).items():
         (folder / name).write_bytes(content)
@@ -94,7 +95,7 @@ def show(folder: Path, run: Contents) -> None:
         (folder / names.INTERACTIVE).write_bytes(encoded(interactive_page(run)))
 
 
-def figure_files(run: Contents) -> dict[str, bytes]:
+def figure_files(run: FinishedRun) -> dict[str, bytes]:
     """The figures of a run in its formats, by the names of their files."""
     return {names.figure(name, format): drawn(format) for name, drawn in figures(run).items()
             for format in run.config.report.figures}
@@ -115,7 +116,7 @@ def without_rows(manifest: Mapping[str, Any]) -> Embedding:
     return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
 
 
-def read_run(folder: Path, drawing: Layer = WHOLE) -> Contents:
+def read_run(folder: Path, drawing: Layer = WHOLE) -> FinishedRun:
     """A complete run, from its files alone, drawn as it was made unless `drawing` says otherwise.
 
     Raises InputMissing and UnsafeFile, and ConfigError for a drawing that is none.
@@ -143,7 +144,7 @@ def files_of(findings: Mapping[str, Finding[Any]]) -> list[str]:
     return [file.name for finding in findings.values() for file in finding.files if file.shape is not None]
 
 
-def with_labels(run: Contents, path: str | None) -> Contents:
+def with_labels(run: FinishedRun, path: str | None) -> FinishedRun:
     """A finished run with the labels of a file before its own, where one is given."""
     if path is None:
         return run

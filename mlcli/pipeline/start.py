@@ -34,8 +34,8 @@ from mlcli.pipeline.process import ALONE, Process, Reader, is_sketch, read_input
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reading import is_there
+from mlcli.rundir.stored_model import StoredModel, read_model
 
 LAYER = "prepare.variable_genes.layer"
 
@@ -90,7 +90,7 @@ def _gaps_dropped(config: RunConfig) -> Iterator[None]:
         raise error.changed(hint=error.hint.replace(REMEDY, "correct them, or give {prepare.missing=drop}")) from None
 
 
-def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, FinishedModel | None]:
+def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, StoredModel | None]:
     """Return the table of a file, or that of a finished run with the run."""
     if is_run(config.input.path):
         require_other(Path(config.input.path), config.output)
@@ -111,7 +111,7 @@ def is_run(path: str) -> bool:
 
 
 @stage("read")
-def table_of(input: Input) -> tuple[Table, FinishedModel]:
+def table_of(input: Input) -> tuple[Table, StoredModel]:
     """The embedding of a finished run as a table of features, with its ids and labels, and the run's model.
 
     Raises ConfigError for options of files and for a run without points, and what `read_model` raises.

@@ -12,7 +12,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flatten, text
 from mlcli.errors import InputMissing, MlcliError
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import config_of, encoded, read_run, without_rows
 from mlcli.publication.publish import write_whole
@@ -36,7 +36,7 @@ class Collected:
     parameters: Sequence[str]
     rows: Sequence[Row]
     folders: Sequence[Path]  # of the runs, failed ones too
-    drawn: Mapping[int, Contents]  # by place among the rows; none where the runs are of several inputs
+    drawn: Mapping[int, FinishedRun]  # by place among the rows; none where the runs are of several inputs
 
 
 @frozen
@@ -56,7 +56,7 @@ def summary_of(folder: Path, config: RunConfig) -> dict[str, Any]:
     wanted = [finding for finding in FINDINGS.values() if finding.columns or isinstance(finding, SpectrumFinding)]
     files = [file.name for finding in wanted for file in finding.files]
     require_intact(folder, manifest, tuple(name for name in files if name in manifest["files"]))
-    run = Contents(manifest, config, "", without_rows(manifest))
+    run = FinishedRun(manifest, config, "", without_rows(manifest))
     found = {finding.name: finding.read(folder, run) for finding in wanted}
     spectrum, kept = found["spectrum"], manifest["embedding"]["components"]
     shares = spectrum.numbers("proportion")[:kept] if spectrum else []
@@ -99,7 +99,7 @@ def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Pat
     """Read the runs whose embeddings are drawn; the row of one that cannot be read says so, and another is drawn."""
     rows = list(rows)
     while True:
-        drawn: dict[int, Contents] = {}
+        drawn: dict[int, FinishedRun] = {}
         try:
             for place in runs_to_draw(rows) if of_one_input([folders[place] for place in runs_to_draw(rows)]) else ():
                 drawn[place] = read_run(folders[place])

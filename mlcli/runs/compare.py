@@ -15,7 +15,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.config.differences import differences
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures
 from mlcli.findings.quality.section import MEASURES
@@ -49,7 +49,7 @@ def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageO
         return color_comparison(compared.in_own_orientation() if options.own else compared, first)
 
 
-def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
+def align(runs: Sequence[FinishedRun], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
     """Return finished runs in one orientation, under some names; raises ConfigError and DataError."""
     first, *others = runs
     if label is not None:
@@ -62,12 +62,12 @@ def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str]
         return color_comparison(align_runs(*sides_of([first, *others], folders, names)), first)
 
 
-def color_comparison(comparison: Comparison, first: Contents) -> Comparison:
+def color_comparison(comparison: Comparison, first: FinishedRun) -> Comparison:
     """Return a comparison in the colors of its first run."""
     return replace(comparison, colors=first.colors, measured=first.embedding.measured)
 
 
-def sides_of(runs: Sequence[Contents], folders: Sequence[str],
+def sides_of(runs: Sequence[FinishedRun], folders: Sequence[str],
              names: Sequence[str]) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
     """Return runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
     first = runs[0].embedding
@@ -117,14 +117,14 @@ def common_texts(ids: Sequence[Sequence[str]]) -> list[Indices]:
     return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
 
 
-def _rows_of(run: Contents, rows: Indices) -> Array:
+def _rows_of(run: FinishedRun, rows: Indices) -> Array:
     """Some of a run's coordinates; all in their order where they lie."""
     values = run.embedding.values
     whole = len(rows) == len(values) and bool(np.all(rows[1:] > rows[:-1]))
     return values if whole else take_rows(values, rows)
 
 
-def _side(name: str, run: Contents, rows: Indices) -> Side:
+def _side(name: str, run: FinishedRun, rows: Indices) -> Side:
     """A run as one side of the comparison."""
     spectrum = SpectrumFinding.of(run)
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")

@@ -12,13 +12,13 @@ from mlcli.data.options.wording import place
 from mlcli.data.write.h5ad import Content, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods.polychoric import of_answers
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
-from mlcli.rundir.placement import read_model as model_of
+from mlcli.rundir.stored_model import read_model as model_of
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.scanpy_members import Places
@@ -29,7 +29,7 @@ class Exported:
     """A run, with what its axes are made of where they are directions of the features."""
 
     folder: Path
-    run: Contents
+    run: FinishedRun
     features: Sequence[str]  # d
     directions: Array | None  # d x p
 
@@ -47,7 +47,7 @@ def exported(folder: Path, labels: str | None = None) -> Exported:
     return Exported(folder, run, features, directions)
 
 
-def _directions(folder: Path, run: Contents) -> tuple[Sequence[str], Array | None]:
+def _directions(folder: Path, run: FinishedRun) -> tuple[Sequence[str], Array | None]:
     """The features and their directions (d x p) where coordinates lead back to them by one affine map, else none.
 
     Those of polychoric correlations are of standardized codes, whose components they are.

@@ -33,8 +33,8 @@ from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.kept import free_bytes
 from mlcli.rundir.manifest import require_intact
-from mlcli.rundir.placement import read_model
 from mlcli.rundir.reading import is_there, own_file
+from mlcli.rundir.stored_model import read_model
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.export import Exported, exported
 from mlcli.runs.input import require_input, run_before

@@ -25,7 +25,7 @@ from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.row_numbers import places_of
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile, UsageError
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.pipeline.read_run import read_run
 from mlcli.pipeline.start import is_run, table_of
 from mlcli.report.figures.coloring import numbers_of
@@ -34,7 +34,7 @@ from mlcli.rundir.reading import damaged
 from mlcli.runs.verify import REMOTE, dropped_rows, existing_path, file_state, input_states, moved
 
 
-def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
+def unchanged_input(run: FinishedRun, given: str | None, lack: str) -> RunConfig:
     """Return the configuration of a run, with its input where it lies now or where it is `given` to be.
 
     Raises InputMissing where one of its files is gone, with what the run lacks without it, and UnsafeFile where one is
@@ -43,14 +43,14 @@ def unchanged_input(run: Contents, given: str | None, lack: str) -> RunConfig:
     return _unchanged(moved(run.config, run.manifest, given, ()), run, given, lack)
 
 
-def unchanged_table(run: Contents, given: str | None, lack: str) -> RunConfig:
+def unchanged_table(run: FinishedRun, given: str | None, lack: str) -> RunConfig:
     """Return what `unchanged_input` does, of the table alone: without views, and without labels that no row needs."""
     config = moved(run.config, run.manifest, given, ())
     labels = config.input.labels if config.input.where else LabelFile()  # conditions may be about labels
     return _unchanged(config.replace(input=config.input.replace(view=View(), labels=labels)), run, given, lack)
 
 
-def _unchanged(config: RunConfig, run: Contents, given: str | None, lack: str) -> RunConfig:
+def _unchanged(config: RunConfig, run: FinishedRun, given: str | None, lack: str) -> RunConfig:
     """Return a configuration without its output; raises what `require_input` does for each file of its input."""
     (path, state), *others = input_states(config, run.manifest["input"], (given,))
     require_input(path, state, lack)
@@ -59,7 +59,7 @@ def _unchanged(config: RunConfig, run: Contents, given: str | None, lack: str) -
     return config.replace(output=None)
 
 
-def run_before(run: Contents, given: str | None = None) -> Path | None:
+def run_before(run: FinishedRun, given: str | None = None) -> Path | None:
     """Return the folder of the run that a run was made from, or where it is `given` to be; None of a file.
 
     Raises what `require_input` does.
@@ -110,7 +110,7 @@ class Column:
         return replace(self, texts=tuple(self.texts[row] for row in rows.tolist()))
 
 
-def columns_of_input(run: Contents, folder: Path, names: Sequence[str], given: str | None,
+def columns_of_input(run: FinishedRun, folder: Path, names: Sequence[str], given: str | None,
                      where: str) -> dict[str, Column]:
     """Return columns of a run's input, or of that of a run which it was made from, up to the file that one read.
 
@@ -136,7 +136,7 @@ def columns_of_input(run: Contents, folder: Path, names: Sequence[str], given: s
             **{name: column.take(rows) for name, column in earlier.items()}}
 
 
-def columns_of_file(run: Contents, folder: Path, config: RunConfig, names: Sequence[str],
+def columns_of_file(run: FinishedRun, folder: Path, config: RunConfig, names: Sequence[str],
                     where: str) -> dict[str, Column]:
     """Return columns of the file that a run read: features, and texts or numbers beside them."""
     found = dict[str, Column]()
@@ -213,7 +213,7 @@ def column_in(table: Table, name: str, rows: Indices, path: str) -> Column:
     return Column(texts, measured=name not in table.categories and numbers_of(texts) is not None)
 
 
-def rows_of_run(run: Contents, folder: Path, table: Table) -> Indices:
+def rows_of_run(run: FinishedRun, folder: Path, table: Table) -> Indices:
     """Return the places of a run's rows in its input: by id where both have ids, else all but those left out.
 
     Raises UnsafeFile where these are not as many.
@@ -250,7 +250,7 @@ def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def with_colors(run: Contents, folder: Path, given: Sequence[str], input: str | None = None) -> Contents:
+def with_colors(run: FinishedRun, folder: Path, given: Sequence[str], input: str | None = None) -> FinishedRun:
     """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
 
     `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an

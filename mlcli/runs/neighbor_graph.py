@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes
 from mlcli.base.types import Indices
 from mlcli.base.values.products import Name, Products, Sparse, materialize
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
@@ -32,7 +32,7 @@ class NeighborGraph:
         return NeighborGraph(lengths, place(self.affinities, rows, size))
 
 
-def neighbor_graph(folder: Path, run: Contents, read: Callable[[], InputRows] | None) -> NeighborGraph | None:
+def neighbor_graph(folder: Path, run: FinishedRun, read: Callable[[], InputRows] | None) -> NeighborGraph | None:
     """Return the graph that a run kept, else that of its input, where that is to be read; None where it has none.
 
     Raises UnsafeFile for files that the run did not write, and what `read` and the fit raise.
@@ -46,7 +46,7 @@ def neighbor_graph(folder: Path, run: Contents, read: Callable[[], InputRows] | 
     return None if read is None else graph_of(_again(run, read()), run)
 
 
-def graph_of(products: Products, run: Contents) -> NeighborGraph:
+def graph_of(products: Products, run: FinishedRun) -> NeighborGraph:
     """Return the graph of matrices of edges: their affinities are one each where the weights are none."""
     edges, weights = (materialize(products[name]) if name in products else None for name in SHARED)
     assert isinstance(edges, Sparse)
@@ -75,7 +75,7 @@ def place(matrix: Sparse, rows: Indices, size: int) -> Sparse:
     return Sparse(starts, right[order], matrix.values[order])
 
 
-def _kept(folder: Path, run: Contents, name: Name) -> Sparse:
+def _kept(folder: Path, run: FinishedRun, name: Name) -> Sparse:
     """Return a sparse matrix that a run kept; raises UnsafeFile."""
     from scipy import sparse
 
@@ -88,7 +88,7 @@ def _kept(folder: Path, run: Contents, name: Name) -> Sparse:
     return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
 
 
-def _again(run: Contents, rows: InputRows) -> Products:
+def _again(run: FinishedRun, rows: InputRows) -> Products:
     """Return the matrices of edges of a run's rows, by its own method and seed."""
     with mute_notes():
         return run.config.method.for_products().fit(rows.table.data(), run.config.compute).products

@@ -22,7 +22,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
 from mlcli.data.table.views import match_views
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
@@ -32,8 +32,8 @@ from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding, intact_ids
 from mlcli.rundir.embedding import listed as embedding_files
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
+from mlcli.rundir.stored_model import StoredModel, read_model
 
 NEW = "new"  # before the numbers of new rows without ids
 
@@ -62,7 +62,7 @@ def fitted_ids(folder: Path, manifest: Mapping[str, Any]) -> Sequence[str]:
 REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 
 
-def as_read(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input) -> Input:
+def as_read(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new: Input) -> Input:
     """How new rows are read: as the run's own were, where nothing else is said."""
     require_intact(folder, manifest, (names.CONFIG,))
     own = config_of(folder, manifest).input
@@ -75,7 +75,7 @@ def as_read(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: 
     return new.replace(kind=run.kind, transpose=run.transpose, **said)
 
 
-def read_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) -> Table:
+def read_rows(run: StoredModel, new: Input, asked: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     closed = require_projector(run.steps[0].projector).similarity.comparison.closed
@@ -103,7 +103,7 @@ def read_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) ->
                             f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
 
 
-def placed(run: FinishedModel, table: Table) -> Table:
+def placed(run: StoredModel, table: Table) -> Table:
     """The coordinates of new rows, by every step of the run."""
     for step in run.steps:
         step.projector.require_places()
@@ -111,7 +111,7 @@ def placed(run: FinishedModel, table: Table) -> Table:
     return table
 
 
-def place_views(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, new: Input, compute: Compute, *,
+def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new: Input, compute: Compute, *,
                 views: Sequence[int]) -> Table:
     """Coordinates of new rows of one view or of several, matched by id; `views` are their numbers, from 1.
 
@@ -134,7 +134,7 @@ def place_views(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, n
     return replace(matched[0], values=values)
 
 
-def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, given: Input, number: int,
+def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: StoredModel, given: Input, number: int,
                  compute: Compute) -> Table:
     """Coordinates of rows of one view alone, read as those of the fit were."""
     own = run.of_view(number)
@@ -147,7 +147,7 @@ def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: FinishedModel, 
     return placed(own, read_rows(own, given, asked, compute))
 
 
-def require_views(run: FinishedModel, numbers: Sequence[int], files: int) -> None:
+def require_views(run: StoredModel, numbers: Sequence[int], files: int) -> None:
     """Raise ConfigError for numbers of views that the run does not have, that repeat, or are not one for each file."""
     count = len(run.views) + 1
     if count == 1:
@@ -186,21 +186,21 @@ def project_and_classify(folder: Path, new: Input, compute: Compute,
             blockwise(rows, partial(classified, run), drops=run.drops))
 
 
-def _model_for(folder: Path, new: Input) -> tuple[FinishedModel, dict[str, Any]]:
+def _model_for(folder: Path, new: Input) -> tuple[StoredModel, dict[str, Any]]:
     """The model of a finished run, for all rows of an input, and its run.json, which is read once."""
     require_all(new)
     manifest = read_manifest(folder)
     return read_model(folder, manifest), manifest
 
 
-def _rows_to_place(folder: Path, manifest: dict[str, Any], run: FinishedModel, new: Input, compute: Compute) -> Table:
+def _rows_to_place(folder: Path, manifest: dict[str, Any], run: StoredModel, new: Input, compute: Compute) -> Table:
     """The table of new points; raises ConfigError where the run places none."""
     for step in run.steps:
         step.projector.require_places()
     return with_own_ids(folder, manifest, read_rows(run, new, as_read(folder, manifest, run, new), compute))
 
 
-def classified(run: FinishedModel, table: Table) -> Table:
+def classified(run: StoredModel, table: Table) -> Table:
     """The classes of new rows, by every step of the run; notes were made with their coordinates."""
     with no_listeners():
         for step in run.steps[:-1]:
@@ -236,7 +236,7 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
 
 
-def features_of(run: FinishedModel, coordinates: Array) -> Array:
+def features_of(run: StoredModel, coordinates: Array) -> Array:
     """The features (m x d) of coordinates (m x p), back through every step of the run."""
     for step in reversed(run.steps):
         coordinates = step.features(coordinates)
@@ -269,7 +269,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     return replace(table, values=found[:, None], columns=("variance",))
 
 
-def _read_coordinates(run: FinishedModel, count: int, embedding: Input, compute: Compute) -> Table:
+def _read_coordinates(run: StoredModel, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
     require_all(embedding)
     axes = axis_names(count)

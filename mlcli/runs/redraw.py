@@ -14,7 +14,7 @@ from mlcli.config.layers import Layer, assignment
 from mlcli.config.report_options import FigureFormat, Report
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.findings.decoded import DecodedFinding
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.images import ImagesFinding
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.findings.quality import QualityFinding
@@ -83,7 +83,7 @@ def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: s
     return Redrawn(*([folder / name for name in part] for part in (pages, drawn, removed)))
 
 
-def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
+def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> FinishedRun:
     """A finished run whose figures have the formats that are named, else those of its former figures."""
     if not former or "figures" in drawing.values.get("report", {}):
         return read_run(folder, drawing)
@@ -96,7 +96,7 @@ def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
         raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
 
 
-def color_run(run: Contents, folder: Path, options: ColorOptions) -> Contents:
+def color_run(run: FinishedRun, folder: Path, options: ColorOptions) -> FinishedRun:
     """Return a run in other colors, with measures of their labels; raises what `with_colors` does, and ConfigError."""
     run = with_colors(with_labels(run, options.labels), folder, options.columns, options.input)
     measured = QualityFinding.of(run)
@@ -118,21 +118,21 @@ def color_run(run: Contents, folder: Path, options: ColorOptions) -> Contents:
     return replace(run, findings={**run.findings, QualityFinding.name: again})
 
 
-def require_drawable(run: Contents) -> None:
+def require_drawable(run: FinishedRun) -> None:
     """Raise ConfigError where the run lacks labels or loadings that its figures should show."""
     report, table = run.config.report, run.embedding
     report.require_point_labels(len(table.ids), table.labels)
     report.require_arrows(table.values.shape[1], loaded=LoadingsFinding.of(run) is not None)
 
 
-def require_points(run: Contents) -> None:
+def require_points(run: FinishedRun) -> None:
     """Raises ConfigError where the run has nothing for an interactive page."""
     if not run.embedding.values.size:
         raise ConfigError("UNUSED", "the run has no points for an interactive page", where="--interactive",
                           hint="leave it out")
 
 
-def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
+def with_image(run: FinishedRun, text: str | None, order: str | None) -> FinishedRun:
     """Return the run with images of the shape that a command names, as in 28,28, and with the order of their cells.
 
     Raises ConfigError unless the run holds rows, decoded rows or loadings that are such images.
@@ -160,7 +160,7 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
     return replace(run, config=run.config.replace(report=report))
 
 
-def columns_of(run: Contents) -> int | None:
+def columns_of(run: FinishedRun) -> int | None:
     """Return how many features a row has that the report may draw as an image; None where it has nothing to draw."""
     decoded, thumbnails, loadings = DecodedFinding.of(run), ImagesFinding.of(run), LoadingsFinding.of(run)
     if decoded is not None:

@@ -31,7 +31,7 @@ from mlcli.data.table.row_numbers import take_ids
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import warn_of_texts
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.read_run import encoded, read_run
 from mlcli.pipeline.start import begin, is_run
@@ -91,7 +91,7 @@ class InputRows:
             or not set(OF_AMOUNTS).isdisjoint(prepare.transform) or bool(np.all(values == np.round(values))))
 
 
-def read_input(folder: Path, run: Contents, given: str | None) -> InputRows:
+def read_input(folder: Path, run: FinishedRun, given: str | None) -> InputRows:
     """Read the input of a run again from its path, or from where it is `given` to be now.
 
     Raises InputMissing where it is gone, and UnsafeFile where it is not what the run read.
@@ -108,7 +108,7 @@ def read_input(folder: Path, run: Contents, given: str | None) -> InputRows:
     return InputRows(config, start, chosen)
 
 
-def kept_distances(folder: Path, run: Contents) -> Array | None:
+def kept_distances(folder: Path, run: FinishedRun) -> Array | None:
     """Return the dissimilarities (n x n) that a run kept, where these are of the rows themselves; None without any."""
     name, method = names.KEPT["distances"], run.config.method
     plain = method.name in ("mds", "kpca") and getattr(method, "correction", "none") == "none"
@@ -153,7 +153,7 @@ def require_output(output: Path, *, force: bool) -> None:
     refuse_existing(output, RELATION, force=force)
 
 
-def write_relation(found: Relation, run: Contents, output: Path, *, force: bool) -> None:
+def write_relation(found: Relation, run: FinishedRun, output: Path, *, force: bool) -> None:
     """Write all files of a relation; raises OutputRefused and StorageError."""
     title, report = run.config.report.title or f"{run.name}: environment", run.config.report
     drawn = drawings(found, report, title)
@@ -207,7 +207,7 @@ class Asked:
 class Rows:
     """The rows that the run and the file have in common, and how their tests are permuted."""
 
-    run: Contents
+    run: FinishedRun
     folder: Path
     environment: Environment
     axes: tuple[int, ...]
@@ -257,7 +257,7 @@ class Rows:
 
 
 @stage("relate")
-def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, Contents]:
+def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, FinishedRun]:
     """Relate a run to the variables of a file; raises what `read_run`, `read_environment` and the tests do."""
     with limit_threads(Compute().thread_count()), in_temporary_files(), recording() as journal:
         run = read_run(folder, drawing)
@@ -281,7 +281,7 @@ def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, Conten
         return replace(found, notes=notes), run
 
 
-def rows_of(folder: Path, run: Contents, asked: Asked) -> Rows:
+def rows_of(folder: Path, run: FinishedRun, asked: Asked) -> Rows:
     """Match the run with the file; raises ConfigError for axes, strata or a run without rows."""
     table = run.embedding
     if not run.manifest["input"]["rows"] or not table.values.size:

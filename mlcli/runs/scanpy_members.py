@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
 from mlcli.data.formats.h5ad import MAIN, split_key
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.genes import CHOSEN, GenesFinding
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods.polychoric import of_answers
@@ -49,22 +49,22 @@ class Known:
 
     name: str  # of its results: X_NAME in obsm, NAME in uns
     loadings: str = ""  # in varm; empty: those of the results
-    parameters: Callable[[Contents], Mapping[str, Any]] = lambda run: {}
+    parameters: Callable[[FinishedRun], Mapping[str, Any]] = lambda run: {}
 
 
-def component_parameters(run: Contents) -> dict[str, Any]:
+def component_parameters(run: FinishedRun) -> dict[str, Any]:
     """Return the parameters of principal components: of centered columns, by variable genes or all, and their layer."""
     layer, chosen = layer_of(run.config.input.key), run.config.prepare.variable_genes is not None
     return {"zero_center": True, "use_highly_variable": chosen, **({"mask_var": CHOSEN} if chosen else {}),
             **({"layer": layer} if layer else {})}
 
 
-def curve_parameters(run: Contents) -> dict[str, Any]:
+def curve_parameters(run: FinishedRun) -> dict[str, Any]:
     """Return the parameters of umap's curve of similarities."""
     return {name: float(value) for name, value in run.manifest["fit"].items() if name in ("a", "b")}
 
 
-def perplexity_parameters(run: Contents) -> dict[str, Any]:
+def perplexity_parameters(run: FinishedRun) -> dict[str, Any]:
     """Return the parameters of affinities of tsne; none of given ones."""
     if run.config.input.gives == "graph":
         return {}
@@ -86,7 +86,7 @@ def name_of(method: str) -> str:
     return known(method).name
 
 
-def coordinates(run: Contents, places: Places) -> dict[str, Any]:
+def coordinates(run: FinishedRun, places: Places) -> dict[str, Any]:
     """Return the coordinates of a run; those of diffusion maps after the constant, with their eigenvalues after one."""
     method, values = str(run.manifest["method"]), np.asarray(run.embedding.values)
     spectrum = SpectrumFinding.of(run)
@@ -97,14 +97,14 @@ def coordinates(run: Contents, places: Places) -> dict[str, Any]:
             f"uns/{name_of(method)}_evals": np.concatenate([[1.0], leading])}
 
 
-def loadings(run: Contents, directions: Array | None, features: Sequence[str], places: Places) -> dict[str, Any]:
+def loadings(run: FinishedRun, directions: Array | None, features: Sequence[str], places: Places) -> dict[str, Any]:
     """Return the directions of features (d x p) that the axes are, at the height of all genes; nothing without any."""
     method = known(str(run.manifest["method"]))
     return {} if directions is None else {
         f"varm/{method.loadings or method.name}": places.of_genes(directions, features)}
 
 
-def variable_genes(run: Contents, places: Places) -> dict[str, Any]:
+def variable_genes(run: FinishedRun, places: Places) -> dict[str, Any]:
     """Return which of all genes are the variable ones that a run chose; nothing where it chose none."""
     found = GenesFinding.of(run)
     if found is None:
@@ -113,7 +113,7 @@ def variable_genes(run: Contents, places: Places) -> dict[str, Any]:
     return {f"var/{CHOSEN}": chosen[:, 0] > 0}
 
 
-def principal_components(run: Contents, scores: Array, places: Places) -> dict[str, Any]:
+def principal_components(run: FinishedRun, scores: Array, places: Places) -> dict[str, Any]:
     """Return the scores (n x k) of principal components ahead of a run's method, with their variances."""
     share = run.manifest["reduced"]["proportion"]
     variances = scores.var(axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
@@ -122,7 +122,7 @@ def principal_components(run: Contents, scores: Array, places: Places) -> dict[s
         "params": component_parameters(run)}}
 
 
-def facts(run: Contents) -> dict[str, Any]:
+def facts(run: FinishedRun) -> dict[str, Any]:
     """Return what is known of the axes: the columns of spectrum.csv, options, version and hash of the input.
 
     Variances of pca are over n - 1, as scanpy's, whatever divisor the run had; those of correlations are as they are.
@@ -141,7 +141,7 @@ def facts(run: Contents) -> dict[str, Any]:
         "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}}
 
 
-def metric_parameters(run: Contents) -> dict[str, Any]:
+def metric_parameters(run: FinishedRun) -> dict[str, Any]:
     """Return the metric by which a run compares features; nothing where distances were given."""
     if run.config.input.gives != "features":
         return {}
@@ -150,7 +150,7 @@ def metric_parameters(run: Contents) -> dict[str, Any]:
     return {"metric": metric.name, **({"metric_kwds": others} if others else {})}
 
 
-def neighbors(run: Contents, graph: NeighborGraph | None, basis: str, places: Places) -> dict[str, Any]:
+def neighbors(run: FinishedRun, graph: NeighborGraph | None, basis: str, places: Places) -> dict[str, Any]:
     """Return a neighbor graph, whose distances were taken in a `basis`: X, or a member of obsm; nothing without one.
 
     scanpy counts a point among its own neighbors. Of a radius or a given graph these are as many as on average.

@@ -29,7 +29,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
-from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.frame.result import Result
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of

@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded.pictures import Shape
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.images.sections import (
     GAP,
     MOST_PICTURES,
@@ -49,7 +49,8 @@ def test_each_picture_lies_at_its_own_point() -> None:
     values, image = CLOUDS["plane"], Image(2, 2)
     rows = choose_rows(values, image, 0)
     cells = GENERATOR.uniform(size=(len(values), 4))
-    figure = pictures_over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"), "Rows")
+    figure = pictures_over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"),
+                                 "CsvColumns")
     assert {"Isomap 1", "Isomap 2"} <= {mark.text for mark in figure.marks if isinstance(mark, Text)}
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]
@@ -83,7 +84,7 @@ def test_the_page_shows_them_where_rows_are_images() -> None:
     run = contents(rows=40, labels={})
     report = run.config.report.replace(image=(2, 3))
     found = Thumbnails(np.array([3, 8]), GENERATOR.uniform(size=(2, 6)))
-    weights = Rows({"column": [f"x{i}" for i in range(6)], "y1": [str(i) for i in range(6)], "y2": ["1"] * 6})
+    weights = CsvColumns({"column": [f"x{i}" for i in range(6)], "y1": [str(i) for i in range(6)], "y2": ["1"] * 6})
     shown = page(with_findings(replace(run, config=run.config.replace(report=report)), images=found, loadings=weights))
     assert len(images(shown)) == 4 and "<h2>Images over the embedding</h2>" in shown and "Axes as images" in shown
     assert "Images over the embedding" not in page(run) and images(page(run)) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Report
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings.tables import MOST_AXES, OPEN
 from mlcli.findings.quality.measure import QualityResult
 from mlcli.report.page import provenance
@@ -71,8 +71,8 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
                                           "trustworthiness": 0.91, "trustworthiness_se": 0.002,
                                           "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
                                          np.array([[1.0, 0.5], [2.0, 2.0]])),
-                   trace=Rows({"step": ["1", "2", "3"], "objective": ["9", "4", "3"]}),
-                   loadings=Rows({"column": ["width", "height"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}),
+                   trace=CsvColumns({"step": ["1", "2", "3"], "objective": ["9", "4", "3"]}),
+                   loadings=CsvColumns({"column": ["width", "height"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}),
                    certificate={"verdict": "pass", "checks": [{"name": "residual", "value": 0.5, "tolerance": 10.0,
                                                                "verdict": "pass", "how": "of every axis"}]},
                    dimension={"recommendation": {"sentence": "Keep 2 axes by the elbow."}, "left_out": {},
@@ -99,8 +99,8 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
 
 def test_shares_over_one_are_explained() -> None:
     run = contents(axes=1)
-    over = Rows({"component": ["1", "2"], "eigenvalue": ["3", "-1"], "proportion": ["1.5", "-0.5"],
-                 "cumulative": ["1.5", "1"]})
+    over = CsvColumns({"component": ["1", "2"], "eigenvalue": ["3", "-1"], "proportion": ["1.5", "-0.5"],
+                       "cumulative": ["1.5", "1"]})
     text = page(replace(with_findings(run, spectrum=over), manifest={**run.manifest, "spectrum": {
         "computed": 2, "sum_of_positive": 3.0, "negative_share": 0.25}}))
     assert "which includes negative eigenvalues" in text and "cumulative, of positive ones" in text
@@ -109,7 +109,8 @@ def test_shares_over_one_are_explained() -> None:
 
 def test_columns_that_say_nothing_are_left_out() -> None:
     run = contents()
-    unknown = Rows({"component": ["1", "2"], "eigenvalue": ["3", "1"], "proportion": ["", ""], "cumulative": ["", ""]})
+    unknown = CsvColumns({"component": ["1", "2"], "eigenvalue": ["3", "1"], "proportion": ["", ""],
+                          "cumulative": ["", ""]})
     assert "<th class=\"n\">share of trace</th>" in page(run)
     text = page(with_findings(run, spectrum=unknown))
     assert "share of trace" not in text and "<th class=\"n\">eigenvalues</th>" in text
@@ -117,14 +118,14 @@ def test_columns_that_say_nothing_are_left_out() -> None:
 
 @pytest.mark.parametrize("count", [OPEN, OPEN + 1])
 def test_many_loadings_are_folded(count: int) -> None:
-    loadings = Rows({"column": [f"c{i}" for i in range(count)], "y1": ["0.5"] * count, "y2": ["0.25"] * count})
+    loadings = CsvColumns({"column": [f"c{i}" for i in range(count)], "y1": ["0.5"] * count, "y2": ["0.25"] * count})
     text = page(contents(loadings=loadings))
     assert f">c{count - 1}<" in text and (f"<summary>{count} columns</summary>" in text) == (count > OPEN)
 
 
 def test_of_many_axes_the_first_are_shown() -> None:
     axes = {f"y{axis + 1}": np.linspace(0.1, 0.9, 4) for axis in range(MOST_AXES + 2)}
-    text = page(contents(loadings=Rows({"column": list("abcd"), **axes})))
+    text = page(contents(loadings=CsvColumns({"column": list("abcd"), **axes})))
     assert f">PC {MOST_AXES}<" in text and f">PC {MOST_AXES + 1}<" not in text
     assert f"The first {MOST_AXES} of {MOST_AXES + 2} axes; loadings.csv has all of them." in text
 
@@ -135,7 +136,7 @@ def test_the_recommendation_is_said_to_its_end() -> None:
 
 
 def test_a_covariance_matrix_has_no_section_for_rows() -> None:
-    run = contents(rows=0, loadings=Rows({"column": ["a", "b"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}))
+    run = contents(rows=0, loadings=CsvColumns({"column": ["a", "b"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}))
     words = Seen(page(run)).words
     assert "Embedding" not in words and "rows × columns" not in words and "Loadings" in words
 
@@ -150,8 +151,8 @@ def test_what_a_run_does_not_have_is_left_out() -> None:
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_stay_text_wherever_they_stand(name: str) -> None:
     run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
-                   trace=Rows({name: ["1", "2"], name + "2": ["3", "4"]}),
-                   loadings=Rows({name: [name], "y1": ["1"]}),
+                   trace=CsvColumns({name: ["1", "2"], name + "2": ["3", "4"]}),
+                   loadings=CsvColumns({name: [name], "y1": ["1"]}),
                    quality=QualityResult({name: 0.5}, None), certificate={"verdict": name, "checks": [
                        {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
                    dimension={"recommendation": {"sentence": name}, "left_out": {name: name},

@@ -15,7 +15,7 @@ from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable
 from mlcli.report.figures.coloring import SHAPED, coloring, single_color
@@ -38,7 +38,7 @@ from tests.wording import Wording
 
 RANDOM = np.random.default_rng(5)
 CLOUD = RANDOM.standard_normal((40, 2)) @ [[3.0, 0.0], [1.0, 0.5]]
-LOADINGS = Rows({"column": ["a", "b", "c"], "y1": ["0.9", "-0.1", "0.3"], "y2": ["0.2", "0.8", "-0.1"]})
+LOADINGS = CsvColumns({"column": ["a", "b", "c"], "y1": ["0.9", "-0.1", "0.3"], "y2": ["0.2", "0.8", "-0.1"]})
 
 
 def points(values: Array = CLOUD, groups: int = 3) -> Points:
@@ -222,7 +222,7 @@ def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
 @pytest.mark.parametrize("name", some_everyday(HOSTILE), ids=range(len(HOSTILE)))
 def test_names_on_a_plot_stay_text(name: str) -> None:
     run = contents(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
-                   loadings=Rows({"column": [name, "b"], "y1": ["1", "0.5"], "y2": ["1", "0"]}),
+                   loadings=CsvColumns({"column": [name, "b"], "y1": ["1", "0.5"], "y2": ["1", "0"]}),
                    report={"point_labels": "ids", "arrows": 2, "outlines": {"name": "hulls"}, "title": name[:200]})
     text = page(run)
     seen = Seen(text)

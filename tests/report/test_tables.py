@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError
-from mlcli.findings.frame.contents import Contents, Rows
+from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
 from mlcli.findings.loadings.tables import correlations_table, loadings_of, loadings_table
 from mlcli.methods import METHODS
 from mlcli.report.page.page import page
@@ -22,7 +22,7 @@ from tests.report.support import contents
 HARMAN = facts("psych/summary.json")["Harman74"]
 
 
-def of_factors(rotation: str) -> Contents:
+def of_factors(rotation: str) -> FinishedRun:
     """The report of factors of Harman's tests."""
     model = of_matrix("Harman74", 145, rotation={"name": rotation})
     values = model.loadings.values
@@ -30,17 +30,17 @@ def of_factors(rotation: str) -> Contents:
                **{f"y{i + 1}": [repr(value) for value in values[:, i].tolist()] for i in range(4)}}
     plain = model.in_units(METHODS["fa"].accepts[1](np.eye(24), model.loadings.columns), METHODS["fa"].powers)
     config = RunConfig.model_validate({"input": {"path": "h.csv"}, "method": {"name": "fa"}})
-    run = contents(loadings=Rows(columns), manifest={"fit": dict(plain.fit), "spectrum": {"trace": 24.0}})
-    return Contents(**{**vars(run), "config": config})
+    run = contents(loadings=CsvColumns(columns), manifest={"fit": dict(plain.fit), "spectrum": {"trace": 24.0}})
+    return FinishedRun(**{**vars(run), "config": config})
 
 
-def of_pca(**options: object) -> Contents:
+def of_pca(**options: object) -> FinishedRun:
     """The report of made-up loadings of PCA."""
     config = RunConfig.model_validate({"input": {"path": "x.csv"}, "prepare": {"scale": "standard"},
                                        "method": {"name": "pca", **options}})
-    rows = Rows({"column": ["a", "b", "c"], "y1": ["0.1", "-0.9", "0.8"], "y2": ["0.95", "0.2", "0"]})
+    rows = CsvColumns({"column": ["a", "b", "c"], "y1": ["0.1", "-0.9", "0.8"], "y2": ["0.95", "0.2", "0"]})
     run = contents(loadings=rows, manifest={"spectrum": {"computed": 3, "trace": 3.0}})
-    return Contents(**{**vars(run), "config": config})
+    return FinishedRun(**{**vars(run), "config": config})
 
 
 def test_communalities_and_complexity_are_those_of_psych() -> None:

@@ -9,7 +9,7 @@ from mlcli.findings.finding import Arrays, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.decoded.decode import Decoded
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
@@ -38,7 +38,7 @@ class DecodedFinding(Finding["Decoded"]):
         """Write decoded.npz."""
         (folder / ARRAYS.name).write_bytes(value.npz())
 
-    def read(self, folder: Path, run: "Contents") -> "Decoded | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "Decoded | None":
         """Return the content of decoded.npz."""
         from mlcli.findings.frame.files import read_arrays
 
@@ -46,7 +46,7 @@ class DecodedFinding(Finding["Decoded"]):
         known = {"n": len(values), "a": min(values.shape[1], 2)}
         return read_arrays(ARRAYS, folder, known, run.config.report.draws)
 
-    def sections(self, value: "Decoded", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "Decoded", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the plane and the reconstructions, side by side."""
         from mlcli.findings.decoded.sections import plane, reconstructions
         from mlcli.report.drawing.html import side_by_side

@@ -4,12 +4,12 @@ from mlcli.config.report_options import Image
 from mlcli.findings.decoded import DecodedFinding, pictures, profiles
 from mlcli.findings.decoded.decode import CANDIDATES, Decoded
 from mlcli.findings.decoded.layout import PLANE
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.report.drawing.html import Part, figure, section
 from mlcli.report.drawing.text import three_digits
 
 
-def plane(run: Contents, image: Image | None) -> Part:
+def plane(run: FinishedRun, image: Image | None) -> Part:
     """Return the features at a grid of places on the plane of the first two axes, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
@@ -23,7 +23,7 @@ def plane(run: Contents, image: Image | None) -> Part:
                                  f"{_values(run, found, image)}"))
 
 
-def reconstructions(run: Contents, image: Image | None) -> Part:
+def reconstructions(run: FinishedRun, image: Image | None) -> Part:
     """Return some rows with their reconstructions, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
@@ -38,12 +38,12 @@ def reconstructions(run: Contents, image: Image | None) -> Part:
     return section("Reconstructions", figure(drawn, said))
 
 
-def _own_ranges(run: Contents) -> bool:
+def _own_ranges(run: FinishedRun) -> bool:
     """Whether each column of a profile has its own range: where the columns were scaled, their units differ."""
     return run.config.prepare.scale not in ("none", "center")
 
 
-def _values(run: Contents, found: Decoded, image: Image | None) -> str:
+def _values(run: FinishedRun, found: Decoded, image: Image | None) -> str:
     """Return a sentence on the values of dark and light, or of the heights of lines."""
     if image is not None:
         shape = pictures.Shape.of(image, found.originals)

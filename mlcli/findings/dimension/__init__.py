@@ -11,7 +11,7 @@ from mlcli.findings.finding import File, Finding, Json, Place
 if TYPE_CHECKING:
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
@@ -42,11 +42,11 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
         write_document(folder / RULES.name, value)
         write_text(folder / TABLE.name, dimension_table(value))
 
-    def read(self, folder: Path, run: "Contents") -> Mapping[str, Any] | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
         """Return the content of dimension.json."""
         return RULES.read(folder)
 
-    def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the recommendation, a table of rules and a curve of residual variances."""
         from mlcli.findings.dimension.section import dimension
 

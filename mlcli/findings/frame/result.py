@@ -21,8 +21,8 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.methods import Method, Model
-from mlcli.rundir.placement import FinishedModel
 from mlcli.rundir.reduction import Reduction
+from mlcli.rundir.stored_model import StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
@@ -69,7 +69,7 @@ class Start:
     """The input of a run's method, and the steps that led to it."""
 
     source: Table
-    run: FinishedModel | None  # whose embedding the source is
+    run: StoredModel | None  # whose embedding the source is
     prepared: Prepared  # the method's input
     reduced: Reduced | None = None
 
@@ -140,14 +140,14 @@ class Start:
         reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
         return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
 
-    def finished(self, input: InputOptions, embedding: Table, model: Model) -> FinishedModel:
+    def finished(self, input: InputOptions, embedding: Table, model: Model) -> StoredModel:
         """Return the model of a run for later use; new rows are read as those of the first input were."""
-        here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
-                             trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
-                             categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
-                             preparation=self.prepared.preparation, projector=model.projector,
-                             views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
-                             invented=isinstance(embedding.ids, RowNumbers))
+        here = StoredModel(kind=input.gives, id_name=text_names(embedding)[0],
+                           trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
+                           categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
+                           preparation=self.prepared.preparation, projector=model.projector,
+                           views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
+                           invented=isinstance(embedding.ids, RowNumbers))
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
@@ -190,7 +190,7 @@ class Result:
         rows = rows_of(self.prepared.values)
         return None if rows is None else rows.some(most)
 
-    def finished(self) -> FinishedModel:
+    def finished(self) -> StoredModel:
         """Return the model for later use."""
         return self.start.finished(self.config.input, self.embedding, self.model)
 

@@ -12,7 +12,7 @@ from mlcli.base.values.sample_size import EXACT
 from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
@@ -52,11 +52,11 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
 
         write_document(folder / NUMBERS.name, value)
 
-    def read(self, folder: Path, run: "Contents") -> Mapping[str, Any] | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
         """Return the content of hubness.json."""
         return NUMBERS.read(folder)
 
-    def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures as a table, and the number of points by number of lists as curves."""
         from mlcli.report.drawing.html import figure, section, sentence, table
         from mlcli.report.drawing.text import number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Arrays, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.findings.images.sections import Thumbnails
     from mlcli.report.drawing.html import Part
@@ -36,7 +36,7 @@ class ImagesFinding(Finding["Thumbnails"]):
         """Write thumbnails.npz."""
         (folder / ARRAYS.name).write_bytes(value.npz())
 
-    def read(self, folder: Path, run: "Contents") -> "Thumbnails | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "Thumbnails | None":
         """Return the rows of thumbnails.npz."""
         from mlcli.findings.frame.files import read_arrays
 
@@ -44,7 +44,7 @@ class ImagesFinding(Finding["Thumbnails"]):
         return read_arrays(ARRAYS, folder, {"n": len(run.embedding.values)},
                            lambda columns: report.image is not None and report.draws(columns))
 
-    def sections(self, value: "Thumbnails", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "Thumbnails", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return pictures over the embedding."""
         from mlcli.findings.images.sections import over_plane
 

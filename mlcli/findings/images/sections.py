@@ -17,7 +17,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded.pictures import LETTER, Shape
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.images import ImagesFinding
 from mlcli.findings.loadings import LoadingsFinding
@@ -145,7 +145,7 @@ def axes_as_images(loadings: Array, image: Image, names: Sequence[str]) -> Figur
 TITLE = "Images over the embedding"
 
 
-def over_plane(run: Contents) -> Part:
+def over_plane(run: FinishedRun) -> Part:
     """Return pictures of some rows next to their points."""
     drawn, found = rows_drawn(run), ImagesFinding.of(run)
     if drawn is None or found is None:
@@ -155,7 +155,7 @@ def over_plane(run: Contents) -> Part:
                    "for its image. The other points are gray."))
 
 
-def rows_drawn(run: Contents, title: str = TITLE) -> Figure | None:
+def rows_drawn(run: FinishedRun, title: str = TITLE) -> Figure | None:
     """Return the figure with pictures of rows; None where rows are no images."""
     image, found = run.config.report.picture, ImagesFinding.of(run)
     if found is None or image is None:
@@ -164,7 +164,7 @@ def rows_drawn(run: Contents, title: str = TITLE) -> Figure | None:
     return pictures_over_plane(run.embedding.values, found, image, seed, run.axes, title)
 
 
-def axes(run: Contents, image: Image | None) -> Part:
+def axes(run: FinishedRun, image: Image | None) -> Part:
     """Return the loadings of each axis as images."""
     loadings = LoadingsFinding.of(run)
     if image is None or loadings is None:

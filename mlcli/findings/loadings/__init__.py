@@ -8,7 +8,7 @@ from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 TABLE = File("loadings.csv", Columns(("column",), texts=1))
 
 
-class LoadingsFinding(Finding["Rows"]):
+class LoadingsFinding(Finding["CsvColumns"]):
     """The loadings, of methods whose axes are combinations of the columns."""
 
     name = "loadings"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return the name of each column with its loadings on the axes y1..yp."""
-        from mlcli.findings.frame.contents import Rows
+        from mlcli.findings.frame.finished_run import CsvColumns
 
         loadings = result.model.loadings
         if loadings is None:
             return None
         axes = {f"y{axis + 1}": column for axis, column in enumerate(loadings.values.T)}
-        return Rows({"column": tuple(loadings.columns), **axes})
+        return CsvColumns({"column": tuple(loadings.columns), **axes})
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write loadings.csv, line by line."""
         import numpy as np
 
@@ -52,7 +52,7 @@ class LoadingsFinding(Finding["Rows"]):
 
         return weights_memory(method, table.data()) / 8
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of loadings.csv."""
         return TABLE.read(folder)
 
@@ -66,7 +66,7 @@ class LoadingsFinding(Finding["Rows"]):
         return (", ".join([f"chi-square {fit['chi_square']:.4g} on {fit['degrees_of_freedom']} degrees of freedom",
                            f"p = {fit['p_value']:.2g}", *indices]),)
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the table of loadings, and axes as images where rows are images."""
         from mlcli.findings.images.sections import axes
         from mlcli.findings.loadings.tables import loadings

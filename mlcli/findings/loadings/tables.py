@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import Part, fold, section, sentence
 from mlcli.report.tables.table import Row, Table, as_html
@@ -67,7 +67,7 @@ class FactorLoadings:
 
 
 @HUGE
-def loadings_of(run: Contents) -> FactorLoadings | None:
+def loadings_of(run: FinishedRun) -> FactorLoadings | None:
     """Return the loadings of a run; None where it has none."""
     given = LoadingsFinding.of(run)
     if given is None or len(given.columns) < 2:
@@ -99,7 +99,7 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
     return _with_shares(run, found, variances, unique)
 
 
-def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
+def _with_shares(run: FinishedRun, found: FactorLoadings, variances: Array | None,
                  uniquenesses: Array | None) -> FactorLoadings:
     """Return the loadings with communalities, where axes are factors and loadings are not of length one."""
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
@@ -113,7 +113,7 @@ def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
     return replace(found, shares=Shares(communalities, uniquenesses, total))
 
 
-def _scaled_variances(run: Contents, loadings: Array) -> Array | None:
+def _scaled_variances(run: FinishedRun, loadings: Array) -> Array | None:
     """Return the variances of columns that were scaled to one, over the method's divisor, or of the normal variables
     behind answers; None for others.
     """
@@ -136,7 +136,7 @@ def _column_figures(fit: Mapping[str, Any], name: str, columns: tuple[str, ...])
 
 
 @HUGE
-def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
+def loadings_table(run: FinishedRun, cutoff: float = 0.0, most: int | None = None,
                    first: int | None = None) -> Table | None:
     """Return variables with loadings, communality, uniqueness, complexity, sampling adequacy; then sums over factors.
 
@@ -170,7 +170,7 @@ def _caption(found: FactorLoadings, cutoff: float) -> str:
 
 
 @HUGE
-def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def factors_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return for every factor the sum of squared loadings, and its shares of the variance."""
     found = loadings_of(run)
     rows = [] if found is None else _factor_rows(found)
@@ -196,7 +196,7 @@ def _factor_rows(found: FactorLoadings) -> list[Row]:
     return rows
 
 
-def correlations_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def correlations_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the correlations of the factors; None where they are uncorrelated."""
     found = loadings_of(run)
     if found is None or not found.oblique:
@@ -209,7 +209,7 @@ MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table
 OPEN = 40  # number of rows up to which the table is not folded
 
 
-def loadings(run: Contents, cutoff: float) -> Part:
+def loadings(run: FinishedRun, cutoff: float) -> Part:
     """Return every column with its loadings, sorted by factor, and the correlations of the factors."""
     table = loadings_table(run, cutoff, MOST_ROWS, MOST_AXES)
     if table is None:

@@ -12,7 +12,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
@@ -60,7 +60,7 @@ class QualityFinding(Finding["QualityResult"]):
         write_document(folder / NUMBERS.name, value.figures)
         write_text(folder / PAIRS.name, shepard_table(value.pairs))
 
-    def read(self, folder: Path, run: "Contents") -> "QualityResult | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "QualityResult | None":
         """Return the measures, and the pairs where the run has them."""
         figures, pairs = (file.read(folder) for file in self.files)
         if figures is None:
@@ -70,7 +70,7 @@ class QualityFinding(Finding["QualityResult"]):
 
         return QualityResult(figures, pairs_of(pairs))
 
-    def sections(self, value: "QualityResult", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "QualityResult", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
         from mlcli.findings.quality.section import in_words, quality
 
@@ -79,7 +79,7 @@ class QualityFinding(Finding["QualityResult"]):
         return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)), (Place.RESULT, quality(value))]
 
     @classmethod
-    def measures_of(cls, run: "Contents") -> Mapping[str, Any]:
+    def measures_of(cls, run: "FinishedRun") -> Mapping[str, Any]:
         """Return the measures of a finished run; empty where it has none."""
         value = cls.of(run)
         return {} if value is None else value.figures

@@ -13,7 +13,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.quality.anchors import Measure, Strip, Sums
 
 DISTANCE_BLOCK = 2**14  # points in a block of distances from a few anchors
@@ -260,7 +260,7 @@ def shepard_table(pairs: Array | None) -> str:
     return f"{HEADER}\n" + "%.17g,%.17g\n" * len(pairs) % tuple(pairs.ravel().tolist())
 
 
-def pairs_of(rows: Rows | None) -> Array | None:
+def pairs_of(rows: CsvColumns | None) -> Array | None:
     """Return the pairs of shepard.csv, an (m, 2) array; None where a run does not have it."""
     return None if rows is None else np.column_stack([rows.array("distance"), rows.array("embedded")])
 

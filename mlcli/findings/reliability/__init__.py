@@ -10,7 +10,7 @@ from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
@@ -61,12 +61,12 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
         write_text(folder / ITEMS.name, csv_lines([head, *others], (
             [name, *("" if cell != cell else digits(cell) for cell in cells)] for name, *cells in rows)))
 
-    def read(self, folder: Path, run: "Contents") -> Mapping[str, Any] | None:
+    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
         """Return the content of both files."""
         figures, items = (file.read(folder) for file in self.files)
         return None if figures is None or items is None else {"figures": figures, "items": items}
 
-    def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures, and a table of the items."""
         from mlcli.findings.reliability.section import reliability
 

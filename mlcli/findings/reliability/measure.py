@@ -12,7 +12,7 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.core.similarities.projector import Projector
 from mlcli.data.options.wording import listed
 from mlcli.data.table.table import Table
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.result import Result
 from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha
 
@@ -56,7 +56,7 @@ def measure_reliability(result: Result) -> Mapping[str, Any] | None:
         **{f"group{place}": column for place, column in enumerate(solution.groups.T, 1)},
         "communality": solution.communalities, "uniqueness": 1 - solution.communalities}
     return {"figures": {name: value if np.isfinite(value) else None for name, value in figures.items()},
-            "items": Rows(columns)}
+            "items": CsvColumns(columns)}
 
 
 def items_table(result: Result) -> Table:

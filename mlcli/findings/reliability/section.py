@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.html import Part, figures, fold, section, sentence
 from mlcli.report.drawing.text import number
 from mlcli.report.tables.table import Table, as_html
@@ -37,7 +37,7 @@ def reliability(value: Mapping[str, Any]) -> Part:
                    shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
 
 
-def items_of(items: Rows) -> Table:
+def items_of(items: CsvColumns) -> Table:
     """Return the statistics of the items as a table; columns without numbers are left out."""
     names = [name for name in items.columns if name != "item" and any(cell == cell for cell in items.numbers(name))]
     rows = [tuple(row) for row in zip(items.texts("item"), *(items.numbers_or_none(name) for name in names),

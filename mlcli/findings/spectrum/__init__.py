@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
 TABLE = File("spectrum.csv", Columns(("component", "eigenvalue", "proportion", "cumulative")))
 
 
-class SpectrumFinding(Finding["Rows"]):
+class SpectrumFinding(Finding["CsvColumns"]):
     """The eigenvalues, of methods that have any."""
 
     name = "spectrum"
@@ -22,7 +22,7 @@ class SpectrumFinding(Finding["Rows"]):
     needs = ("dimension",)  # for the line of parallel analysis in the scree plot
     output = True
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
         """Return the leading eigenvalues, as many as the option `report` of the method's axes."""
         from mlcli.findings.spectrum.table import spectrum_rows
 
@@ -30,23 +30,23 @@ class SpectrumFinding(Finding["Rows"]):
         reported = result.config.method.axes_options.written(model.embedding.shape[1])
         return None if model.spectrum is None else spectrum_rows(model.spectrum, reported)
 
-    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write spectrum.csv."""
         from mlcli.findings.frame.files import write_text
         from mlcli.findings.spectrum.table import spectrum_text
 
         write_text(folder / TABLE.name, spectrum_text(value))
 
-    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of spectrum.csv; raises UnsafeFile where shares do not add up."""
-        rows: Rows | None = TABLE.read(folder)
+        rows: CsvColumns | None = TABLE.read(folder)
         if rows is not None:
             from mlcli.findings.spectrum.table import require_running_sums
 
             require_running_sums(rows, folder / TABLE.name)
         return rows
 
-    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return scree plot, cumulative shares and a table."""
         from mlcli.findings.spectrum.section import spectrum
 

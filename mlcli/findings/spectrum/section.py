@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Any
 
 from mlcli.base.units import percent
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
@@ -14,7 +14,7 @@ from mlcli.report.figures.scree import OVERLAP, WHY, Eigenvalues, cumulative, ex
 LEADING = 10  # eigenvalues in the table
 
 
-def spectrum(run: Contents) -> Part:
+def spectrum(run: FinishedRun) -> Part:
     """Return the scree plot, the cumulative share, and the first eigenvalues as a table."""
     eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
     if eigenvalues is None or not eigenvalues.values:
@@ -47,7 +47,7 @@ def spectrum(run: Contents) -> Part:
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
 
 
-def _expected(run: Contents) -> str:
+def _expected(run: FinishedRun) -> str:
     """Return the explanation of the line in the scree plot, where there is one."""
     if run.scree is None or not run.scree.line:
         return ""

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.rundir.reading import damaged
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
@@ -17,7 +17,7 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     return spectrum_text(spectrum_rows(spectrum, rows))
 
 
-def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
+def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
     """Return the first `rows` eigenvalues, by default all computed ones, with their shares.
 
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
@@ -35,10 +35,10 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
         columns |= {"adjusted": padded, "adjusted_share": padded / spectrum.adjusted_total}
     shown = {name: column[:rows] for name, column in columns.items()}
     places = np.arange(1, len(shown["eigenvalue"]) + 1, dtype=np.float64)
-    return Rows({HEADER[0]: places, **shown})
+    return CsvColumns({HEADER[0]: places, **shown})
 
 
-def require_running_sums(rows: Rows, path: Path) -> None:
+def require_running_sums(rows: CsvColumns, path: Path) -> None:
     """Raise UnsafeFile where the running sum of shares is another than that of the shares."""
     shares, given = rows.array("proportion"), rows.array("cumulative")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -49,7 +49,7 @@ def require_running_sums(rows: Rows, path: Path) -> None:
         raise damaged(path, "cumulative is not the running sum of the proportions", line)
 
 
-def spectrum_text(rows: Rows) -> str:
+def spectrum_text(rows: CsvColumns) -> str:
     """Return the table as CSV: 17 digits, and nothing for NaN."""
     cells = zip(*(rows.numbers(name) for name in rows.columns), strict=True)
     line = ",".join(["%d", *["%.17g"] * (len(rows.columns) - 1)])

@@ -12,7 +12,7 @@ from mlcli.findings.finding import Columns, File, Finding, Json, Place
 if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.findings.stability.measure import StabilityResult
     from mlcli.methods import Method
@@ -61,7 +61,7 @@ class StabilityFinding(Finding["StabilityResult"]):
         """Return a line for each point."""
         return 5.0 * table.rows
 
-    def read(self, folder: Path, run: "Contents") -> "StabilityResult | None":
+    def read(self, folder: Path, run: "FinishedRun") -> "StabilityResult | None":
         """Return the figures, and the deviations of each point where the run has them."""
         figures, moves = (file.read(folder) for file in self.files)
         if figures is None:
@@ -70,7 +70,7 @@ class StabilityFinding(Finding["StabilityResult"]):
 
         return read_stability(figures, moves, run.embedding.values.shape, folder / MOVES.name)
 
-    def sections(self, value: "StabilityResult", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "StabilityResult", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
         from mlcli.findings.stability.section import stability
 

@@ -14,8 +14,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError, NumericalError
-from mlcli.findings.frame.contents import Rows
 from mlcli.findings.frame.csv_text import csv_table, digits
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.likeness import principal_angles
 from mlcli.findings.frame.result import Result
 from mlcli.findings.stability import Stability
@@ -241,7 +241,8 @@ def stability_table(id_name: str, ids: Sequence[str], found: StabilityResult) ->
                       for name, count, row in zip(ids, found.counts.tolist(), numbers.tolist(), strict=True)))
 
 
-def read_stability(figures: dict[str, Any], moves: Rows | None, shape: tuple[int, ...], path: Path) -> StabilityResult:
+def read_stability(figures: dict[str, Any], moves: CsvColumns | None, shape: tuple[int, ...],
+                   path: Path) -> StabilityResult:
     """Return the content of the files of a run with an embedding of this shape; raises UnsafeFile."""
     if moves is None:
         return StabilityResult(figures, np.empty(0), np.empty((0, 1)), np.empty(0))

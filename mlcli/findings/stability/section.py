@@ -10,7 +10,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.stability.measure import StabilityResult, spreads_of
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
@@ -24,7 +24,7 @@ CORNERS = 24  # corners of the line for an ellipse
 RIGHT = 40
 
 
-def stability(found: StabilityResult, run: Contents) -> Part:
+def stability(found: StabilityResult, run: FinishedRun) -> Part:
     """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
     figures = found.figures
     return section("Stability", sentence(_description(figures), "soft"), _intervals(figures), _angle(figures),
@@ -65,7 +65,7 @@ def _angle(found: Mapping[str, Any]) -> Part:
                     f"and at most {angle['at_most']:.3g}° in {_level(found)} of the fits, by {angle['of']}.")
 
 
-def _ellipses(run: Contents, stable: StabilityResult) -> Part:
+def _ellipses(run: FinishedRun, stable: StabilityResult) -> Part:
     if not len(stable.deviations):
         return None
     found = stable.figures

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import AnyArray
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.report.drawing.html import Html, document, sentence
 from mlcli.report.drawing.palette import INKS, sequential
 from mlcli.report.drawing.text import visible
@@ -23,7 +23,7 @@ MOST = 50_000  # largest number of points that a browser turns smoothly
 AXES = 10  # largest number of axes to choose from
 
 
-def data_of(run: Contents) -> dict[str, Any]:
+def data_of(run: FinishedRun) -> dict[str, Any]:
     """Return the data for the page's script, with the chosen columns as the first colors; a sample of many rows."""
     table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
     rows = sample_rows(len(table.values), MOST, int(run.manifest.get("seed") or 0))
@@ -77,7 +77,7 @@ select{font:inherit;color:var(--text);background:var(--tint);border:1px solid va
 """
 
 
-def interactive_page(run: Contents) -> str:
+def interactive_page(run: FinishedRun) -> str:
     """Return the page of a run with points; it loads nothing from the network."""
     scripts = plotly(), SCRIPT.read_text(encoding="utf-8")
     held = f'<script type="application/json" id="data">{as_json(data_of(run))}</script>'
@@ -87,7 +87,7 @@ def interactive_page(run: Contents) -> str:
     return document(run.title, summary(run).text, Html(inside), policy=policy, style=STYLE)
 
 
-def summary(run: Contents) -> Html:
+def summary(run: FinishedRun) -> Html:
     """Return how many of the rows and axes are shown, and how to handle them."""
     rows, axes = run.embedding.values.shape
     sample = f"a random sample of {MOST:,} of {rows:,} rows" if rows > MOST else f"all {rows:,} rows"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.types import Array
-from mlcli.findings.frame.contents import Contents, Embedding
+from mlcli.findings.frame.finished_run import Embedding, FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
@@ -26,7 +26,7 @@ from mlcli.report.paper.needs import deviations, texts
 MOST_LABELS = 4
 
 
-def embedding(run: Contents) -> Part:
+def embedding(run: FinishedRun) -> Part:
     """Return the first axes, colored by each of the columns for colors, and every pair of up to four axes."""
     values = run.embedding.values
     if not values.size and LoadingsFinding.of(run) is not None and not run.manifest["input"]["rows"]:
@@ -53,14 +53,14 @@ def embedding(run: Contents) -> Part:
     return section("Embedding", *shown, _interactive_hint(run))
 
 
-def _interactive_hint(run: Contents) -> Part:
+def _interactive_hint(run: FinishedRun) -> Part:
     """Return a sentence on the interactive page: where it is, or how to get it."""
     return sentence("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
                     "mlcli report RUN --interactive writes an interactive scatter plot beside this page (needs the "
                     "extra manifold-cli[interactive]).", "soft advice")
 
 
-def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
+def _matplotlib_part(run: FinishedRun, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
     """Return a scatter plot by Matplotlib of all points; the `first` is the run's own."""
     from mlcli.report.paper import drawings
     from mlcli.report.paper.inline import inline
@@ -70,26 +70,26 @@ def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: s
     return frame_picture(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
 
 
-def main_scatter(run: Contents, title: str, name: str | None = None) -> Figure:
+def main_scatter(run: FinishedRun, title: str, name: str | None = None) -> Figure:
     """Draw the first two axes as a separate figure, colored by a column, or by the first."""
     return scatter(points_of(run, name or first_column(run)), title, _edges(run), deviations(run), texts(run))
 
 
-def main_drawing(run: Contents, format: str) -> bytes:
+def main_drawing(run: FinishedRun, format: str) -> bytes:
     """Draw the main scatter plot with Matplotlib as svg, pdf or png; once for the page and for the file."""
     if format not in run.drawn:
         run.drawn[format] = colored_drawing(run, format, first_column(run))
     return run.drawn[format]
 
 
-def colored_drawing(run: Contents, format: str, name: str | None) -> bytes:
+def colored_drawing(run: FinishedRun, format: str, name: str | None) -> bytes:
     """Draw the scatter plot with Matplotlib as svg, pdf or png, colored by a column."""
     from mlcli.report.paper import drawings
 
     return drawings.plot(run, points_of(run, name), run.title, _edges(run)).draw(format)
 
 
-def points_of(run: Contents, name: str | None) -> Points:
+def points_of(run: FinishedRun, name: str | None) -> Points:
     """Return the points, colored by a column, or alike."""
     values = run.embedding.values
     colors = single_color(len(values)) if name is None else coloring_of(run.embedding, name)
@@ -101,17 +101,17 @@ def coloring_of(table: Embedding, name: str) -> Coloring:
     return coloring(name, table.labels[name], measured=name in table.measured)
 
 
-def color_columns(run: Contents) -> Sequence[str]:
+def color_columns(run: FinishedRun) -> Sequence[str]:
     """Return the columns for colors: those that were chosen, else the first label columns."""
     return run.colors or list(run.embedding.labels)[:MOST_LABELS]
 
 
-def first_column(run: Contents) -> str | None:
+def first_column(run: FinishedRun) -> str | None:
     """Return the column that colors the separate figure; None where there is none."""
     return next(iter(color_columns(run)), None)
 
 
-def _edges(run: Contents) -> Edges | None:
+def _edges(run: FinishedRun) -> Edges | None:
     """Return the edges of the neighbor graph, where they are drawn: on a plane."""
     if run.edges is None or run.embedding.values.shape[1] < 2:
         return None

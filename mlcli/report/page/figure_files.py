@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
@@ -16,7 +16,7 @@ FURTHER = tuple(f"scatter-{place}" for place in range(2, MOST_COLORS + 1))  # of
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
-def figures(run: Contents) -> dict[str, Drawing]:
+def figures(run: FinishedRun) -> dict[str, Drawing]:
     """Return functions that draw scree plot, scatter plots and rows as images, by name; only those with content.
 
     A scatter plot for each of the columns that were chosen for colors: scatter, scatter-2, scatter-3, ...
@@ -39,14 +39,14 @@ def figures(run: Contents) -> dict[str, Drawing]:
     return drawn
 
 
-def colored_scatter(run: Contents, name: str, format: str) -> bytes:
+def colored_scatter(run: FinishedRun, name: str, format: str) -> bytes:
     """Return the scatter plot colored by a column as the content of a file."""
     if run.config.report.plotting or format != "svg":
         return colored_drawing(run, format, name)
     return _svg(main_scatter(run, run.title, name))
 
 
-def paper_scree(run: Contents, eigenvalues: Eigenvalues, format: str) -> bytes:
+def paper_scree(run: FinishedRun, eigenvalues: Eigenvalues, format: str) -> bytes:
     """Return the scree plot by Matplotlib as the content of a file."""
     from mlcli.report.paper.drawings import scree_plot
 

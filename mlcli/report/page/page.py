@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Place
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.report.drawing.html import Part, document, join, side_by_side
 from mlcli.report.page import embedding, provenance
 from mlcli.report.page.provenance import fit
 
 
-def page(run: Contents, *, cutoff: float | None = None) -> str:
+def page(run: FinishedRun, *, cutoff: float | None = None) -> str:
     """Return the page of a run, without scripts and without network.
 
     Loadings below the cutoff are blank; without one, the run's configuration has it. Factor analysis, a run of
@@ -29,7 +29,7 @@ def page(run: Contents, *, cutoff: float | None = None) -> str:
     return document(run.title, provenance.heading(run), join(parts))
 
 
-def sections_of(run: Contents) -> dict[Place, list[Part]]:
+def sections_of(run: FinishedRun) -> dict[Place, list[Part]]:
     """Return the sections of all findings of a run by their places."""
     sections: dict[Place, list[Part]] = {place: [] for place in Place}
     for name, finding in FINDINGS.items():

@@ -6,7 +6,7 @@ from typing import Any
 from mlcli.base.units import percent
 from mlcli.config.differences import differences
 from mlcli.findings import stage_sentence
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import Html, Part, badge, facts, figures, fold, section, sentence, table, verbatim
 from mlcli.report.drawing.text import in_words, number, safe
@@ -15,7 +15,7 @@ OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in th
 LISTED = 20  # largest number of columns or classes with figures
 
 
-def fit(run: Contents) -> Part:
+def fit(run: FinishedRun) -> Part:
     """Return the figures of the fit: single numbers, and one for every column or class."""
     found = run.manifest.get("fit", {})
     single = [(in_words(name), _cell(value)) for name, value in found.items()
@@ -37,7 +37,7 @@ def _cell(value: float | None) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else number(value)
 
 
-def heading(run: Contents) -> str:
+def heading(run: FinishedRun) -> str:
     """Return the verdicts at a glance, and the size of the run in a line."""
     warnings = len(run.manifest.get("warnings", ()))
     badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
@@ -55,7 +55,7 @@ def heading(run: Contents) -> str:
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
 
 
-def kind_of(run: Contents) -> str:
+def kind_of(run: FinishedRun) -> str:
     """Return the kind of the input; correlations, which are covariances to a method, by their own name."""
     asked = run.config.input.kind
     return asked if asked == "correlation" else str(run.manifest["input"].get("kind"))
@@ -68,7 +68,7 @@ def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
             }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
 
 
-def what_was_run(run: Contents) -> Part:
+def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
@@ -107,7 +107,7 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("versions", ", ".join(packages)), ("linear algebra", ", ".join(libraries))]
 
 
-def warnings(run: Contents) -> Part:
+def warnings(run: FinishedRun) -> Part:
     """Return the warnings and notes of the run."""
     notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
     return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
@@ -118,7 +118,7 @@ def _list(items: Sequence[tuple[str, str]]) -> Html:
     return Html(f"<ul>\n{rows}\n</ul>")
 
 
-def certificate(run: Contents) -> Part:
+def certificate(run: FinishedRun) -> Part:
     """Return the checks of the run's numbers, each with its figure and its limit."""
     if run.certificate is None:
         return None
@@ -139,7 +139,7 @@ def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def timings(run: Contents) -> Part:
+def timings(run: FinishedRun) -> Part:
     """Return seconds and peak memory of each stage."""
     stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
     rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
@@ -150,7 +150,7 @@ def timings(run: Contents) -> Part:
     return section("Timings", whole, fold("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
 
 
-def how_to_repeat(run: Contents) -> Part:
+def how_to_repeat(run: FinishedRun) -> Part:
     """Return the commands and the configuration that repeat this run."""
     fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"

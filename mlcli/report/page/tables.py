@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension import DimensionFinding
 from mlcli.findings.dimension.rules import FACTORS, words
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures, share_kept
@@ -18,7 +18,7 @@ from mlcli.report.tables.names import Form, Name
 from mlcli.report.tables.table import Cell, Row, Table
 
 
-def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def spectrum_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the rows of spectrum.csv."""
     spectrum = SpectrumFinding.of(run)
     if spectrum is None:
@@ -30,7 +30,7 @@ def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
 
-def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def quality_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the measures of quality with their standard errors, by the names of the page."""
     document = QualityFinding.measures_of(run)
     kept = share_kept(document, document.get("neighbors"))
@@ -41,14 +41,14 @@ def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     return Table("Quality of the embedding.", ("measure", "value", "standard error"), rows) if rows else None
 
 
-def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def fit_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the single figures of the fit."""
     rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
                        if value is None or isinstance(value, bool | int | float)]
     return Table("Fit indices.", ("figure", "value"), rows) if rows else None
 
 
-def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def dimension_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the answer of each rule for the number of axes."""
     document = DimensionFinding.of(run) or {}
     rules = document.get("rules", {})
@@ -57,7 +57,7 @@ def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
 
 
-def items_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+def items_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
     """Return the statistics of a questionnaire's items."""
     found = ReliabilityFinding.of(run)
     return None if found is None else items_of(found["items"])
@@ -67,13 +67,13 @@ def _plain(value: float | None) -> Cell:
     return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
-TABLES: Mapping[Name, Callable[[Contents, float], Table | None]] = {
+TABLES: Mapping[Name, Callable[[FinishedRun, float], Table | None]] = {
     "loadings": loadings_table, "factors": factors_table, "correlations": correlations_table,
     "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table,
     "items": items_table}
 
 
-def tables_of(run: Contents, name: Name, form: Form, cutoff: float | None) -> list[Table]:
+def tables_of(run: FinishedRun, name: Name, form: Form, cutoff: float | None) -> list[Table]:
     """Return the table of this name; with loadings also the correlations of their factors, except for CSV.
 
     Without a cutoff the run's own is used. Raises ConfigError where the run has no such table.

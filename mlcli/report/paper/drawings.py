@@ -4,7 +4,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.config.drawing import Ellipses, Look
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.palette import INKS
 from mlcli.report.figures.scatter import Edges, Points
@@ -75,14 +75,14 @@ def _key(figure: Any) -> None:
         figure.legend(*zip(*pairs, strict=True), loc="outside lower center", ncols=2 if len(pairs) > 2 else len(pairs))
 
 
-def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) -> Plot:
+def plot(run: FinishedRun, points: Points, title: str, edges: Edges | None = None) -> Plot:
     """Return the scatter plot of all points of a run."""
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
                 deviations(run))
 
 
-def arrows(run: Contents) -> Arrows | None:
+def arrows(run: FinishedRun) -> Arrows | None:
     """Return the arrows of a biplot, where the option asks for them and there is a plane."""
     count, loadings = run.config.report.arrows, LoadingsFinding.of(run)
     if not count or loadings is None or run.embedding.values.shape[1] < 2:
@@ -90,12 +90,12 @@ def arrows(run: Contents) -> Arrows | None:
     return Arrows.of(loadings, count)
 
 
-def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot:
+def scree_plot(run: FinishedRun, eigenvalues: Eigenvalues, title: str) -> ScreePlot:
     """Return the scree plot of a run."""
     return ScreePlot(eigenvalues, title, run.config.report.look)
 
 
-def caption(run: Contents) -> str:
+def caption(run: FinishedRun) -> str:
     """Return sentences on labels, outlines and arrows of the scatter plot."""
     outlines, found, count = run.config.report.outlines, arrows(run), len(texts(run))
     beside = f" {count:,} labels overlap and are drawn on their points." * (count > MOVED)

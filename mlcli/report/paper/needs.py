@@ -7,7 +7,7 @@ from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, AfterFit
 from mlcli.base.types import Array
 from mlcli.config.report_options import LABELED, Report
 from mlcli.findings.decoded import DecodedFinding
-from mlcli.findings.frame.contents import Contents
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.report.paper.sheet import RESOLUTION, inches
 
 PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
@@ -43,7 +43,7 @@ def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
                     (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 
 
-def texts(run: Contents) -> Sequence[str]:
+def texts(run: FinishedRun) -> Sequence[str]:
     """Return the texts next to the points of a run."""
     return texts_of(run.config.report, run.embedding, unsure=deviations(run) is not None)
 
@@ -64,7 +64,7 @@ def have_names(ids: Sequence[str]) -> bool:
     return not all(map(str.isdecimal, ids))
 
 
-def deviations(run: Contents) -> Array | None:
+def deviations(run: FinishedRun) -> Array | None:
     """Return the decoder's standard deviations over the plane, a (rows, columns) array, where it has them."""
     decoded = DecodedFinding.of(run)
     return None if decoded is None else decoded.deviations

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines, Outlines
-from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
 from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, Groups, Range
 from mlcli.report.figures.scatter import Edges, Points, equal_units, panel_of, plane
@@ -28,7 +28,7 @@ class Arrows:
     whole: int  # number of all columns, of which these have the largest loadings
 
     @classmethod
-    def of(cls, loadings: Rows, count: int) -> "Arrows":
+    def of(cls, loadings: CsvColumns, count: int) -> "Arrows":
         """Return the arrows of the `count` columns with the largest loadings on the first two axes."""
         ends = np.column_stack([loadings.numbers(axis) for axis in ("y1", "y2")])
         longest = np.sort(np.argsort(-np.hypot(*ends.T), kind="stable")[:count])

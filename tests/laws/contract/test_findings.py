@@ -18,7 +18,7 @@ from mlcli.config.report_options import OUTPUTS
 from mlcli.config.run_config import RunConfig, option_rows
 from mlcli.findings import FINDINGS, NAMES, STAGES
 from mlcli.findings.finding import Finding, Place
-from mlcli.findings.frame.contents import Contents, Rows
+from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
 from mlcli.pipeline import run as pipeline
 from mlcli.pipeline.read_run import read_run
 from mlcli.report.page.page import page
@@ -44,15 +44,15 @@ class Made:
     """A run in its folder, with the contents that its page was made of."""
 
     folder: Path
-    contents: Contents
+    contents: FinishedRun
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
     folder, made = tmp_path_factory.mktemp("findings"), {}
-    shown: list[Contents] = []
+    shown: list[FinishedRun] = []
 
-    def show(where: Path, contents: Contents) -> None:
+    def show(where: Path, contents: FinishedRun) -> None:
         shown.append(contents)
         write(where, contents)
 
@@ -75,7 +75,7 @@ def owner(runs: Mapping[str, Made], name: str) -> Made:
 
 def plain(value: Any) -> Any:
     """A value as lists, mappings and numbers, without what it has computed meanwhile."""
-    if isinstance(value, Rows):
+    if isinstance(value, CsvColumns):
         return {name: list(value.columns[name]) if i < 1 and isinstance(value.columns[name][0], str) else
                 value.numbers(name) for i, name in enumerate(value.columns)}
     if isinstance(value, Mapping):

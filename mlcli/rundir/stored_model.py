@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class FinishedModel:
+class StoredModel:
     """The model of a run, with those of the runs that its input went through."""
 
     kind: str  # of the first input, as are the next four but `id_name`
@@ -36,7 +36,7 @@ class FinishedModel:
     joint: "JointViews | None" = None  # how coordinates given several views follow
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
 
-    def of_view(self, number: int) -> "FinishedModel":
+    def of_view(self, number: int) -> "StoredModel":
         """Return the model that places rows of one view alone; the first has number 1."""
         if number == 1:
             return self
@@ -55,7 +55,7 @@ class FinishedModel:
         return (*self.reductions, Reduction(self.preparation, self.projector))
 
 
-def read_model(folder: Path, manifest: Mapping[str, Any] | None = None) -> FinishedModel:
+def read_model(folder: Path, manifest: Mapping[str, Any] | None = None) -> StoredModel:
     """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed.
 
     `manifest` is the content of run.json, where it was read already.
@@ -64,19 +64,19 @@ def read_model(folder: Path, manifest: Mapping[str, Any] | None = None) -> Finis
     return _loaded(folder)
 
 
-def _loaded(folder: Path) -> FinishedModel:
+def _loaded(folder: Path) -> StoredModel:
     stored = archive.load(folder, whole=True)
-    return FinishedModel(**{part.name: stored[part.name] for part in fields(FinishedModel)})
+    return StoredModel(**{part.name: stored[part.name] for part in fields(StoredModel)})
 
 
-def model_to_bytes(model: FinishedModel) -> tuple[bytes, ...]:
+def model_to_bytes(model: StoredModel) -> tuple[bytes, ...]:
     """Return the contents of model.json and model.npz, as a run writes them."""
     with TemporaryDirectory() as folder:
         archive.save(Path(folder), {**vars(model), "unfolded": None})  # which only the certificate of a run reads
         return tuple((Path(folder) / name).read_bytes() for name in (names.MODEL, names.ARRAYS))
 
 
-def model_from_bytes(files: Sequence[bytes]) -> FinishedModel:
+def model_from_bytes(files: Sequence[bytes]) -> StoredModel:
     """Return the model of the contents of model.json and model.npz; raises UnsafeFile where they were changed."""
     with TemporaryDirectory() as folder:
         for name, content in zip((names.MODEL, names.ARRAYS), files, strict=True):

@@ -1,4 +1,4 @@
-"""Contents of a run: the source of a report, from memory at the end of the run, or from its files later."""
+"""A finished run: the source of a report, from memory at the end of the run, or from its files later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -25,7 +25,7 @@ class Embedding:
 
 
 @frozen
-class Rows:
+class CsvColumns:
     """A small CSV file: its columns by name, of texts, or of numbers with NaN where a cell is empty."""
 
     columns: Mapping[str, Sequence[str] | Array]
@@ -53,7 +53,7 @@ class Rows:
 
 
 @frozen
-class Contents:
+class FinishedRun:
     """A finished run; parts that it does not have are None."""
 
     manifest: Mapping[str, Any]  # run.json without the hashes of the files
@@ -71,7 +71,7 @@ class Contents:
     @property
     def eigenvalues(self) -> Eigenvalues | None:
         """The spectrum to show; None where there is none."""
-        spectrum: Rows | None = self.findings.get("spectrum")
+        spectrum: CsvColumns | None = self.findings.get("spectrum")
         summary = self.manifest.get("spectrum") or {}
         if spectrum is None:
             return None
@@ -106,7 +106,7 @@ class Contents:
     @property
     def proportions(self) -> list[float | None]:
         """The eigenvalues' shares of the trace; None where the shares of axes overlap."""
-        spectrum: Rows | None = self.findings.get("spectrum")
+        spectrum: CsvColumns | None = self.findings.get("spectrum")
         shares: list[float | None] = [] if spectrum is None else spectrum.numbers_or_none("proportion")
         return [None] * len(shares) if self.overlapping else shares
 
@@ -128,7 +128,7 @@ class Contents:
 
     def axis_names(self, count: int, *, shares: bool = False) -> list[str]:
         """Return labels of the first `count` axes, with their shares of the trace where these are asked for."""
-        spectrum: Rows | None = self.findings.get("spectrum")
+        spectrum: CsvColumns | None = self.findings.get("spectrum")
         marks = () if spectrum is None or CONSTRAINED not in spectrum.columns else spectrum.numbers(CONSTRAINED)
         constrained = int(sum(marks[:count])) if len(marks) else None
         return self.config.method.axis_names(self.proportions if shares else (), count, constrained)
