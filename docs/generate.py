@@ -21,7 +21,7 @@ from manual import manual
 import mlcli
 from mlcli import errors
 from mlcli.cli.line.spelling import in_flags
-from mlcli.config.describe import Row, rows
+from mlcli.config.describe import OptionRow, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.core.metrics import METRICS
@@ -139,7 +139,7 @@ def config_page() -> str:
     return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
 
 
-def table(described: list[Row]) -> str:
+def table(described: list[OptionRow]) -> str:
     """Options as a table."""
     lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
     for row in described:

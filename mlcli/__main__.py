@@ -29,9 +29,9 @@ def main() -> None:
         hash_early(sys.argv[1:])
         from mlcli.cli.program import main as program
     except (ImportError, MemoryError, OSError, SystemError) as error:  # before the program can report it
-        from mlcli.cli.screen.failure import Form, tell
+        from mlcli.cli.screen.failure import ErrorForm, tell
 
-        raise SystemExit(tell(error, Form())) from None
+        raise SystemExit(tell(error, ErrorForm())) from None
     program()
 
 

@@ -16,7 +16,7 @@ ROOM = 2**22  # numbers of the kernel in memory at a time: 32 MiB
 
 
 @frozen
-class Rows:
+class RecomputedRows:
     """Rows of the kernel among the points of the fit, computed again; block by block where they do not fit in memory.
     """
 
@@ -51,7 +51,7 @@ def kernel_checks(subject: Subject, source: Witness | None = None) -> Iterator[C
         return
     size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.spectrum.tolerance
     chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)
-    rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
+    rows = RecomputedRows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
     means, largest = np.empty(len(chosen)), max_abs(source.diagonal)
     for part, block in rows.blocks():
         means[part] = block.mean(axis=1)
@@ -81,7 +81,7 @@ def kernel_checks(subject: Subject, source: Witness | None = None) -> Iterator[C
         yield later("count")
 
 
-def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator[Check]:
+def _pairs(subject: Subject, rows: RecomputedRows, means: Array, slack: float) -> Iterator[Check]:
     """Check (H K H Y)[rows] = Y[rows] Λ, and where all rows are checked ‖H K H‖."""
     coordinates, values, spectrum = subject.fit_coordinates, subject.values, subject.spectrum
     vectors = coordinates - coordinates.mean(axis=0) if subject.centered else coordinates
@@ -111,7 +111,7 @@ def _axes(subject: Subject) -> Check:
     return ratio("axes", error, scale + subject.entry / np.sqrt(least), "axes of the model times λ = Y")
 
 
-def _trace(subject: Subject, rows: Rows, means: Array, rounding: float) -> Check:
+def _trace(subject: Subject, rows: RecomputedRows, means: Array, rounding: float) -> Check:
     """Check that the diagonal and the means of K give the trace of H K H that the run states."""
     stated = subject.spectrum.solved_trace
     if not np.isfinite(stated):

@@ -11,7 +11,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
-from mlcli.checkup.report import Far, LabelFacts, Missing, NearlyConstant, Outliers, Scales, TableFacts
+from mlcli.checkup.report import ColumnScales, Far, LabelFacts, Missing, NearlyConstant, Outliers, TableFacts
 from mlcli.core.graph.search import Lists
 from mlcli.core.linalg import leading_eigen
 from mlcli.data.prepare.columns import codes_of
@@ -199,7 +199,7 @@ def _missing(by_column: Indices, infinite: int, rows: int, names: Sequence[str])
 
 
 def scales_of(deviations: Array, unit: Unit, without: AnyArray,
-              names: Sequence[str]) -> tuple[float | None, Scales | None]:
+              names: Sequence[str]) -> tuple[float | None, ColumnScales | None]:
     """Return the ratio of the largest to the smallest standard deviation, and the scales of the columns that vary.
 
     `deviations` is a (d,) array in `unit`; columns flagged in `without`, a (d,) array, are left out. None
@@ -214,8 +214,9 @@ def scales_of(deviations: Array, unit: Unit, without: AnyArray,
     with np.errstate(divide="ignore", under="ignore"):
         spread = float(deviations[high] / deviations[low])
         shares = (deviations[varying] / deviations[high]) ** 2
-    return spread, Scales(largest=largest, largest_column=names[high], smallest=smallest, smallest_column=names[low],
-                          median=middle, dominant_share=float(1 / shares.sum()))
+    return spread, ColumnScales(largest=largest, largest_column=names[high], smallest=smallest,
+                                smallest_column=names[low],
+                                median=middle, dominant_share=float(1 / shares.sum()))
 
 
 def repeated_pairs(values: Array, axis: int) -> Indices:

@@ -13,10 +13,10 @@ from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.checkup.report import (
     EdgeFacts,
-    Euclidean,
+    EuclideanConditions,
     Finding,
     LabelFacts,
-    Metric,
+    MetricConditions,
     Offender,
     Outliers,
     Report,
@@ -34,7 +34,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import spell
 
 
-def look_squared(triangle: Triangle, euclidean: Euclidean | None) -> bool:
+def look_squared(triangle: Triangle, euclidean: EuclideanConditions | None) -> bool:
     """Whether many triples break the triangle inequality, and the square roots, if examined, are Euclidean."""
     return triangle.share > SHARE and (euclidean is None or euclidean.roots_are_euclidean)
 
@@ -96,7 +96,7 @@ def _of_unknown(missing: Unknown) -> Finding:
                    f"{shown(missing.worst[0][0])}", "give every two points a number, or leave points out")
 
 
-def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Finding]:
+def _of_distances(metric: MetricConditions, euclidean: EuclideanConditions | None) -> Iterator[Finding]:
     triangle, same = metric.triangle, metric.identity.coincident_pairs
     if same:
         yield Finding("C-COINCIDENT", "warning", f"{counted(same, 'pair')} of different points at zero distance, as "

@@ -7,7 +7,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Spatial, WeightedGraph
-from mlcli.checkup.report import Concentration, EdgeFacts, GraphFacts, Hubness, IntrinsicDimension, Reach
+from mlcli.checkup.report import Concentration, EdgeFacts, GraphFacts, HubnessFacts, IntrinsicDimension, Reach
 from mlcli.core.distances import HELD, squared_distances
 from mlcli.core.graph.connecting import connecting_count, connecting_radius
 from mlcli.core.graph.graph import Graph, graph_of
@@ -160,14 +160,14 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
                       widest_gap=(str(data.ids[left]), str(data.ids[right])))
 
 
-def hubness_of(data: Spatial, lists: Lists) -> Hubness:
+def hubness_of(data: Spatial, lists: Lists) -> HubnessFacts:
     """Count how often each point is a neighbor of another; skewness of the counts (Radovanović et al., 2010)."""
     often = np.bincount(lists.indices, minlength=len(data.values)).astype(np.float64)
     centered = often - often.mean()
     deviation = float(np.sqrt((centered**2).mean()))
     skewness = float((centered**3).mean() / deviation**3) if deviation > 0 else 0.0
     hub = int(often.argmax())
-    return Hubness(int(lists.counts[0]), skewness, int(often[hub]), str(data.ids[hub]), int((often == 0).sum()))
+    return HubnessFacts(int(lists.counts[0]), skewness, int(often[hub]), str(data.ids[hub]), int((often == 0).sum()))
 
 
 def intrinsic_of(data: Spatial, lists: Lists) -> IntrinsicDimension:

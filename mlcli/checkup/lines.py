@@ -8,11 +8,11 @@ from mlcli.checkup.report import (
     Concentration,
     Corrections,
     EdgeFacts,
-    Euclidean,
+    EuclideanConditions,
     GraphFacts,
-    Kernel,
+    KernelConditions,
     LabelFacts,
-    Metric,
+    MetricConditions,
     Offender,
     Outliers,
     Reach,
@@ -34,9 +34,9 @@ def lines_of(report: Report) -> Iterator[str]:
     if report.features:
         yield from _section("Table, as in the file", _features(report.features))
     if report.metric:
-        yield from _section("Metric", _metric(report.metric))
+        yield from _section("MetricConditions", _metric(report.metric))
     if report.euclidean and report.corrections:
-        yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
+        yield from _section("EuclideanConditions", _euclidean(report.euclidean, report.corrections))
     if report.kernel:
         yield from _section(report.kind.capitalize(), _kernel(report.kernel))
     if report.graph:
@@ -109,7 +109,7 @@ def _repeated(count: int, pairs: tuple[tuple[str, str], ...]) -> str:
     return f"{count:,}: {examples}{', ...' if count > 3 else ''}" if count else "none"
 
 
-def _metric(metric: Metric) -> list[tuple[str, str]]:
+def _metric(metric: MetricConditions) -> list[tuple[str, str]]:
     nonnegative, identity, symmetry, triangle = metric.nonnegative, metric.identity, metric.symmetry, metric.triangle
     facts = [("missing numbers", _unknown(metric.missing)),
              ("below zero", _count(nonnegative.violations, nonnegative.of, "pairs", nonnegative.worst)),
@@ -148,8 +148,8 @@ def _count(violations: int, of: int, what: str, worst: tuple[Offender, ...]) -> 
     return f"{violations:,} of {of:,} {what}: " + "; ".join(parts) + (" ..." if violations > 3 else "")
 
 
-def _euclidean(euclidean: Euclidean, corrections: Corrections) -> list[tuple[str, str]]:
-    facts = [("Euclidean", "yes" if euclidean.is_euclidean else "no"),
+def _euclidean(euclidean: EuclideanConditions, corrections: Corrections) -> list[tuple[str, str]]:
+    facts = [("EuclideanConditions", "yes" if euclidean.is_euclidean else "no"),
              ("eigenvalues of -HD\u00b2H/2", f"{euclidean.smallest_eigenvalue:.10g} to "
               f"{euclidean.largest_eigenvalue:.10g}, "
               f"{euclidean.negative_eigenvalues:,} below zero "
@@ -163,7 +163,7 @@ def _euclidean(euclidean: Euclidean, corrections: Corrections) -> list[tuple[str
             ("Cailliez' constant", cailliez)]
 
 
-def _kernel(kernel: Kernel) -> list[tuple[str, str]]:
+def _kernel(kernel: KernelConditions) -> list[tuple[str, str]]:
     facts = [("missing numbers", _unknown(kernel.missing)),
              ("not symmetric", _count(kernel.symmetry.violations, kernel.symmetry.of, "pairs", kernel.symmetry.worst))]
     if kernel.is_positive_semidefinite is not None:

@@ -13,10 +13,10 @@ from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import (
     Condition,
     Corrections,
-    Euclidean,
+    EuclideanConditions,
     Identity,
-    Kernel,
-    Metric,
+    KernelConditions,
+    MetricConditions,
     Offender,
     Symmetry,
     Triangle,
@@ -144,7 +144,7 @@ CAILLIEZ = 3000  # most points for Cailliez' constant: about seven eigenproblems
 
 
 @stage("euclidean")
-def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
+def euclidean_of(distances: Array) -> tuple[EuclideanConditions, Corrections]:
     """Test an (n, n) array of dissimilarities (symmetric, zero diagonal, none negative) by the eigenvalues of -HD²H/2.
 
     Returns the result of the test, and the constants of Lingoes and Cailliez in the units of their
@@ -162,8 +162,8 @@ def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     sizes = float(np.abs(values).sum())
     # roots of Euclidean distances are Euclidean (Schoenberg, 1938)
     roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(gower(normalized)).matrix))
-    found = Euclidean(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
-                      float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
+    found = EuclideanConditions(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
+                                float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
     if right:
         return found, Corrections(0.0, 0.0)
     cailliez = cailliez_constant(squared, kernel) if len(values) <= CAILLIEZ else None
@@ -175,7 +175,7 @@ FEW = 256  # rows in a block of pairs
 Ids = Sequence[str]
 
 
-def metric_of(values: Array, completed: Array, ids: Ids) -> Metric:
+def metric_of(values: Array, completed: Array, ids: Ids) -> MetricConditions:
     """Check the conditions of an (n, n) array as it stands in the file, and triples of its symmetric form."""
     largest = largest_size(values)
     nonnegative, identity = nonnegative_of(values, ids), identity_of(values, ids, largest)
@@ -183,7 +183,7 @@ def metric_of(values: Array, completed: Array, ids: Ids) -> Metric:
     missing = unknown_of(values, ids)
     broken = (missing.cells or nonnegative.violations or identity.violations or identity.coincident_pairs
               or symmetry.violations or triangle.violations)
-    return Metric(not broken, missing, nonnegative, identity, symmetry, triangle)
+    return MetricConditions(not broken, missing, nonnegative, identity, symmetry, triangle)
 
 
 def unknown_of(values: Array, ids: Ids) -> Unknown:
@@ -271,13 +271,14 @@ def _offenders(pairs: list[tuple[int, int]], ids: Ids,
 
 
 @stage("definiteness")
-def kernel_of(values: Array, ids: Ids) -> Kernel:
+def kernel_of(values: Array, ids: Ids) -> KernelConditions:
     """Check an (n, n) array for missing cells and symmetry, and return the ends of its spectrum if none are missing."""
     missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))
     if missing.cells:
-        return Kernel(missing, symmetry, None, None, None)
+        return KernelConditions(missing, symmetry, None, None, None)
     matrix = values.copy()
     symmetrize(matrix, "mean")
     unit = Unit.of(matrix)
     spectrum = symmetric_eigenvalues(unit.measured(matrix))
-    return Kernel(missing, symmetry, is_euclidean(spectrum), unit.number(spectrum[-1]), unit.number(spectrum[0]))
+    return KernelConditions(missing, symmetry, is_euclidean(spectrum), unit.number(spectrum[-1]),
+                            unit.number(spectrum[0]))

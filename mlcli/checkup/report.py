@@ -106,7 +106,7 @@ class Unknown:
 
 
 @frozen
-class Metric:
+class MetricConditions:
     """The four conditions of a metric."""
 
     is_metric: bool
@@ -118,7 +118,7 @@ class Metric:
 
 
 @frozen
-class Euclidean:
+class EuclideanConditions:
     """Whether points of a Euclidean space have these dissimilarities, by the centered kernel's spectrum."""
 
     is_euclidean: bool
@@ -138,7 +138,7 @@ class Corrections:
 
 
 @frozen
-class Kernel:
+class KernelConditions:
     """Whether a matrix is a kernel: symmetric, and no eigenvalue below zero."""
 
     missing: Unknown
@@ -160,7 +160,7 @@ class Missing:
 
 
 @frozen
-class Scales:
+class ColumnScales:
     """The standard deviations of the columns that vary, over n."""
 
     largest: float
@@ -188,7 +188,7 @@ class TableFacts:
     duplicate_row_ids: tuple[tuple[str, str], ...]
     codes: tuple[Codes, ...]  # numbers far outside of the short scales of their columns
     scale_spread: float | None  # largest standard deviation over the smallest above zero
-    scales: Scales | None
+    scales: ColumnScales | None
 
 
 @frozen
@@ -216,7 +216,7 @@ class Concentration:
 
 
 @frozen
-class Hubness:
+class HubnessFacts:
     """Unevenness of how often points are neighbors of others."""
 
     neighbors: int
@@ -289,15 +289,15 @@ class Report:
     rows: int
     columns: int
     rows_compared: int  # by the checks on neighbors
-    metric: Metric | None = None
-    euclidean: Euclidean | None = None
+    metric: MetricConditions | None = None
+    euclidean: EuclideanConditions | None = None
     corrections: Corrections | None = None
-    kernel: Kernel | None = None
+    kernel: KernelConditions | None = None
     features: TableFacts | None = None
     concentration: Concentration | None = None
     outliers: Outliers | None = None
     labels: tuple[LabelFacts, ...] | None = None
-    hubness: Hubness | None = None
+    hubness: HubnessFacts | None = None
     intrinsic_dimension: IntrinsicDimension | None = None
     graph: GraphFacts | None = None
     edges: EdgeFacts | None = None

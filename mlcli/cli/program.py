@@ -11,7 +11,7 @@ import mlcli
 from mlcli.base.machine import blas, limits
 from mlcli.cli.module_stubs import install_stubs
 from mlcli.cli.screen import streams
-from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
+from mlcli.cli.screen.failure import ErrorForm, attempt, last_words, stopped
 from mlcli.process import signals
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
@@ -22,7 +22,7 @@ READER_GONE = 128 + signal.SIGPIPE
 
 def run(arguments: list[str]) -> int:
     """The exit code of a command line; an error is reported in one line on standard error."""
-    form = Form.of(arguments)
+    form = ErrorForm.of(arguments)
     try:
         return attempt(lambda: dispatch(arguments or ["--help"]), form)
     except BrokenPipeError:
@@ -57,7 +57,7 @@ def main() -> None:
     install_stubs()
     limits.spare_addresses(os.environ)
     streams.own()
-    form = Form.of(sys.argv[1:])
+    form = ErrorForm.of(sys.argv[1:])
     try:
         STATUS.post(words=last_words(form))
         signals.install_handlers()

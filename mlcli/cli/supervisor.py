@@ -245,7 +245,7 @@ def killed(known: str, kills: int | None) -> OutOfMemory:
 
 def report(error: MlcliError) -> int:
     """Shows an error as every command does; returns its exit code."""
-    from mlcli.cli.screen.failure import Form, rendered, say
+    from mlcli.cli.screen.failure import ErrorForm, rendered, say
 
-    say(("\x1b[?25h" if sys.stderr and sys.stderr.isatty() else "") + rendered(error, Form.of(sys.argv[1:])))
+    say(("\x1b[?25h" if sys.stderr and sys.stderr.isatty() else "") + rendered(error, ErrorForm.of(sys.argv[1:])))
     return error.exit_code

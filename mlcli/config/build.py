@@ -19,7 +19,7 @@ from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
-from mlcli.config.sweep import Variant, expand
+from mlcli.config.sweep import SweepVariant, expand
 from mlcli.config.yaml_file import NEEDS, dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
@@ -46,7 +46,7 @@ def outside_layer(environment: Mapping[str, str], assignments: Iterable[str], fl
     return flags.over(from_assignments(assignments).over(from_environment(environment)))
 
 
-def variants_of(path: Path, outside: Layer) -> list[Variant]:
+def variants_of(path: Path, outside: Layer) -> list[SweepVariant]:
     """Return the runs that a YAML file describes under the layers above it, not yet checked: one, or a sweep's."""
     return expand(from_file(path), outside, f"runs/{'stdin' if str(path) == '-' else path.stem}")
 

@@ -20,7 +20,7 @@ LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
 
 
 @frozen
-class Row:
+class OptionRow:
     """An option, or a section of options, in words."""
 
     path: str  # method.neighbors.count
@@ -43,7 +43,7 @@ class Row:
 
 
 def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None,
-         fields: Iterable[str] | None = None, usual: Options | None = None) -> Iterator[Row]:
+         fields: Iterable[str] | None = None, usual: Options | None = None) -> Iterator[OptionRow]:
     """Yield every option of a set, or of some of its fields, sections before their options and alternatives in turn.
 
     Defaults are those of `usual`, the default of the section that holds them, else of the set itself.
@@ -57,11 +57,12 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         value = info.default if usual is None else getattr(usual, name)
         default, sentence = shown_default(info, value), sentence_of(name, info)
         named = next((item for item in info.metadata if isinstance(item, Names)), None)
-        yield Row(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata), default=default,
-                  sentence=sentence, only=only, synonyms=synonyms_of(info))
+        yield OptionRow(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata),
+                        default=default,
+                        sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
-            yield Row(path=f"{here}.{TAG}", kind=names, range="", default=default, sentence=sentence, only=only)
+            yield OptionRow(path=f"{here}.{TAG}", kind=names, range="", default=default, sentence=sentence, only=only)
         for kind in classes:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only,
                             usual=value if isinstance(value, kind) else None)
@@ -156,7 +157,7 @@ def in_words(annotation: Any) -> str:
     return KINDS.get(annotation, str(annotation))
 
 
-def names_of(described: Iterable[Row]) -> list[str]:
+def names_of(described: Iterable[OptionRow]) -> list[str]:
     """Return the names that an option takes under any of its alternatives; none if it takes other values."""
     return unique(name for row in described for name in quoted(row.type))
 

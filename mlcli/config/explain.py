@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from mlcli.base.values.options import TAG
 from mlcli.base.values.plugins import TABLES, installed, missing
-from mlcli.config.describe import LIST, Row, listed, show, unique
+from mlcli.config.describe import LIST, OptionRow, listed, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import option_rows
 from mlcli.config.scalars import Keys
@@ -113,7 +113,7 @@ def keys_of(details: ErrorDetails, values: Any) -> Keys:
     return (*keys, TAG) if details["type"].startswith("union_tag") else tuple(keys)
 
 
-def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
+def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[OptionRow], layer: Layer) -> tuple[str, str]:
     """Return the problem at a path in words, and a remedy."""
     path, first = dotted(keys), details[0]
     kind, value = first["type"], first["input"]
@@ -139,7 +139,7 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], l
         path, value, expected, [row for row in known if applies(row, layer.values)])
 
 
-def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
+def remedy(path: str, value: Any, expected: str, known: Sequence[OptionRow]) -> str:
     """Return a remedy for a value of the wrong type; empty if there is none."""
     if isinstance(value, str) and any(row.path == f"{path}.{TAG}" for row in known):
         return f"write {path}: {{{TAG}: {value[:40]}}}"
@@ -153,7 +153,7 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
     return f"write it in quotes: '{show(value)}'" if quotable else ""
 
 
-def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]:
+def wrong_choice(path: str, value: Any, known: Sequence[OptionRow]) -> tuple[str, str]:
     """Return problem and remedy of a section with an unknown name."""
     chosen = value.get(TAG) if isinstance(value, dict) else value
     names = unique(name for row in known for name in row.type.split("'")[1::2])
@@ -162,7 +162,7 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
     return f"{path}: unknown {path.split('.')[-2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
 
 
-def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
+def unknown_key(keys: Keys, known: Sequence[OptionRow], layer: Layer) -> tuple[str, str]:
     """Return problem and remedy of an unknown key: misspelt, of another alternative, or of another section."""
     path, key = dotted(keys), str(keys[-1])
     translation = synonym(keys, known, layer)
@@ -182,7 +182,7 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
     return f"unknown key {path!r}", next(filter(None, hints))
 
 
-def synonym(keys: Keys, known: Sequence[Row], layer: Layer) -> str:
+def synonym(keys: Keys, known: Sequence[OptionRow], layer: Layer) -> str:
     """Return the option beside an unknown key that has this name in other programs, with the conversion; else empty."""
     parent, key = dotted(keys[:-1]), str(keys[-1])
     row = next((row for row in known if row.path.rpartition(".")[0] == parent and key in row.synonyms
@@ -190,7 +190,7 @@ def synonym(keys: Keys, known: Sequence[Row], layer: Layer) -> str:
     return "" if row is None else f"it is {row.path} = {row.synonyms[key]} here ({row.sentence.partition(' (')[0]})"
 
 
-def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> tuple[str, str]:
+def of_another(path: str, key: str, elsewhere: Sequence[OptionRow], layer: Layer) -> tuple[str, str]:
     """Return problem and remedy of an option that the chosen alternative lacks and another one has."""
     sections = {section for row in elsewhere for section in row.only
                 if chosen_in(layer.values, section) != row.only[section]}
@@ -204,7 +204,7 @@ def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> t
     return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
 
 
-def instead(path: str, known: Sequence[Row], layer: Layer) -> str:
+def instead(path: str, known: Sequence[OptionRow], layer: Layer) -> str:
     """Return the option to use with the chosen method in place of an unknown one; empty if there is none."""
     if path == "method.neighbors" and layer.origin(tuple(path.split("."))) == "-k":
         return "the number of axes is -p"
@@ -217,7 +217,7 @@ def source(origin: str) -> str:
     return origin.rsplit(":", 2)[0]
 
 
-def applies(row: Row, values: Mapping[str, Any]) -> bool:
+def applies(row: OptionRow, values: Mapping[str, Any]) -> bool:
     """Whether an option exists under the chosen alternatives."""
     return all(chosen_in(values, section) == name for section, name in row.only.items())
 

@@ -10,7 +10,7 @@ from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
-from mlcli.config.describe import Row, plugins_in, rows
+from mlcli.config.describe import OptionRow, plugins_in, rows
 from mlcli.config.report_options import Report, added_findings, with_all_findings
 from mlcli.core.metrics import METRICS
 from mlcli.data.options.formats import FORMATS
@@ -126,7 +126,7 @@ class RunConfig(Options):
 
 
 @cache
-def option_rows() -> tuple[Row, ...]:
+def option_rows() -> tuple[OptionRow, ...]:
     """Return every option of a run, in words, with those of findings that installed packages add."""
     added = rows(with_all_findings(), "report", fields=added_findings()[0])
     return (*(row for section in RunConfig.model_fields for row in section_rows(section)), *added)
@@ -138,6 +138,6 @@ def unusable_plugins() -> list[MlcliError]:
 
 
 @cache
-def section_rows(section: str) -> tuple[Row, ...]:
+def section_rows(section: str) -> tuple[OptionRow, ...]:
     """Return the options of a section of a run, in words; for the method those of all methods, which imports them."""
     return tuple(rows(RunConfig, fields=(section,)))

@@ -21,14 +21,14 @@ Values = Mapping[str, Any]  # by config path
 
 
 @frozen
-class Variant:
+class SweepVariant:
     """A run that a file describes."""
 
     layer: Layer
     values: Values  # the values that distinguish it; none for a single run
 
 
-def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:
+def expand(file: Layer, upper: Layer, output: str) -> list[SweepVariant]:
     """Return the runs that a file describes under the layers above it: one, or all of a sweep.
 
     Runs of a sweep are written to OUTPUT/NAME, NAME made of the swept values; the last path varies fastest.
@@ -37,7 +37,7 @@ def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:
     factors = swept_factors(file)
     base = replace(file, values={key: value for key, value in file.values.items() if key != SWEEP})
     if not factors:
-        return [Variant(upper.over(base), {})]
+        return [SweepVariant(upper.over(base), {})]
     for path, place in ((path, factor.place) for factor in factors for path in factor.paths):
         refuse_if_set(path, place, upper)
     combinations = [{path: value for part in parts for path, value in part.items()}
@@ -45,7 +45,7 @@ def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:
     layers = [upper.over(with_values(base, values, file)) for values in combinations]
     directory = directory_of(upper.over(base), output)
     names = directory_names(combinations)
-    return [Variant(Layer({"output": str(directory / name)}, {("output",): SWEEP}).over(layer), values)
+    return [SweepVariant(Layer({"output": str(directory / name)}, {("output",): SWEEP}).over(layer), values)
             for layer, name, values in zip(layers, names, combinations, strict=True)]
 
 
@@ -59,7 +59,7 @@ def directory_of(layer: Layer, otherwise: str) -> Path:
 
 
 @frozen
-class Factor:
+class SweepFactor:
     """Rows of values for some paths; a sweep is the product of its factors."""
 
     paths: Sequence[str]
@@ -67,7 +67,7 @@ class Factor:
     place: str  # in the file
 
 
-def swept_factors(file: Layer) -> list[Factor]:
+def swept_factors(file: Layer) -> list[SweepFactor]:
     """Return the factors of a file's sweep, checked; none if there is no sweep."""
     section = file.values.get(SWEEP, {})
     if not isinstance(section, dict):
@@ -85,22 +85,22 @@ def swept_factors(file: Layer) -> list[Factor]:
     return factors
 
 
-def factors_of(key: str, value: Any, file: Layer) -> Iterator[Factor]:
+def factors_of(key: str, value: Any, file: Layer) -> Iterator[SweepFactor]:
     """Yield the factors of one entry of a sweep: a path's values, or a `grid`, `zip` or `list` of several paths."""
     where = file.origin((SWEEP, key))
     if key not in (GRID, ZIP, LIST):
-        yield Factor((key,), [{key: one} for one in values_at(key, value, where)], where)
+        yield SweepFactor((key,), [{key: one} for one in values_at(key, value, where)], where)
     elif key == LIST:
-        yield Factor(*list_rows(value, where), where)
+        yield SweepFactor(*list_rows(value, where), where)
     elif not isinstance(value, dict) or not value:
         raise ConfigError("SWEEP", f"{key} must be a section of config paths, each with a list", where=where)
     else:
         lists = {path: values_at(path, values, file.origin((SWEEP, key, path))) for path, values in value.items()}
         if key == GRID:
-            yield from (Factor((path,), [{path: one} for one in values], file.origin((SWEEP, key, path)))
+            yield from (SweepFactor((path,), [{path: one} for one in values], file.origin((SWEEP, key, path)))
                         for path, values in lists.items())
         else:
-            yield Factor((*lists,), zip_rows(lists, where), where)
+            yield SweepFactor((*lists,), zip_rows(lists, where), where)
 
 
 def values_at(path: str, values: Any, where: str) -> list[Any]:
@@ -143,7 +143,7 @@ def require_path(path: str, where: str) -> None:
                           where=where)
 
 
-def require_disjoint(factors: Sequence[Factor]) -> None:
+def require_disjoint(factors: Sequence[SweepFactor]) -> None:
     """Raise ConfigError if a section and an option inside it are both swept."""
     paths = [path for factor in factors for path in factor.paths]
     for factor in factors:

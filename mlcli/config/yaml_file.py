@@ -23,7 +23,7 @@ SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{CORE}map", yaml.SequenceNod
 
 
 @frozen
-class Document:
+class YamlDocument:
     """The value of a YAML text, and the origin of each of its values."""
 
     value: Any
@@ -64,7 +64,7 @@ class StrictLoader(yaml.SafeLoader):
 StrictLoader.yaml_implicit_resolvers = {None: list(RESOLVERS.items())}
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> YamlDocument:
     """Return the mapping in a YAML file; raises ConfigError with file:line:column."""
     name, text = "standard input" if str(path) == "-" else path, read_text(path)
     document = parse(text, lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
@@ -113,7 +113,7 @@ def decode(content: bytes, path: Path) -> str:
         raise ConfigError("YAML", "the file is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from error
 
 
-def parse(text: str, locate: Locate) -> Document:
+def parse(text: str, locate: Locate) -> YamlDocument:
     """Return the document of a YAML text; raises ConfigError."""
     try:
         loader = StrictLoader(text)
@@ -128,8 +128,8 @@ def parse(text: str, locate: Locate) -> Document:
     except (ValueError, OverflowError) as error:  # the library calls int() and chr() unchecked
         what = f"it cannot be read: {reason(error)}"
         raise ConfigError("YAML", what, where=locate(loader.get_mark())) from error
-    document = Document(None)
-    return document if node is None else Document(value_at(node, (), locate, document.places), document.places)
+    document = YamlDocument(None)
+    return document if node is None else YamlDocument(value_at(node, (), locate, document.places), document.places)
 
 
 def refusal(error: yaml.MarkedYAMLError, locate: Locate) -> ConfigError:

@@ -73,7 +73,7 @@ class Climb:
 
 @result("iterate")
 @frozen
-class Checkpoint(Generic[S]):
+class IterationCheckpoint(Generic[S]):
     """State of an iteration between two steps; an iteration resumed from it gives the same bits."""
 
     state: S
@@ -84,7 +84,7 @@ class Checkpoint(Generic[S]):
     climb: Climb
 
     @classmethod
-    def before(cls, start: S) -> "Checkpoint[S]":
+    def before(cls, start: S) -> "IterationCheckpoint[S]":
         """Return the checkpoint before the first step."""
         return cls(start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
 
@@ -137,11 +137,12 @@ class Iterate(Options):
         without a smaller change end it like the limit does. Raises NumericalError where the objective is no longer
         finite. Each step offers a checkpoint.
         """
-        with loop(Checkpoint) as place:
-            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place,
+        with loop(IterationCheckpoint) as place:
+            return self._from(place.left or IterationCheckpoint.before(start), step, change or objective_change, place,
                               rising=rising, steady=steady, patience=patience or self.limit)
 
-    def _from(self, begun: Checkpoint[S], step: Callable[[S], S], change: "Change[S]", place: Place[Checkpoint[S]],
+    def _from(self, begun: IterationCheckpoint[S], step: Callable[[S], S], change: "Change[S]",
+              place: Place[IterationCheckpoint[S]],
               *, rising: bool, steady: bool, patience: int) -> Iterated[S]:
         """Continue an iteration from a checkpoint."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
@@ -164,7 +165,7 @@ class Iterate(Options):
             last = moved
             if still >= patience:
                 break
-            place.offer(partial(Checkpoint, state, np.array(trace), last, least, still, climb))
+            place.offer(partial(IterationCheckpoint, state, np.array(trace), last, least, still, climb))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
         ending = f"; the last changed the result by {last:.1e}, relatively" if known else ""
         note("W-UNCONVERGED", f"stopped after {len(trace)} iterations without convergence{ending}",

@@ -47,7 +47,7 @@ class Ritz:
 
 @result("krylov")
 @frozen
-class Checkpoint:
+class KrylovCheckpoint:
     """State of the search between two passes; a search resumed from it gives the same bits."""
 
     vectors: Array  # n x w, orthonormal
@@ -60,7 +60,7 @@ class Checkpoint:
     idle: int = 0  # passes in a row that gained little
 
     @classmethod
-    def before(cls, start: Array, kept: int | None = None) -> "Checkpoint":
+    def before(cls, start: Array, kept: int | None = None) -> "KrylovCheckpoint":
         """Return the checkpoint before the first pass, for a start block (n x b); a restart comes at `kept` vectors."""
         none = np.empty((len(start), 0))
         widest = min(kept or WIDEST * start.shape[1], len(start))
@@ -79,13 +79,13 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
     many vectors, that is solved only once the basis has grown by the share `growth`. With `later`, blocks after the
     first are the residuals of so many leading Ritz pairs, which refine a good start.
     """
-    with loop(Checkpoint) as place:
+    with loop(KrylovCheckpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
-            begun = place.left or Checkpoint.before(start, kept)
+            begun = place.left or KrylovCheckpoint.before(start, kept)
         return _search(apply, begun, place, (count, tolerance, noise, clear), passes, growth, later)
 
 
-def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
+def _search(apply: Apply, begun: KrylovCheckpoint, place: Place[KrylovCheckpoint],
             demand: tuple[int, float, float, float | None], most_passes: int, growth: float, later: int | None) -> Ritz:
     """Continue a search from a checkpoint."""
     count, tolerance, noise, clear = demand
@@ -137,7 +137,7 @@ def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
 class _Basis:
     """Orthonormal vectors with their images, in arrays that are filled block by block."""
 
-    def __init__(self, begun: Checkpoint, growth: float, later: int | None) -> None:
+    def __init__(self, begun: KrylovCheckpoint, growth: float, later: int | None) -> None:
         self._growth, self._later = growth, later
         self._solved: tuple[Array, Array] | None = None  # of the projected problem
         self._vectors = np.empty((len(begun.block), begun.widest), order="F")
@@ -145,11 +145,11 @@ class _Basis:
         self._width, self._block, self._small = len(begun.small), begun.block, begun.small
         self._vectors[:, : self._width], self._images[:, : self._width] = begun.vectors, begun.images
 
-    def checkpoint(self, passes: int, least: float, idle: int) -> Checkpoint:
+    def checkpoint(self, passes: int, least: float, idle: int) -> KrylovCheckpoint:
         """Return the state that the next pass needs; its arrays are views, and that pass overwrites some of them."""
         vectors, images = (array[:, : self._width] for array in (self._vectors, self._images))
-        return Checkpoint(vectors=vectors, images=images, small=self._small, block=self._block,
-                          widest=self._vectors.shape[1], passes=passes, least=least, idle=idle)
+        return KrylovCheckpoint(vectors=vectors, images=images, small=self._small, block=self._block,
+                                widest=self._vectors.shape[1], passes=passes, least=least, idle=idle)
 
     @property
     def newest(self) -> Array:

@@ -86,7 +86,7 @@ class ReplayedObjective:
 
 
 @frozen
-class Descent:
+class MinimizationState:
     """The state of a minimization between two iterations."""
 
     values: Array  # the point
@@ -137,15 +137,16 @@ class Minimize(Options):
         """
         with loop(Evaluations) as place:
             objective = ReplayedObjective(function, place)
-            return self._from(Descent(start, require_finite(objective(start)[0], 0), np.zeros(0)), objective, numbers)
+            return self._from(MinimizationState(start, require_finite(objective(start)[0], 0), np.zeros(0)), objective,
+                              numbers)
 
-    def _from(self, now: Descent, function: Function, numbers: int) -> Iterated[Point]:
+    def _from(self, now: MinimizationState, function: Function, numbers: int) -> Iterated[Point]:
         """Continue a minimization from a state."""
 
         def after(values: Array, objective: float) -> None:
             nonlocal now
             done = len(now.trace) + 1
-            now = Descent(values, now.first, np.append(now.trace, require_finite(objective, done)))
+            now = MinimizationState(values, now.first, np.append(now.trace, require_finite(objective, done)))
             advance(done, self.limit)
             if self.share(now.fall, now, numbers) <= self.tolerance:
                 raise StopIteration
@@ -158,11 +159,11 @@ class Minimize(Options):
             self._warn(now, rest, numbers)
         return Iterated(now.point, now.trace, converged)
 
-    def share(self, fall: float, now: Descent, numbers: int) -> float:
+    def share(self, fall: float, now: MinimizationState, numbers: int) -> float:
         """Return a fall in the measure of the tolerance: as a share of the whole fall."""
         return fall / now.whole if now.whole > 0 else np.inf if fall else 0.0
 
-    def _rests(self, end: Descent, rest: Termination | None, numbers: int) -> bool:
+    def _rests(self, end: MinimizationState, rest: Termination | None, numbers: int) -> bool:
         """Whether the fall still to come is within the tolerance or hidden by rounding, where no step lowers more."""
         if rest is None:
             return False
@@ -175,7 +176,7 @@ class Minimize(Options):
              change=self.share(rest.fall, end, numbers))
         return True
 
-    def _warn(self, end: Descent, rest: Termination | None, numbers: int) -> None:
+    def _warn(self, end: MinimizationState, rest: Termination | None, numbers: int) -> None:
         """Warn that the minimization did not converge."""
         change = self.share(end.fall, end, numbers)
         known = bool(np.isfinite(change))
@@ -195,7 +196,7 @@ class Likeliest(Minimize):
     tolerance: float = option(1e-5, f"Convergence: {STEADY} iterations in a row that lower the objective by less than "
                               "this, in nats per number of the data.", gt=0, lt=1)
 
-    def share(self, fall: float, now: Descent, numbers: int) -> float:
+    def share(self, fall: float, now: MinimizationState, numbers: int) -> float:
         """Return a fall in nats for each number of the data."""
         return fall / numbers
 

@@ -18,7 +18,7 @@ from mlcli.base.values.quantity import Quantity, plain_figures
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
-from mlcli.core.similarities.spaces import Euclidean, Space
+from mlcli.core.similarities.spaces import EuclideanSpace, Space
 from mlcli.errors import NumericalError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Model:
         """Return the space whose distances the axes should keep; None where it is the input's space."""
         projector = self.projector
         if self.unfolded is not None:
-            return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
+            return EuclideanSpace(self.unfolded.factor, projector.output_unit, "kernel")
         if isinstance(projector, NoProjection):
             return None
         lengths = projector.similarity.distance_unit(projector.input_unit)

@@ -113,7 +113,7 @@ def nested_dissection(starts: AnyArray, indices: AnyArray) -> Indices:
 FEW = 4  # vectors that SuperLU solves for at once in a tenth of the time it takes for each of more
 
 
-class Factorization(Protocol):
+class SparseFactorization(Protocol):
     """A factored matrix M."""
 
     def solve(self, sides: Array) -> Array:
@@ -141,7 +141,7 @@ class SuperLU:
         return solved
 
 
-def factorization(root: CompressedRows, shift: float, *, where: str, hint: str) -> Factorization:
+def factorization(root: CompressedRows, shift: float, *, where: str, hint: str) -> SparseFactorization:
     """Factor RᵀR + shift for a root R (m x n): by the native kernels where there are any, else by SuperLU.
 
     Raises NumericalError, with `where` and `hint`, for a matrix that is not positive definite to rounding.

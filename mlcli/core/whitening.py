@@ -16,20 +16,20 @@ FAINT = 2.0**-900  # share of the largest number: reciprocals of smaller ones le
 
 
 @frozen
-class Extent:
+class SampleExtent:
     """The number of points and the columns' largest sizes, which determine rounding."""
 
     rows: int
     largest: Array  # d: the largest size of a number in each column
 
     @classmethod
-    def of(cls, points: Array) -> "Extent":
+    def of(cls, points: Array) -> "SampleExtent":
         """Return the extent of points (n x d)."""
         return cls(len(points), np.abs(points).max(axis=0, initial=0.0))
 
-    def of_columns(self, chosen: AnyArray) -> "Extent":
+    def of_columns(self, chosen: AnyArray) -> "SampleExtent":
         """Return the extent of some of the columns."""
-        return Extent(self.rows, self.largest[chosen])
+        return SampleExtent(self.rows, self.largest[chosen])
 
 
 @frozen
@@ -71,7 +71,7 @@ def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) ->
     lengths = column_lengths(deviations)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(deviations / scale)
-    extent = Extent.of(points if factors is None else points * factors[:, None])
+    extent = SampleExtent.of(points if factors is None else points * factors[:, None])
     rank = int(np.sum(sizes > negligible(extent, scale, float(sizes.max(initial=0.0)))))
     left, sizes, right = recenter(left[:, :rank], factors), sizes[:rank], right[:rank]
     signs, root = leading_signs(left), np.sqrt(len(points))
@@ -104,10 +104,10 @@ def centered_columns(points: Array) -> tuple[Array, Array]:
     centered = points - means
     rest = centered.mean(axis=0)
     centered -= rest
-    return means + rest, zero_rounding(centered, Extent.of(points))
+    return means + rest, zero_rounding(centered, SampleExtent.of(points))
 
 
-def zero_rounding(deviations: Array, extent: Extent) -> Array:
+def zero_rounding(deviations: Array, extent: SampleExtent) -> Array:
     """Return deviations from means (n x d), or their triangle (d x d), with columns of rounding only set to zero."""
     lengths = np.linalg.norm(deviations / np.where(extent.largest > 0, extent.largest, 1.0), axis=0)
     return np.where(lengths > SLACK * EPS * np.sqrt(extent.rows), deviations, 0.0)
@@ -137,7 +137,7 @@ def refuse_faint(sizes: Array, largest: float, least: float = FAINT) -> None:
                         hint="scale all columns with {prepare.scale=standard}, or leave some out with {input.columns}")
 
 
-def negligible(extent: Extent, scale: Array, largest: float) -> float:
+def negligible(extent: SampleExtent, scale: Array, largest: float) -> float:
     """Return the singular value of centered points over `scale`, an (d,) array, up to which all is rounding.
 
     It counts the rounding of the largest singular value, and the digits that a column far from the origin has lost

@@ -39,7 +39,7 @@ COMPARED = 64  # results of a stage, the latest, among which the nearest to one 
 
 
 @frozen
-class Entry:
+class CacheEntry:
     """A result in the folder."""
 
     path: Path
@@ -67,7 +67,7 @@ class Folder:
     def __init__(self, path: Path, limit: float = float("inf")) -> None:
         self.path, self.limit = path, limit
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CacheEntry]:
         """The results, the one that was used longest ago first."""
         with suppress(OSError), os.scandir(self.path) as found:
             return sorted((entry for item in found if (entry := _entry(item))), key=lambda entry: entry.used)
@@ -237,11 +237,11 @@ def _hash(tree: Any, arrays: Iterable[bytes | memoryview]) -> str:
     return hashed.hexdigest()
 
 
-def _entry(item: os.DirEntry[str]) -> Entry | None:
+def _entry(item: os.DirEntry[str]) -> CacheEntry | None:
     """A result, as far as the name says so."""
     if not NAME.fullmatch(item.name):
         return None
     with suppress(OSError):
         status = item.stat(follow_symlinks=False)
-        return Entry(Path(item.path), status.st_size, status.st_mtime)
+        return CacheEntry(Path(item.path), status.st_size, status.st_mtime)
     return None

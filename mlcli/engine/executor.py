@@ -16,7 +16,7 @@ Result = TypeVar("Result", covariant=True)
 WORTH = 10.0  # seconds of a core beyond which work goes elsewhere that would be quick here
 
 
-class Source(Protocol[Result]):
+class BlockSource(Protocol[Result]):
     """The source of blocks: a value that can be pickled, so that a block gives the same in any process."""
 
     @property
@@ -34,7 +34,7 @@ class Source(Protocol[Result]):
 class Block(Generic[R]):
     """One of the blocks of a source."""
 
-    source: Source[R]
+    source: BlockSource[R]
     number: int
 
     def run(self) -> R:
@@ -57,7 +57,7 @@ def sent(seconds: float) -> bool:
     return context().workers is not None and seconds > WORTH
 
 
-def results(source: Source[R], first: int = 0) -> Generator[R, None, None]:
+def results(source: BlockSource[R], first: int = 0) -> Generator[R, None, None]:
     """The results of a source's blocks, in the order of their numbers; listeners are notified of how many are done.
 
     Those before `first` were made earlier. Few are in flight at a time. Whoever closes the iterator early, or an error,

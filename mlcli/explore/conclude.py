@@ -10,9 +10,9 @@ import numpy as np
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
-from mlcli.explore.examine import Examination, Sample, base_config
-from mlcli.explore.report.contents import Candidate, Entry, Exploration
-from mlcli.explore.report.ranking import Place, best_of, rank_methods
+from mlcli.explore.examine import Examination, TrialRows, base_config
+from mlcli.explore.report.contents import Candidate, Exploration, TrialEntry
+from mlcli.explore.report.ranking import MeanRank, best_of, rank_methods
 from mlcli.explore.report.recommend import (
     Option,
     Recommendation,
@@ -88,7 +88,7 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
         sampled=None if examined.sampled is None else (examined.sampled.rows, examined.sampled.of))
 
 
-def limit_sentences(sampled: Sample | None, *, cut: bool) -> list[str]:
+def limit_sentences(sampled: TrialRows | None, *, cut: bool) -> list[str]:
     """Return sentences about parts of the exploration that the budget did not allow."""
     said = [] if sampled is None else [
         f"All settings were tried on a random sample of {sampled.rows:,} of {sampled.of:,} rows, as the budget does "
@@ -109,7 +109,7 @@ def size_of(start: Start) -> str:
 
 
 def candidates_of(made: Sequence[Trial], scores: Sequence[Assessment],
-                  generator: np.random.Generator) -> tuple[list[int], list[Place]]:
+                  generator: np.random.Generator) -> tuple[list[int], list[MeanRank]]:
     """Return the indices of the best setting of each method by R_NX, ordered by mean rank, and their ranks."""
     best = []
     for method in dict.fromkeys(one.setting.method for one in made):
@@ -120,15 +120,16 @@ def candidates_of(made: Sequence[Trial], scores: Sequence[Assessment],
     return [best[place] for place in order], [places[place] for place in order]
 
 
-def entry(made: Trial, score: Assessment) -> Entry:
+def entry(made: Trial, score: Assessment) -> TrialEntry:
     """Return the entry of a trial with its scores."""
     setting = made.setting
     count = setting.values.get("method.neighbors.count")
-    return Entry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count, made.seconds,
-                 score, made.warnings)
+    return TrialEntry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count,
+                      made.seconds,
+                      score, made.warnings)
 
 
-def candidate(entry: Entry, place: Place, made: Sequence[Trial], own: int,
+def candidate(entry: TrialEntry, place: MeanRank, made: Sequence[Trial], own: int,
               more: tuple[Sequence[tuple[int, Assessment]], Refit], axes: int) -> Candidate:
     """Return the best setting of a method with its rank, curve and refits."""
     curve, refit = more

@@ -62,7 +62,7 @@ NEIGHBORS = ("neighbors", "fewer neighbors")
 
 
 @frozen
-class Sample:
+class TrialRows:
     """A sample of the rows for the trials, where the budget does not allow all of them."""
 
     rows: int
@@ -82,7 +82,7 @@ class Examination:
     left: Sequence[Exclusion]
     neighbors: int  # largest number of neighbors in a trial
     structure: Structure | None  # statistics of columns in a Euclidean space
-    sampled: Sample | None = None
+    sampled: TrialRows | None = None
 
     def trial_layer(self, layer: Layer) -> Layer:
         """Return the explored layer with the rows of the sample, where there is one."""
@@ -122,7 +122,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
                     return found
             chosen = with_rows(layer, few)
             some = begin(base_config(chosen), process)
-            return examine_table(chosen, some, asked, clock, Sample(len(some.prepared.table.ids), len(data.values)))
+            return examine_table(chosen, some, asked, clock, TrialRows(len(some.prepared.table.ids), len(data.values)))
 
 
 def sample_size(budget: float) -> int:
@@ -149,7 +149,7 @@ def allows_comparison(found: Examination, clock: Clock) -> bool:
 
 
 def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
-                  sampled: Sample | None = None) -> Examination:
+                  sampled: TrialRows | None = None) -> Examination:
     """Examine a table, or a sample of its rows."""
     config, data, budget = base_config(layer), start.prepared.table.data(), clock.budget
     report = check(config, rows_to_check(config, data, budget),
@@ -222,7 +222,7 @@ def _hint_for_matrices(path: str) -> Iterator[None]:
         raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
-def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample | None) -> InputSummary:
+def summary_of(config: RunConfig, data: Input, report: Report, sampled: TrialRows | None) -> InputSummary:
     """Return the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
     counts, pieces = neighbor_counts(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"

@@ -16,10 +16,10 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.core.iterate import Iterate
-from mlcli.explore.report.verdict import FAR, Factors, Groups, Structure
+from mlcli.explore.report.verdict import FAR, FactorModel, SeparateGroups, Structure
 from mlcli.findings.dimension.evidence import count_leading
 from mlcli.findings.dimension.parallel import permuted_replicate
-from mlcli.methods.factors.factor_analysis import Bounds, Whole, equal_noise, maximum_likelihood
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, equal_noise, maximum_likelihood
 
 MOST_ROWS = 20_000  # largest number of rows for a factor model
 ROWS, FEWEST = 500, 20  # largest and smallest number of rows for all other statistics
@@ -89,7 +89,7 @@ def spread_of(points: Array) -> float:
     return float(np.log(near[near > 0]).mean()) if (near > 0).any() else -np.inf
 
 
-def groups_of(part: Array, seed: np.random.Generator) -> Groups | None:
+def groups_of(part: Array, seed: np.random.Generator) -> SeparateGroups | None:
     """Return the groups with the largest silhouette, with the fewest axes that separate them; None for no groups.
 
     `part` is an (n, d) array with centered columns.
@@ -111,7 +111,7 @@ def groups_of(part: Array, seed: np.random.Generator) -> Groups | None:
     centers = np.array([part[codes == code].mean(axis=0) for code in range(count)])
     enough = next(axes for axes in range(1, points.shape[1] + 1)
                   if axes == points.shape[1] or are_separate_on(points[:, :axes], codes, best))
-    return Groups(count, best, max(references, default=0.0), enough, axes_above(part - centers[codes], seed))
+    return SeparateGroups(count, best, max(references, default=0.0), enough, axes_above(part - centers[codes], seed))
 
 
 def clouds(points: Array, seed: np.random.Generator) -> Iterator[Array]:
@@ -181,7 +181,7 @@ def valley(points: Array, codes: Indices, one: int, other: int) -> float:
     return float(np.count_nonzero(np.abs(places) < 1 / 3) / max(at_centers, 1))
 
 
-def factors_of(values: Array) -> Factors | None:
+def factors_of(values: Array) -> FactorModel | None:
     """Return the number of factors with the smallest BIC, where each column's own noise explains the covariance best.
 
     That is better than with one noise for all columns (probabilistic PCA) with any number of axes, than independent
@@ -195,7 +195,7 @@ def factors_of(values: Array) -> Factors | None:
     variances = np.diag(covariance)
     if variances.min() < np.finfo(float).eps * columns:
         return None
-    standard = Whole(covariance / np.sqrt(np.outer(variances, variances)))
+    standard = ColumnCovariance(covariance / np.sqrt(np.outer(variances, variances)))
     if standard.log_determinant is None:
         return None
     shift = float(np.log(variances).sum())
@@ -217,9 +217,10 @@ def factors_of(values: Array) -> Factors | None:
         if count > 1 and own[count] > own[count - 1] > own[count - 2]:
             break
     best = min(own, key=lambda count: own[count])
-    equal = min(bic(equal_noise(Whole(covariance), count).f, 1 + loadings(count)) for count in range(1, columns))
+    equal = min(bic(equal_noise(ColumnCovariance(covariance), count).f, 1 + loadings(count)) for count in range(1,
+                                                                                                                columns))
     free = bic(standard.log_determinant + shift + columns, columns * (columns + 1) // 2)
     others = min(equal, free, own[0])
     if not best or own[best] >= others - SURE:
         return None
-    return Factors(count=best, bic=own[best], equal=equal, free=free)
+    return FactorModel(count=best, bic=own[best], equal=equal, free=free)

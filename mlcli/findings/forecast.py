@@ -17,7 +17,7 @@ TABLE = File("forecast.csv")
 
 
 @frozen
-class Forecast:
+class ForecastRows:
     """Means and standard deviations of the next rows, in units of the input."""
 
     columns: tuple[str, ...]  # d
@@ -25,21 +25,21 @@ class Forecast:
     deviations: Array  # m x d
 
 
-class ForecastFinding(Finding[Forecast]):
+class ForecastFinding(Finding[ForecastRows]):
     """Means and standard deviations of the next rows of a sequence."""
 
     name = "forecast"
     files = (TABLE,)
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> Forecast | None:
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> ForecastRows | None:
         """Return the forecast of the fit, in units of the input; raises NumericalError."""
         forecast, start = result.model.forecast, result.start
         if forecast is None:
             return None
         above, below = (start.undone(forecast.means + bound) for bound in (forecast.deviations, -forecast.deviations))
-        return Forecast(tuple(start.columns), start.back(forecast.means), abs(above - below) / 2)
+        return ForecastRows(tuple(start.columns), start.back(forecast.means), abs(above - below) / 2)
 
-    def write(self, value: Forecast, folder: Path, result: "Result") -> None:
+    def write(self, value: ForecastRows, folder: Path, result: "Result") -> None:
         """Write forecast.csv: for each step, from 1, the columns' means, then their standard deviations."""
         from mlcli.data.write.table import warn_of_texts
         from mlcli.findings.frame.csv_text import csv_table, digits
@@ -52,10 +52,10 @@ class ForecastFinding(Finding[Forecast]):
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
 
-    def read(self, folder: Path, run: "FinishedRun") -> Forecast | None:
+    def read(self, folder: Path, run: "FinishedRun") -> ForecastRows | None:
         """Return nothing: the file is for other programs."""
         return None
 
-    def sections(self, value: Forecast, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: ForecastRows, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing."""
         return ()

@@ -29,7 +29,7 @@ from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimiz
 from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
-from mlcli.core.layouts.several_starts import Ended, Run, Starts, run_starts, workers
+from mlcli.core.layouts.several_starts import EndedMinimizations, Minimization, Starts, run_starts, workers
 from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
@@ -149,15 +149,15 @@ class StressMethod(LayoutMethod):
         """Return one setting where all pairs of points are few enough."""
         return single_trial() if seen.rows <= FEW else Trials(reason=f"of more than {FEW:,} rows it takes long")
 
-    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+    def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of the stress from coordinates (u x p); what all starts need is computed once."""
         raise NotImplementedError
 
-    def disparities(self, pairs: Pairs, best: Run) -> Monotone | None:
+    def disparities(self, pairs: Pairs, best: Minimization) -> Monotone | None:
         """Return the lengths that distances of a new point should have, by its dissimilarities; None: these."""
         return None
 
-    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+    def goodness(self, pairs: Pairs, best: Minimization) -> Goodness:
         """Return the stress of each point, and pairs for a Shepard diagram."""
         return metric_goodness(pairs, best.points)
 
@@ -176,11 +176,11 @@ class StressMethod(LayoutMethod):
         """Return the step of all minimizations of `count` points."""
         raise NotImplementedError
 
-    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> Ended:
+    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> EndedMinimizations:
         """Return what is kept of the minimizations from all starts: `given` (n x p) or classical scaling, then random.
         """
         if len(pairs) == 1:
-            return Ended(self.without_extent(pairs), np.zeros(1))
+            return EndedMinimizations(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
         first = classical_start(pairs, self.axes.count, compute) if given is None else given[pairs.firsts]
         available, axes = first.shape[1], self.axes.count
@@ -190,12 +190,12 @@ class StressMethod(LayoutMethod):
             return run_starts(self.runner(pairs), Starts(
                 self.starts, len(pairs), partial(layout_starts, pairs, first, axes, self.starts, compute)))
 
-    def without_extent(self, pairs: Pairs) -> Run:
+    def without_extent(self, pairs: Pairs) -> Minimization:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""
         points = np.zeros((1, self.axes.available_count(0)))
-        return Run(points, 0.0, np.zeros(0), converged=True)
+        return Minimization(points, 0.0, np.zeros(0), converged=True)
 
-    def model(self, data: Spatial, pairs: Pairs, runs: Ended) -> Model:
+    def model(self, data: Spatial, pairs: Pairs, runs: EndedMinimizations) -> Model:
         """Return the model of the run of least stress."""
         best = best_of(runs)
         axes = best.points.shape[1]
@@ -207,7 +207,7 @@ class StressMethod(LayoutMethod):
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
                      fit=self.facts(runs, best) | {"linear_r_squared": goodness.linear})
 
-    def facts(self, runs: Ended, best: Run) -> dict[str, Any]:
+    def facts(self, runs: EndedMinimizations, best: Minimization) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""
         return {"stress": best.stress, "starts": self.starts,
                 "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
@@ -237,7 +237,7 @@ class StressFit(Composition[Model]):
                      seconds_of_squares(self.data, count, self.compute.thread_count()), 16.0 * count**2, square=True)]
 
     @FitStage
-    def runs(self) -> Ended:
+    def runs(self) -> EndedMinimizations:
         """What is kept of the minimizations, from given coordinates or classical scaling, and then from random ones."""
         return self.method.runs(self.pairs, self.compute, self.method.first_points(self.data))
 
@@ -250,7 +250,7 @@ class StressFit(Composition[Model]):
         return self.method.model(self.data, self.pairs, self.runs)
 
 
-def best_of(runs: Ended) -> Run:
+def best_of(runs: EndedMinimizations) -> Minimization:
     """Return the run of least stress; warns where it did not converge."""
     best = runs.best
     if not best.converged:
@@ -269,14 +269,14 @@ class MajorizedMethod(StressMethod):
     if TYPE_CHECKING:
         iterate: Iterate
 
-    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+    def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of the stress by relaxed Guttman transforms."""
         solve = laplacian_solver(pairs)
 
-        def run(start: Array) -> Run:
+        def run(start: Array) -> Minimization:
             ended = minimize_stress(pairs, start, self.iterate, solve)
             power = 2 if self.squared else 1
-            return Run(ended.state.points, ended.state.stress**power, ended.trace**power, ended.converged)
+            return Minimization(ended.state.points, ended.state.stress**power, ended.trace**power, ended.converged)
 
         return run
 

@@ -74,7 +74,7 @@ def collect_points(points: Array, chosen: Indices, low: Array, scale: float, gri
     kernels().collect_points(points, chosen, low, scale, grid, factor, *out)
 
 
-class Edges(NamedTuple):
+class EdgeArrays(NamedTuple):
     """Edges of rows: starts (m + 1), other ends (int32), rates (uint32) and numbers (int32) of each."""
 
     starts: Indices
@@ -91,7 +91,7 @@ class Draw(NamedTuple):
     key: int
 
 
-def sample_rows(edges: Edges, own: Array, first: int, points: Array, curve: Array, draw: Draw,
+def sample_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: Array, draw: Draw,
                 rate: float) -> tuple[Array, float, int]:
     """Return positions (m x p) of rows after a step from `own` among points (n x p), its cost, and the edges due.
 
@@ -115,7 +115,7 @@ def radii_rows(starts: Indices, columns: AnyArray, first: int, points: Array, cu
     return out
 
 
-def density_rows(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
+def density_rows(edges: EdgeArrays, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
                  moved: Array) -> None:
     """Add to positions (m x p) of rows, points (n x p) from `first` on, a step that keeps local radii.
 

@@ -27,7 +27,7 @@ from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
-from mlcli.findings.frame.result import Reduced, Start
+from mlcli.findings.frame.result import ReducedInput, Start
 from mlcli.methods import methods_accepting, methods_with_metric
 from mlcli.methods.principal.pca import PCA
 from mlcli.pipeline.process import ALONE, Process, Reader, is_sketch, read_input
@@ -136,13 +136,13 @@ def table_of(input: Input) -> tuple[Table, StoredModel]:
     return replace(table, source=source), run
 
 
-def reduce_by_pca(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduced:
+def reduce_by_pca(kept: Count | Share, prepared: Prepared, compute: Compute) -> ReducedInput:
     """PCA of prepared rows, as the method pca makes it of them; raises ConfigError and GeometryError."""
     data = prepared.table.data()
     with _at_reduce():
         method = PCA(eigensolve=Eigensolve(components=kept)).resolve(data)
         with running("reduce"):
-            return Reduced(prepared, method, method.fit(data, compute))
+            return ReducedInput(prepared, method, method.fit(data, compute))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.result import Planned, Reduced, Start
+from mlcli.findings.frame.result import Planned, ReducedInput, Start
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
@@ -165,7 +165,7 @@ def first_pass(table: Table, seconds: float) -> Passes | None:
                   working=float(rows.nbytes))
 
 
-def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
+def reduce_step(first: ReducedInput, ahead: Sequence[Step]) -> Step:
     """Return PCA ahead of the method as one step."""
     kept, columns = first.model.embedding.shape[1], first.given.table.values.shape[1]
     return Step("reduce", f"pca: {kept} axes of {columns} columns", sum(step.seconds for step in ahead),

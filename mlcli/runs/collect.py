@@ -40,7 +40,7 @@ class Collected:
 
 
 @frozen
-class Entry:
+class CollectedRun:
     """A run directory with its options and summary, or with the error that reading it raised."""
 
     name: str
@@ -84,15 +84,15 @@ def collect(folders: Sequence[Path]) -> Collected:
     return gather(parameters, rows, [entry.folder for entry in (*whole, *failed)])
 
 
-def entry_of(name: str, folder: Path) -> Entry:
+def entry_of(name: str, folder: Path) -> CollectedRun:
     """Read a run directory: its options and its summary, or its error, whether it failed or is damaged."""
     try:
         if (folder / names.ERROR).exists():
-            return Entry(name, folder, {}, {}, json_of(folder / names.ERROR, Failure)["error"])
+            return CollectedRun(name, folder, {}, {}, json_of(folder / names.ERROR, Failure)["error"])
         config = config_of(folder, read_manifest(folder))
-        return Entry(name, folder, options_of(config), summary_of(folder, config))
+        return CollectedRun(name, folder, options_of(config), summary_of(folder, config))
     except MlcliError as error:
-        return Entry(name, folder, {}, {}, spelled(error).fields())
+        return CollectedRun(name, folder, {}, {}, spelled(error).fields())
 
 
 def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Path]) -> Collected:

@@ -19,7 +19,7 @@ from mlcli.base.values.products import Sparse
 from mlcli.core.similarities.projector import require_projector
 from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
-from mlcli.data.formats.h5ad import GENES, OF_GENES, Frame, is_anndata, split_key
+from mlcli.data.formats.h5ad import GENES, OF_GENES, Annotations, is_anndata, split_key
 from mlcli.data.formats.hdf5_file import open_hdf5
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
@@ -45,7 +45,7 @@ from mlcli.runs.verify import REMOTE, moved
 
 
 @frozen
-class Cells:
+class FileCells:
     """The names of a file's cells, as a run read them, and of its genes."""
 
     ids: Sequence[str]
@@ -103,7 +103,7 @@ def origin_of(first: Exported, output: Path, given: str | None) -> Input:
     return input
 
 
-def cells_of(opened: Opened, input: Input, folder: Path) -> Cells:
+def cells_of(opened: Opened, input: Input, folder: Path) -> FileCells:
     """Return the names in an input; raises DataError where it is not AnnData, and ConfigError for rows of genes."""
     with open_hdf5(opened, input, Compute()) as file:
         if not is_anndata(file):
@@ -111,9 +111,9 @@ def cells_of(opened: Opened, input: Input, folder: Path) -> Cells:
         if input.transpose or split_key(input.key)[0] in OF_GENES:
             raise ConfigError("ROWS-OF-GENES", "the rows of the run are genes, and its results have no place among the "
                               "cells", where=str(folder), hint="leave out --into, and name a new file with -o")
-        frame = Frame(file, "obs")
+        frame = Annotations(file, "obs")
         ids = frame.ids() if input.ids_from is None else frame.column(input.ids_from)
-        return Cells(ids, Frame(file, "var").ids(), input.key)
+        return FileCells(ids, Annotations(file, "var").ids(), input.key)
 
 
 def not_anndata(path: str) -> DataError:
@@ -122,7 +122,7 @@ def not_anndata(path: str) -> DataError:
                      where=place(path), hint="leave out --into, and name a new file with -o")
 
 
-def members_of(runs: Sequence[Exported], cells: Cells, given: str | None) -> dict[str, Any]:
+def members_of(runs: Sequence[Exported], cells: FileCells, given: str | None) -> dict[str, Any]:
     """Return the results of runs, each made from the one before, by their paths in the file; later ones replace."""
     members: dict[str, Any] = {}
     basis, known, rows = scanpy.basis_of(cells.key), cells.ids, np.arange(len(cells.ids))

@@ -12,7 +12,7 @@ from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.source import open_input
-from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Frame, is_anndata, row_frame, split_key
+from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input
@@ -165,7 +165,7 @@ def choices_of(config: RunConfig, names: Sequence[str], *, anndata: bool) -> lis
 def choices_of_anndata(file: Hdf5, input: Input, names: Sequence[str]) -> list[tuple[Input, Sequence[str]]]:
     """Return the options for columns of the matrix that a run read and of its obs, and those for other genes, of X."""
     beside, first = set(row_frame(file, (input.key or MAIN).strip("/")).columns()), split_key(input.key)[0]
-    genes = () if first in OF_GENES else Frame(file, "raw/var" if first == "raw" else "var").ids()
+    genes = () if first in OF_GENES else Annotations(file, "raw/var" if first == "raw" else "var").ids()
     features = [name for name in names if name not in beside]
     measured = first in (*GENES, *OF_GENES)
     of_genes = [] if measured else [name for name in features if name in set(genes)]

@@ -20,19 +20,19 @@ SHARED: tuple[Name, ...] = ("graph", "weights")  # matrices of edges that fits m
 
 
 @frozen
-class NeighborGraph:
+class WeightedEdges:
     """Edges of points in both directions (n x n): their lengths, and their affinities."""
 
     lengths: Sparse | None  # None where the run was given affinities
     affinities: Sparse  # above zero
 
-    def among(self, rows: Indices, size: int) -> "NeighborGraph":
+    def among(self, rows: Indices, size: int) -> "WeightedEdges":
         """Return the graph among `size` points, of which its own are those at `rows` (n); others have no edges."""
         lengths = None if self.lengths is None else place(self.lengths, rows, size)
-        return NeighborGraph(lengths, place(self.affinities, rows, size))
+        return WeightedEdges(lengths, place(self.affinities, rows, size))
 
 
-def neighbor_graph(folder: Path, run: FinishedRun, read: Callable[[], InputRows] | None) -> NeighborGraph | None:
+def neighbor_graph(folder: Path, run: FinishedRun, read: Callable[[], InputRows] | None) -> WeightedEdges | None:
     """Return the graph that a run kept, else that of its input, where that is to be read; None where it has none.
 
     Raises UnsafeFile for files that the run did not write, and what `read` and the fit raise.
@@ -46,14 +46,14 @@ def neighbor_graph(folder: Path, run: FinishedRun, read: Callable[[], InputRows]
     return None if read is None else graph_of(_again(run, read()), run)
 
 
-def graph_of(products: Products, run: FinishedRun) -> NeighborGraph:
+def graph_of(products: Products, run: FinishedRun) -> WeightedEdges:
     """Return the graph of matrices of edges: their affinities are one each where the weights are none."""
     edges, weights = (materialize(products[name]) if name in products else None for name in SHARED)
     assert isinstance(edges, Sparse)
     given = run.config.input.edges == "affinities"  # which stand where lengths do
     if not (isinstance(weights, Sparse) and are_affinities(weights)):
         weights = edges if given else replace(edges, values=np.ones(len(edges.values)))
-    return NeighborGraph(None if given else edges, weights)
+    return WeightedEdges(None if given else edges, weights)
 
 
 def are_affinities(weights: Sparse) -> bool:

@@ -177,7 +177,7 @@ SpeciesKind = Literal["auto", "wa", "expanded", "correlations", "none"]
 
 
 @frozen
-class Asked:
+class RelationRequest:
     """What is asked of a relation: the file, and the options of the tests."""
 
     path: str
@@ -204,7 +204,7 @@ class Asked:
 
 
 @frozen
-class Rows:
+class CommonRows:
     """The rows that the run and the file have in common, and how their tests are permuted."""
 
     run: FinishedRun
@@ -257,7 +257,7 @@ class Rows:
 
 
 @stage("relate")
-def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, FinishedRun]:
+def relate(folder: Path, asked: RelationRequest, drawing: Layer) -> tuple[Relation, FinishedRun]:
     """Relate a run to the variables of a file; raises what `read_run`, `read_environment` and the tests do."""
     with limit_threads(Compute().thread_count()), in_temporary_files(), recording() as journal:
         run = read_run(folder, drawing)
@@ -281,7 +281,7 @@ def relate(folder: Path, asked: Asked, drawing: Layer) -> tuple[Relation, Finish
         return replace(found, notes=notes), run
 
 
-def rows_of(folder: Path, run: FinishedRun, asked: Asked) -> Rows:
+def rows_of(folder: Path, run: FinishedRun, asked: RelationRequest) -> CommonRows:
     """Match the run with the file; raises ConfigError for axes, strata or a run without rows."""
     table = run.embedding
     if not run.manifest["input"]["rows"] or not table.values.size:
@@ -295,11 +295,12 @@ def rows_of(folder: Path, run: FinishedRun, asked: Asked) -> Rows:
                                    factors=asked.factors, tests=asked.tests())
     permutations = (Permutations(int(asked.permutations), asked.seed) if asked.permutations.isdecimal() else
                     permutations_in(asked.permutations))
-    rows = Rows(run, folder, environment, asked.axes or tuple(range(1, count + 1)), permutations, None, asked.input, [])
+    rows = CommonRows(run, folder, environment, asked.axes or tuple(range(1, count + 1)), permutations, None,
+                      asked.input, [])
     if asked.strata is None:
         return rows
-    return Rows(run, folder, environment, rows.axes, permutations, factor_of(rows, asked.strata, "--strata"),
-                asked.input, [])
+    return CommonRows(run, folder, environment, rows.axes, permutations, factor_of(rows, asked.strata, "--strata"),
+                      asked.input, [])
 
 
 def permutations_in(path: str) -> Permutations:
@@ -311,7 +312,7 @@ def permutations_in(path: str) -> Permutations:
     return permutations_of(matrix[:, 1:] if numbered else matrix)
 
 
-def factor_of(rows: Rows, name: str, where: str) -> Factor:
+def factor_of(rows: CommonRows, name: str, where: str) -> Factor:
     """Return a variable as a factor: numbers are names of levels."""
     variable = rows.variable(name, where)
     if isinstance(variable, Factor):
@@ -323,7 +324,7 @@ def factor_of(rows: Rows, name: str, where: str) -> Factor:
     return Factor(found, tuple(f"{level:g}" for level in levels.tolist()))
 
 
-def fitted(rows: Rows, asked: Asked) -> tuple[list[FittedVector], list[FittedFactor], str]:
+def fitted(rows: CommonRows, asked: RelationRequest) -> tuple[list[FittedVector], list[FittedFactor], str]:
     """Fit each variable to the axes; those that do not vary, and factors of single rows, are left out with a note."""
     masses = None
     if rows.run.config.method.name == "ca":
@@ -352,7 +353,7 @@ def fitted(rows: Rows, asked: Asked) -> tuple[list[FittedVector], list[FittedFac
     return vectors, factors, "" if masses is None else "masses of the rows in the correspondence analysis"
 
 
-def tested(rows: Rows, asked: Asked) -> tuple[Partition | None, Spread | None, str]:
+def tested(rows: CommonRows, asked: RelationRequest) -> tuple[Partition | None, Spread | None, str]:
     """Partition the dissimilarities by a formula, and compare the dispersion of groups, where these are asked for."""
     terms = () if asked.formula is None else terms_of(asked.formula)
     for name in dict.fromkeys(name for term in terms for name in term):
@@ -368,7 +369,7 @@ def tested(rows: Rows, asked: Asked) -> tuple[Partition | None, Spread | None, s
             None if groups is None else spread_of(rows, asked, groups, chosen), words)
 
 
-def partition_of(rows: Rows, asked: Asked, terms: Sequence[Term], squared: Array) -> Partition:
+def partition_of(rows: CommonRows, asked: RelationRequest, terms: Sequence[Term], squared: Array) -> Partition:
     """Partition squared dissimilarities (m x m) of the rows that have all variables of a formula."""
     names = tuple(dict.fromkeys(name for term in terms for name in term))
     kept = rows.complete(names, "--formula")
@@ -378,7 +379,7 @@ def partition_of(rows: Rows, asked: Asked, terms: Sequence[Term], squared: Array
     return Partition(" + ".join(map(label_of, terms)), asked.by, int(kept.sum()), table)
 
 
-def spread_of(rows: Rows, asked: Asked, groups: Factor, squared: Array) -> Spread:
+def spread_of(rows: CommonRows, asked: RelationRequest, groups: Factor, squared: Array) -> Spread:
     """Compare the dispersion of the groups of a factor, by squared dissimilarities (m x m)."""
     kept = rows.complete([str(asked.groups)], "--dispersion") & present(groups)
     own = some_rows(groups, kept)
@@ -391,7 +392,7 @@ def spread_of(rows: Rows, asked: Asked, groups: Factor, squared: Array) -> Sprea
                   groups=[own.levels[code] for code in own.codes.tolist()], found=found)
 
 
-def species_of(rows: Rows, kind: SpeciesKind) -> Species | None:
+def species_of(rows: CommonRows, kind: SpeciesKind) -> Species | None:
     """Return scores of the columns of the run's input; by default of an ordination of amounts whose input is there."""
     if kind == "none":
         return None
@@ -414,7 +415,7 @@ def species_of(rows: Rows, kind: SpeciesKind) -> Species | None:
                   "wa" if kind == "auto" else kind)
 
 
-def scored(rows: Rows, amounts: Array, names: Sequence[str], kind: SpeciesKind) -> Species:
+def scored(rows: CommonRows, amounts: Array, names: Sequence[str], kind: SpeciesKind) -> Species:
     """Return the scores of species by their amounts (m x s) in the common rows; those without any are left out."""
     there = np.ptp(amounts, axis=0) > 0 if kind == "correlations" else amounts.sum(axis=0) > 0
     if kind != "correlations" and amounts.min(initial=0.0) < 0:
@@ -430,7 +431,7 @@ def scored(rows: Rows, amounts: Array, names: Sequence[str], kind: SpeciesKind) 
     return Species(kind, [names[place] for place in np.flatnonzero(there).tolist()], found)
 
 
-def colors_of(rows: Rows, asked: Asked) -> tuple[str, Sequence[str]] | None:
+def colors_of(rows: CommonRows, asked: RelationRequest) -> tuple[str, Sequence[str]] | None:
     """Return the factor that colors the points: that of the groups, else the first of the formula, else the first."""
     names = [asked.groups, *(name for term in (terms_of(asked.formula) if asked.formula else ()) for name in term),
              *rows.environment.variables]

@@ -13,7 +13,7 @@ from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.genes import CHOSEN, GenesFinding
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods.polychoric import of_answers
-from mlcli.runs.neighbor_graph import NeighborGraph
+from mlcli.runs.neighbor_graph import WeightedEdges
 
 VARIANCES = {"eigenvalue": "variance", "proportion": "variance_ratio"}  # of pca: columns of spectrum.csv
 DISTANCES, CONNECTIVITIES = "distances", "connectivities"
@@ -44,7 +44,7 @@ class Places:
 
 
 @frozen
-class Known:
+class ScanpyMethod:
     """A method that scanpy has too: its names there, and the parameters that scanpy stores."""
 
     name: str  # of its results: X_NAME in obsm, NAME in uns
@@ -72,13 +72,14 @@ def perplexity_parameters(run: FinishedRun) -> dict[str, Any]:
     return {"perplexity": perplexity, **metric_parameters(run)}
 
 
-KNOWN = {"pca": Known("pca", "PCs", component_parameters), "umap": Known("umap", parameters=curve_parameters),
-         "tsne": Known("tsne", parameters=perplexity_parameters), "diffusion": Known("diffmap")}
+KNOWN = {"pca": ScanpyMethod("pca", "PCs", component_parameters),
+         "umap": ScanpyMethod("umap", parameters=curve_parameters),
+         "tsne": ScanpyMethod("tsne", parameters=perplexity_parameters), "diffusion": ScanpyMethod("diffmap")}
 
 
-def known(method: str) -> Known:
+def known(method: str) -> ScanpyMethod:
     """Return what scanpy has of a method; for others the method's own name."""
-    return KNOWN.get(method, Known(method))
+    return KNOWN.get(method, ScanpyMethod(method))
 
 
 def name_of(method: str) -> str:
@@ -150,7 +151,7 @@ def metric_parameters(run: FinishedRun) -> dict[str, Any]:
     return {"metric": metric.name, **({"metric_kwds": others} if others else {})}
 
 
-def neighbors(run: FinishedRun, graph: NeighborGraph | None, basis: str, places: Places) -> dict[str, Any]:
+def neighbors(run: FinishedRun, graph: WeightedEdges | None, basis: str, places: Places) -> dict[str, Any]:
     """Return a neighbor graph, whose distances were taken in a `basis`: X, or a member of obsm; nothing without one.
 
     scanpy counts a point among its own neighbors. Of a radius or a given graph these are as many as on average.

@@ -17,7 +17,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, LengthGraph, Similarities
 from mlcli.base.values.options import TAG, Options
-from mlcli.config.describe import SECTION, Row, rows
+from mlcli.config.describe import SECTION, OptionRow, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
 from mlcli.core.chain.stages import Stages
@@ -98,7 +98,7 @@ def option_parameter(section: str, options: type[Options], name: str) -> Paramet
     return Parameter(row.path, options.model_fields[name].default, row.words, row.sentence)
 
 
-def default_of(usual: Options, row: Row) -> tuple[Any, bool]:
+def default_of(usual: Options, row: OptionRow) -> tuple[Any, bool]:
     """Return the default of an option, of a method's `usual` options, and whether the data may change it.
 
     The default is None for an option of one of several alternatives.

@@ -2,19 +2,19 @@
 
 import pytest
 
-from mlcli.config.describe import Row, listed, rows, show
+from mlcli.config.describe import OptionRow, listed, rows, show
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 
 ROWS = list(rows(RunConfig))
 
 
-def row(path: str, method: str = "") -> Row:
+def row(path: str, method: str = "") -> OptionRow:
     return next(row for row in ROWS if row.path == path and row.only.get("method", method) == method)
 
 
 @pytest.mark.parametrize("found", ROWS, ids=lambda found: f"{found.path}-{'-'.join(found.only.values())}")
-def test_every_option_has_a_sentence_and_a_type(found: Row) -> None:
+def test_every_option_has_a_sentence_and_a_type(found: OptionRow) -> None:
     assert found.sentence.endswith(".")
     assert found.type and "typing" not in found.words and "<" not in found.words
     assert found.default or found.type.startswith("a section")

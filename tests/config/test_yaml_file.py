@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from mlcli.config import yaml_file
-from mlcli.config.yaml_file import Document, parse, read_document
+from mlcli.config.yaml_file import YamlDocument, parse, read_document
 from mlcli.errors import ConfigError, InputMissing
 from tests.wording import Wording
 
 
-def document(text: str) -> Document:
+def document(text: str) -> YamlDocument:
     return parse(text, lambda mark: f"run.yaml:{mark.line + 1}:{mark.column + 1}")
 
 

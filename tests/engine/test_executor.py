@@ -28,7 +28,7 @@ from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces
 from mlcli.engine.executor import Block, results, running_on
-from mlcli.findings.quality.baseline import Baseline
+from mlcli.findings.quality.baseline import BaselineCoordinates
 from mlcli.findings.quality.measure import quality
 from tests.core.test_metrics import metric
 from tests.support import Notes, features, fit
@@ -136,7 +136,8 @@ def test_quality(rows: int, anchors: int, columns: int, name: str, processes: Ex
 
     def found() -> tuple[str, bytes]:
         measured = quality(source, points[:, :2], labels={"half": ["a", "b"] * (rows // 2)}, decode=decode,
-                           sample=anchors, baseline=Baseline("pca", points[:, 1:]), generator=np.random.default_rng(5))
+                           sample=anchors, baseline=BaselineCoordinates("pca", points[:, 1:]),
+                           generator=np.random.default_rng(5))
         return repr(measured.figures), measured.pairs.tobytes()
 
     with limit_threads(2):

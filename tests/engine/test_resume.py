@@ -15,7 +15,7 @@ from mlcli.cli.screen.failure import stop_error
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels import streamed, tiles
 from mlcli.core.kernels.streamed import PassPart, Streamed
-from mlcli.core.krylov import Checkpoint
+from mlcli.core.krylov import KrylovCheckpoint
 from mlcli.core.paths import geodesics
 from mlcli.data.samples.generated import sample
 from mlcli.engine import resume
@@ -209,9 +209,9 @@ def test_what_another_run_kept_is_not_taken(other: str, tmp_path: Path, monkeypa
     assert "resumed" not in json.loads((tmp_path / "out/run.json").read_text())
 
 
-def checkpoint(size: int = 3) -> Checkpoint:
+def checkpoint(size: int = 3) -> KrylovCheckpoint:
     """A checkpoint of a loop."""
-    return Checkpoint.before(np.eye(size)[:, :1])
+    return KrylovCheckpoint.before(np.eye(size)[:, :1])
 
 
 @stage("eigensolve", version=1)
@@ -229,7 +229,7 @@ def resuming(folder: Path, **options: Any) -> Resuming:
 
 def offered(keeper: Resuming, value: Any, times: int = 1) -> Any:
     """What was left for a loop that then offers a value."""
-    with keeping(keeper), loop(Checkpoint) as place:
+    with keeping(keeper), loop(KrylovCheckpoint) as place:
         for _ in range(times):
             place.offer(lambda: value)
         return place.left
@@ -308,14 +308,14 @@ def test_sigusr1_waits_for_a_checkpoint_only_where_one_comes(tmp_path: Path) -> 
         interrupted(np.arange(3.0))
     assert [path.name.partition("-")[0] for path in tmp_path.iterdir()] == ["eigensolve"]
     assert not STATUS.read().get("offers")
-    with pytest.raises(Stopped), keeper.fitting(lambda: "run"), keeping(keeper), loop(Checkpoint) as place:
+    with pytest.raises(Stopped), keeper.fitting(lambda: "run"), keeping(keeper), loop(KrylovCheckpoint) as place:
         assert STATUS.read()["offers"]
         signals._stop(signal.SIGUSR1, None)
         assert place.wanted
         place.offer(checkpoint)
     assert not STATUS.read()["offers"] and len([*tmp_path.iterdir()]) == 2
     with pytest.raises(Stopped), keeper.fitting(lambda: "run"), keeping(keeper):
-        with loop(Checkpoint):
+        with loop(KrylovCheckpoint):
             signals._stop(signal.SIGUSR1, None)
         raise AssertionError("a loop that has ended offers nothing")
     assert not signals.pending()

@@ -8,8 +8,8 @@ from scipy.stats import ortho_group, spearmanr
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
-from mlcli.core.similarities.spaces import Euclidean
-from mlcli.explore.report.ranking import Place, gain, mean_ranks, rank_methods
+from mlcli.core.similarities.spaces import EuclideanSpace
+from mlcli.explore.report.ranking import MeanRank, gain, mean_ranks, rank_methods
 from mlcli.explore.report.recommend import Option, choose, choose_fewer_axes
 from mlcli.explore.report.scores import Assessment, Reference, agreement_curves, area, assess, ranks_of
 from mlcli.findings.quality.measure import quality
@@ -20,7 +20,7 @@ SIZE, NEAR = 120, 7
 
 def seen(points: Array, anchors: Array | None = None, codes: Array | None = None) -> Reference:
     rows = np.arange(len(points)) if anchors is None else anchors
-    return Reference(rows, len(points), NEAR, Euclidean(points), None, codes)
+    return Reference(rows, len(points), NEAR, EuclideanSpace(points), None, codes)
 
 
 def cloud(columns: int, seed: int = 0) -> Array:
@@ -92,7 +92,7 @@ def test_a_sample_of_points_gives_what_all_give_for_these() -> None:
 def test_label_errors_leave_out_points_without_a_label() -> None:
     embedding = np.array([[0.0], [1.0], [10.0], [11.0], [11.2]])
     points = cloud(2)[:5]
-    [one] = assess(Reference(np.arange(5), 5, 1, Euclidean(points), None, np.array([0, 0, 1, -1, 0])), [embedding])
+    [one] = assess(Reference(np.arange(5), 5, 1, EuclideanSpace(points), None, np.array([0, 0, 1, -1, 0])), [embedding])
     assert one.scores["label_error"].tolist()[:3] == [0.0, 0.0, 1.0]
     assert np.isnan(one.scores["label_error"][3])
     assert one.scores["label_error"][4] == 1.0
@@ -118,7 +118,7 @@ def test_what_the_points_leave_open_is_tied() -> None:
 
 
 def options(*values: tuple[str, bool, float]) -> list[Option]:
-    return [Option(name, "", linear, scored(value, seed=place), Place(place + 1.0, (1.0, 2.0), False))
+    return [Option(name, "", linear, scored(value, seed=place), MeanRank(place + 1.0, (1.0, 2.0), False))
             for place, (name, linear, value) in enumerate(values)]
 
 

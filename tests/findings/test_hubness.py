@@ -8,14 +8,14 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.cli.program import run
-from mlcli.core.similarities.spaces import Euclidean
+from mlcli.core.similarities.spaces import EuclideanSpace
 from mlcli.findings.hubness import histograms, lists, occurrences
 
 
 def counted(points: Array, neighbors: int) -> dict[str, object]:
     """The occurrences of some points."""
     rows = np.arange(len(points))
-    return occurrences(lists(Euclidean.of(points, rows), rows, neighbors), len(points))
+    return occurrences(lists(EuclideanSpace.of(points, rows), rows, neighbors), len(points))
 
 
 def test_counts_are_those_of_sorted_distances() -> None:

@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import apply_rules
-from mlcli.findings.quality.baseline import Baseline
+from mlcli.findings.quality.baseline import BaselineCoordinates
 from mlcli.findings.quality.measure import quality
 from mlcli.findings.quality.section import in_words
 from mlcli.methods import METHODS
@@ -195,7 +195,7 @@ def test_measures_of_a_baseline_are_those_of_its_coordinates_alone(size: int, sa
     points, labels = MANY[:size], {"side": LABELS["side"][:size]}
     embedding, other = RANDOM.standard_normal((size, 2)) * 1e3, points[:, 2:4]
     alone, expected = (measured(points, part, labels=labels, sample=sample) for part in (embedding, other))
-    found = measured(points, embedding, labels=labels, sample=sample, baseline=Baseline("pca", other))
+    found = measured(points, embedding, labels=labels, sample=sample, baseline=BaselineCoordinates("pca", other))
     beside = found.pop("baseline")
     assert found == alone and (beside.pop("method"), beside.pop("components")) == ("pca", 2)
     assert beside == {name: expected[name] for name in beside} and set(beside) >= {"q_nx", "silhouette"}

@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.core.layouts import ranks
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.ranks import Order, Ranks, Ties
+from mlcli.core.layouts.ranks import PairOrder, Ranks, Ties
 from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
 from tests.native.support import needs_native
 
@@ -19,7 +19,7 @@ def ranks_of(size: int, levels: int, ties: Ties, twins: int = 0) -> Ranks:
     counts = np.ones(size)
     counts[:twins] = 2
     pairs = Pairs(lengths, counts, np.arange(size))
-    return Ranks(Order.of(pairs, ties), counts)
+    return Ranks(PairOrder.of(pairs, ties), counts)
 
 
 @pytest.mark.parametrize("ties", ["primary", "secondary"])

@@ -16,10 +16,10 @@ from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.drawing.svg import document, inline
 from mlcli.report.drawing.text import distinct, shorten, visible
-from mlcli.report.figures.coloring import SHAPED, Groups, Range, coloring, numbers_of
+from mlcli.report.figures.coloring import SHAPED, ColorRange, Groups, coloring, numbers_of
 from mlcli.report.figures.curves import curve, shepard
 from mlcli.report.figures.scatter import Points, pairs, plane, sample_rows, scatter
-from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
+from mlcli.report.figures.scree import ScreeValues, cumulative, scree
 
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -61,7 +61,7 @@ def test_a_place_beyond_the_scale_lies_at_its_edge() -> None:
 
 def test_more_than_a_dozen_numbers_make_a_scale_and_fewer_make_groups() -> None:
     many = coloring("t", [str(i / 2) for i in range(100)])
-    assert isinstance(many, Range) and (many.low, many.high) == (0, 49.5)
+    assert isinstance(many, ColorRange) and (many.low, many.high) == (0, 49.5)
     assert many.of[0] == 0 and many.of[-1] == STEPS - 1 and (np.diff(many.of) >= 0).all()
     few = coloring("digit", ["10", "2", "", "2"])
     assert isinstance(few, Groups) and list(few.names) == ["2", "10", "no label"] and list(few.counts) == [2, 1, 1]
@@ -70,7 +70,7 @@ def test_more_than_a_dozen_numbers_make_a_scale_and_fewer_make_groups() -> None:
 
 def test_a_number_that_is_missing_is_drawn_apart() -> None:
     found = coloring("t", ["NA", "", *map(str, range(50))])
-    assert isinstance(found, Range) and found.absent == 2
+    assert isinstance(found, ColorRange) and found.absent == 2
     assert [found.kinds[i] for i in found.of[:2]] == ["other", "other"]
     assert numbers_of(["1", "x"]) is None and numbers_of(["inf"]) is None and numbers_of(["", "NA"]) is None
 
@@ -80,7 +80,7 @@ def test_a_number_that_is_missing_is_drawn_apart() -> None:
 def test_the_same_texts_are_gaps_among_numbers_and_names(text: str, gap: bool) -> None:
     names, numbers = coloring("g", ["a", "b", text]), coloring("t", [*map(str, range(50)), text])
     assert isinstance(names, Groups) and (names.kinds[names.of[2]] == "absent") == gap
-    assert isinstance(numbers, Range) == gap
+    assert isinstance(numbers, ColorRange) == gap
 
 
 def test_missing_labels_are_one_gray_group_after_the_others() -> None:
@@ -222,7 +222,7 @@ def reach(text: Text) -> tuple[float, float]:
 def test_no_label_is_cut_off(axes: int) -> None:
     places = [float(place) for place in range(1, axes + 1)]
     for kept in {1, axes // 2 or 1, axes}:
-        spectrum = Eigenvalues(places[::-1], (np.array(places) / axes).tolist(), kept, axes)
+        spectrum = ScreeValues(places[::-1], (np.array(places) / axes).tolist(), kept, axes)
         figures = [curve("t", "axes", "1 - r²", places, {"residual variance": places}, marked=float(kept)),
                    scree(spectrum, "t"), cumulative(spectrum, "t")]
         for figure in figures:

@@ -19,8 +19,8 @@ from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable
 from mlcli.report.figures.coloring import SHAPED, coloring, single_color
-from mlcli.report.figures.scatter import Edges, Points
-from mlcli.report.figures.scree import Eigenvalues
+from mlcli.report.figures.scatter import DrawnEdges, Points
+from mlcli.report.figures.scree import ScreeValues
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.paper import drawings, scatter
@@ -234,14 +234,14 @@ def test_names_on_a_plot_stay_text(name: str) -> None:
 def test_edges_lie_under_the_points_each_once() -> None:
     ring = np.array([[row, (row + 1) % 40] for row in range(40)])
     cloud = points(CLOUD)
-    drawn = Plot(cloud, "t", Look(), (), Edges.of(CLOUD, ring, 0)).draw("svg").decode()
+    drawn = Plot(cloud, "t", Look(), (), DrawnEdges.of(CLOUD, ring, 0)).draw("svg").decode()
     edge, dot = (f"{role}: {INKS[kind].light}" for role, kind in (("stroke", "edge"), ("fill", "c0")))
     assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
 
 
 @pytest.mark.medium
 def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that_of_the_bars() -> None:
-    spectrum = Eigenvalues([5.0, 4.0, -1.0], [0.625, 1.125, 1.0], 2, 3)
+    spectrum = ScreeValues([5.0, 4.0, -1.0], [0.625, 1.125, 1.0], 2, 3)
     figure = Figure()
     ScreePlot(spectrum, "t")._paint(figure, figure.add_subplot())
     left, right = figure.axes
@@ -322,7 +322,7 @@ def parts_of(plot: Plot | ScreePlot, size: tuple[float, float]) -> tuple[Any, An
 def test_a_title_ends_before_the_legend_and_the_edge(title: str, size: tuple[float, float]) -> None:
     whole, box, legend, _ = parts_of(Plot(points(), title, Look(size=size)), size)
     assert box.x1 < legend.x0 and box.y1 <= whole.y1 and box.x0 > 0
-    eigenvalues = Eigenvalues([3.0, 2.0, 0.5], [0.5, 0.9, 1.0], 2, 3, "eigenvalues")
+    eigenvalues = ScreeValues([3.0, 2.0, 0.5], [0.5, 0.9, 1.0], 2, 3, "eigenvalues")
     whole, box, legend, _ = parts_of(ScreePlot(eigenvalues, title, Look(size=size)), size)
     assert box.x1 <= whole.x1 and box.y1 <= whole.y1 and not box.overlaps(legend)
 

@@ -14,7 +14,7 @@ from mlcli.findings.loadings.tables import correlations_table, loadings_of, load
 from mlcli.methods import METHODS
 from mlcli.report.page.page import page
 from mlcli.report.page.tables import TABLES, tables_of
-from mlcli.report.tables.table import Table, as_csv, as_latex, as_markdown
+from mlcli.report.tables.table import ReportTable, as_csv, as_latex, as_markdown
 from tests.laws.agreement.columns.test_psych import of_matrix
 from tests.laws.agreement.tables import facts
 from tests.report.support import contents
@@ -90,7 +90,7 @@ def test_a_cutoff_leaves_small_loadings_out_for_people_only() -> None:
 
 @pytest.mark.parametrize("name", ["a|b", "50%_of & more", "x\\y{z}^~#$", "<b>`*[", "a\nb", "a\u202eb"])
 def test_any_name_is_one_cell_of_every_form(name: str) -> None:
-    table = Table(name, ("column", name), [(name, 1.0)], footers=[("sum", 1.0)])
+    table = ReportTable(name, ("column", name), [(name, 1.0)], footers=[("sum", 1.0)])
     latex, markdown = as_latex(table), as_markdown(table).splitlines()
     body = latex[latex.index(r"\toprule"):latex.index(r"\bottomrule")].splitlines()
     for line in body:
@@ -122,7 +122,8 @@ def test_loadings_of_length_one_are_the_rotation_to_coordinates() -> None:
 
 
 def test_infinite_numbers_are_shown_and_undefined_ones_left_out() -> None:
-    table = Table("Every two groups.", ("first", "t"), [("a", float("inf")), ("b", float("-inf")), ("c", float("nan"))])
+    table = ReportTable("Every two groups.", ("first", "t"),
+                        [("a", float("inf")), ("b", float("-inf")), ("c", float("nan"))])
     assert as_csv(table) == "first,t\na,inf\nb,-inf\nc,\n"
     assert [row[1] for row in table.lines] == ["∞", "-∞", ""]
     assert r"$\infty$" in as_latex(table) and "-∞" in as_markdown(table)

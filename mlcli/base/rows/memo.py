@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 @dataclass(repr=False, eq=False)
-class Entry:
+class MemoEntry:
     """A value, the inputs that it follows from, and whether the current run used it."""
 
     inputs: Sequence[Any]
@@ -29,7 +29,7 @@ class Entry:
 class Memo:
     """The entries of a memo, by kind."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, MemoEntry] = field(default_factory=dict)
     shared: bool = False  # whether other runs follow that use it
 
 
@@ -59,7 +59,7 @@ def memoize(kind: str, inputs: Sequence[Any], make: Callable[[], R], *, once: bo
     entries = memo.entries
     if kind not in entries or not _equal(entries[kind].inputs, inputs):
         entries.pop(kind, None)  # makes room for the next
-        entries[kind] = Entry(inputs, make())
+        entries[kind] = MemoEntry(inputs, make())
     entries[kind].used = True
     value: R = entries[kind].value
     return value

@@ -7,7 +7,7 @@ import typer
 
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, launched
-from mlcli.cli.screen.failure import Form
+from mlcli.cli.screen.failure import ErrorForm
 
 
 def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
@@ -18,7 +18,7 @@ def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch,
     else:
         from mlcli.cli.batch.runs import carry_out  # queues and processes, which a single run does without
 
-        form = Form(bool(presentation.json) or presentation.progress == "json", debug)
+        form = ErrorForm(bool(presentation.json) or presentation.progress == "json", debug)
         documents, code = carry_out(runs, presentation, form, batch)
     if presentation.json == "full":
         from mlcli.cli.screen.output import print_json

@@ -19,7 +19,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.launch import Document
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.screen.failure import Form, say, tell
+from mlcli.cli.screen.failure import ErrorForm, say, tell
 from mlcli.cli.screen.progress import Shown as Progress
 from mlcli.cli.screen.progress import line_of, shown_as
 from mlcli.cli.supervisor import died_of
@@ -59,12 +59,12 @@ def divide_threads(asked: int, runs: Sequence[Compute]) -> Division:
 
 
 @frozen
-class Shown:
+class ShownOptions:
     """Options of the display of several runs."""
 
     mode: Mode
     quiet: bool
-    form: Form
+    form: ErrorForm
 
 
 def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) -> Division:
@@ -77,7 +77,8 @@ def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bo
 
 
 def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], division: Division,
-                    shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
+                    shown: ShownOptions, families: Sequence[Any],
+                    until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """Yield number and result of each run as it ends; the messages of a run are shown together at its end.
 
     Runs of one family go to one process where they can. What goes on at the time `until` is stopped.
@@ -105,7 +106,7 @@ def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], divisio
             moved(done + 1, len(names))
 
 
-def lost(name: str, what: Lost, form: Form) -> Result:
+def lost(name: str, what: Lost, form: ErrorForm) -> Result:
     """Return the result of a run whose process died, after its remains are removed."""
     recover(Path.cwd() / name)
     error = (died_of(-what.code, what.doing, what.memory, kept=what.kept, kills=what.kills) if what.code < 0 else

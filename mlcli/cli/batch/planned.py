@@ -14,7 +14,7 @@ from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flatten, text
-from mlcli.config.sweep import Variant
+from mlcli.config.sweep import SweepVariant
 from mlcli.errors import ConfigError, OutputRefused
 from mlcli.publication.publish import vacant
 
@@ -54,7 +54,7 @@ class Batch:
     time_budget: TimeBudget | None = None  # of trials, which go on quietly; what does not fit is left out
 
 
-def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
+def planned(variants: Sequence[SweepVariant]) -> list[PlannedRun]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
     runs = [PlannedRun(built(variant.layer), variant.layer,
                        {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]

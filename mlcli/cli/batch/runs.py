@@ -10,10 +10,10 @@ from pathlib import Path
 from mlcli.base.context import spelled
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
-from mlcli.cli.batch.jobs import Result, Shown, announce_division, run_in_parallel
+from mlcli.cli.batch.jobs import Result, ShownOptions, announce_division, run_in_parallel
 from mlcli.cli.batch.launch import Document, Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, launched, output_of
-from mlcli.cli.screen.failure import Form, attempt, say_written, understood
+from mlcli.cli.screen.failure import ErrorForm, attempt, say_written, understood
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan, UsageError
 from mlcli.process.shared_status import STATUS
@@ -26,7 +26,7 @@ LEFT_OUT = "left_out"  # of a document: why there was no run
 UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
 
 
-def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form, batch: Batch,
+def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: ErrorForm, batch: Batch,
               ) -> tuple[list[Document], int]:
     """The documents of all runs of this share, and the worst exit code: the largest.
 
@@ -61,7 +61,7 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form
     return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
-def results(runs: Sequence[PlannedRun], presentation: Presentation, form: Form,
+def results(runs: Sequence[PlannedRun], presentation: Presentation, form: ErrorForm,
             batch: Batch) -> Generator[tuple[int, Result]]:
     """Yield place and result of each run as the runs end: one after another, or several at once."""
     division = announce_division(batch.jobs, [run.config.compute for run in runs], presentation.progress,
@@ -78,7 +78,7 @@ def results(runs: Sequence[PlannedRun], presentation: Presentation, form: Form,
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
                          hint="give a directory with -o")
     inside = replace(presentation, progress=presentation.progress if presentation.progress == "json" else "none")
-    names, shown = [str(output_of(run)) for run in runs], Shown(presentation.progress, presentation.quiet, form)
+    names, shown = [str(output_of(run)) for run in runs], ShownOptions(presentation.progress, presentation.quiet, form)
     families = [family(run) for run in runs]
     if batch.time_budget is None:
         yield from run_in_parallel(lambda place: result(runs[place], inside, form, batch), names, division, shown,
@@ -93,7 +93,7 @@ def family(run: PlannedRun) -> tuple[str, ...]:
     return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
 
 
-def trial(runs: Sequence[PlannedRun], presentation: Presentation, form: Form, batch: Batch, place: int) -> Result:
+def trial(runs: Sequence[PlannedRun], presentation: Presentation, form: ErrorForm, batch: Batch, place: int) -> Result:
     """Return the result of a run that exists already or is expected to end in time; else that of one left out."""
     there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
     if there or batch.time_budget is None or batch.time_budget.admits(place):
@@ -119,7 +119,7 @@ def write_page(folder: Path, table: RunsTable, presentation: Presentation) -> No
             say_written(f"wrote {table.path} and {folder / PAGE}", table.path, folder / PAGE)
 
 
-def result(run: PlannedRun, presentation: Presentation, form: Form, batch: Batch) -> Result:
+def result(run: PlannedRun, presentation: Presentation, form: ErrorForm, batch: Batch) -> Result:
     """Carry out a run; returns its document and exit code."""
     documents: list[Document] = []
     forget_peak_memory()

@@ -17,7 +17,7 @@ from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import assignment
 from mlcli.config.run_names import INPUT, directory_names, file_name
-from mlcli.config.sweep import Variant
+from mlcli.config.sweep import SweepVariant
 from mlcli.errors import UsageError
 
 Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False, help=(
@@ -50,7 +50,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
 
         settings = flag_sweep(flags, several, outer)
     else:
-        settings = [Variant(outer(layer_of(flags)), {})]
+        settings = [SweepVariant(outer(layer_of(flags)), {})]
     runs = planned(runs_of(data, settings, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                                 cache="none" if no_cache else "chosen")
@@ -63,14 +63,14 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     finish(runs, presentation, batch, debug=debug)
 
 
-def runs_of(files: Sequence[str], settings: Sequence[Variant], output: str | None) -> list[Variant]:
+def runs_of(files: Sequence[str], settings: Sequence[SweepVariant], output: str | None) -> list[SweepVariant]:
     """Return a run of each file in each setting.
 
     Several are written to OUTPUT/NAME. Without an output those of a sweep are written to runs/DATA-sweep/NAME, and
     those of several files where each would be written alone. Raises UsageError for several runs to standard output.
     """
-    runs = [Variant(setting.layer.over(assignment("input.path", file, "DATA")),
-                    {**({INPUT: file} if len(files) > 1 else {}), **setting.values})
+    runs = [SweepVariant(setting.layer.over(assignment("input.path", file, "DATA")),
+                         {**({INPUT: file} if len(files) > 1 else {}), **setting.values})
             for file in files for setting in settings]
     if len(runs) == 1 or (output is None and len(settings) == 1):
         return runs
@@ -82,5 +82,5 @@ def runs_of(files: Sequence[str], settings: Sequence[Variant], output: str | Non
                  for name in directory_names([setting.values for setting in settings])]
     else:
         names = [str(Path(output, name)) for name in directory_names([run.values for run in runs])]
-    return [Variant(assignment("output", name, "-o").over(run.layer), run.values)
+    return [SweepVariant(assignment("output", name, "-o").over(run.layer), run.values)
             for run, name in zip(runs, names, strict=True)]

@@ -13,7 +13,7 @@ import typer
 
 from mlcli.base.machine import blas
 from mlcli.base.values.compute import parse_seconds
-from mlcli.cli.batch.jobs import Shown, overview
+from mlcli.cli.batch.jobs import ShownOptions, overview
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, TimeBudget, existing, planned
 from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
@@ -21,14 +21,14 @@ from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.command_of_run import command
 from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
-from mlcli.cli.screen.failure import Form, attempt, escaped, say, say_written
+from mlcli.cli.screen.failure import ErrorForm, attempt, escaped, say, say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, shown_as, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_names import directory_names, file_name, flatten
-from mlcli.config.sweep import Variant, without
+from mlcli.config.sweep import SweepVariant, without
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import address_of
 from mlcli.engine.cluster.notes import note_here
@@ -91,8 +91,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     with new_draft(folder / "cache", "folder") as draft:
         cache = Folder(draft.path)
         shared = replace(presentation, cache=cache)
-        form = Form(json or presentation.progress == "json", debug)
-        examined = examine(layer, components, (begun, seconds), cache, Shown(presentation.progress, quiet, form))
+        form = ErrorForm(json or presentation.progress == "json", debug)
+        examined = examine(layer, components, (begun, seconds), cache, ShownOptions(presentation.progress, quiet, form))
         layer = examined.trial_layer(layer)
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
@@ -139,7 +139,7 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
-            shown: Shown) -> "Examination":
+            shown: ShownOptions) -> "Examination":
     """Examine the data before the first trial, in a process of its own: readers start threads, and forks follow.
 
     Raises RefusedByPlan where the budget allows no trial after it.
@@ -175,7 +175,7 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
 
 
 def explored(layer: Layer, examined: "Examination", folder: Path, presentation: Presentation, batch: Batch,
-             time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
+             time_of: tuple[float, float], form: ErrorForm, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
     from mlcli.explore.conclude import conclude
     from mlcli.explore.examine import TRIALS
@@ -230,8 +230,8 @@ def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Exami
     from mlcli.explore.settings import with_axes
 
     names = directory_names([setting.values for setting in settings])
-    variants = [Variant(assignment("output", str(folder / name), "-o").over(trial_layer(setting, layer)),
-                        setting.values) for setting, name in zip(settings, names, strict=True)]
+    variants = [SweepVariant(assignment("output", str(folder / name), "-o").over(trial_layer(setting, layer)),
+                             setting.values) for setting, name in zip(settings, names, strict=True)]
     runs = planned(variants) if variants else []
     return [replace(run, config=with_axes(run.config, examined.most)) for run in runs]
 

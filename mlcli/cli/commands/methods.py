@@ -13,7 +13,7 @@ from mlcli.cli.screen.columns import GAP, wrapped
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import warn
 from mlcli.config.build import chain_document
-from mlcli.config.describe import Row
+from mlcli.config.describe import OptionRow
 from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
 from mlcli.methods import METHODS, remedy_for
@@ -68,7 +68,7 @@ def page(name: str) -> str:
     return "\n\n".join([*map(wrapped, parts), *(option(row) for row in options_of(name))])
 
 
-def option(row: Row) -> str:
+def option(row: OptionRow) -> str:
     """An option in words, and what it is for."""
     flags = [flag.names[0] for flag in FLAGS.values() if row.path in (flag.path, flag.also) and not flag.constant]
     short = f" ({flags[0]})" if flags else ""
@@ -78,7 +78,7 @@ def option(row: Row) -> str:
     return f"{said}\n{wrapped(row.sentence, '      ')}"
 
 
-def options_of(name: str) -> list[Row]:
+def options_of(name: str) -> list[OptionRow]:
     """The options that one method has."""
     return [row for row in option_rows() if row.only.get("method") == name and row.type != "a section"]
 

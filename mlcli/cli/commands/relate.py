@@ -72,7 +72,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     permutation test. Columns of the run's input have species scores. The page, the tables and the figure go into one
     directory (docs/relate.md). Rows are matched by id; a row without a value is left out of the test of that variable.
     """
-    from mlcli.runs.relate import PAGE, Asked, relate, require_output, write_relation
+    from mlcli.runs.relate import PAGE, RelationRequest, relate, require_output, write_relation
 
     if permutations.startswith("-") or (permutations.isdecimal() and len(permutations) > DIGITS):
         raise UsageError("PERMUTATIONS", f"{permutations[:40]!r} is no number of permutations", where="--permutations",
@@ -80,9 +80,10 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     folder = Path(output or f"{run.rstrip('/')}-relate")
     require_output(folder, force=force)
     require_standard_output()
-    asked = Asked(environment, id_column=id_column, columns=names_in(columns), factors=names_in(factors),
-                  axes=numbers_in(axes), formula=formula, by=by, groups=dispersion, center=center, strata=strata,
-                  species=species, permutations=permutations, seed=seed, input=given)
+    asked = RelationRequest(environment, id_column=id_column, columns=names_in(columns), factors=names_in(factors),
+                            axes=numbers_in(axes), formula=formula, by=by, groups=dispersion, center=center,
+                            strata=strata,
+                            species=species, permutations=permutations, seed=seed, input=given)
     layer = layer_of(flags)
     with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer), set_context(network=network):
         found, contents = relate(Path(run), asked, layer)

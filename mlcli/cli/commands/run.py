@@ -17,7 +17,7 @@ from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer, variants_of
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import Variant
+from mlcli.config.sweep import SweepVariant
 from mlcli.data.files.signatures import YAML as ENDINGS
 from mlcli.errors import ConfigError, InputMissing, UsageError
 
@@ -55,7 +55,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     finish(runs, presentation, batch, debug=debug)
 
 
-def described(path: str, outside: Layer) -> list[Variant]:
+def described(path: str, outside: Layer) -> list[SweepVariant]:
     """The runs that a file describes; raises what `variants_of` does, with the command for data where that is given."""
     try:
         return variants_of(Path(path), outside)

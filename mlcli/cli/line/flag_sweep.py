@@ -11,14 +11,14 @@ from mlcli.cli.line.flags import FLAGS, layer_of, value_for
 from mlcli.config.build import is_option, pop_value, with_tags
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import MOST_RUNS, Variant, leaves
+from mlcli.config.sweep import MOST_RUNS, SweepVariant, leaves
 from mlcli.errors import ConfigError
 
 METHOD = "method"
 
 
 def flag_sweep(flags: Mapping[str, Any], several: Mapping[str, Sequence[str]],
-               outer: Callable[[Layer], Layer]) -> list[Variant]:
+               outer: Callable[[Layer], Layer]) -> list[SweepVariant]:
     """Return the runs that flags describe, one for each combination of values; the last flag varies fastest.
 
     `several` holds the texts of the flags that have several values, and `outer` puts the layer of flags above the other
@@ -32,11 +32,11 @@ def flag_sweep(flags: Mapping[str, Any], several: Mapping[str, Sequence[str]],
     for combination in itertools.product(*several.values()):
         chosen = dict(zip(several, combination, strict=True))
         values = {FLAGS[name].path: value_for(FLAGS[name], text) for name, text in chosen.items()}
-        variants.append(Variant(outer(layer_of({**flags, **chosen})), values))
+        variants.append(SweepVariant(outer(layer_of({**flags, **chosen})), values))
     return [*distinct(suited(variants))] if "method" in several else variants
 
 
-def suited(variants: Sequence[Variant]) -> Iterator[Variant]:
+def suited(variants: Sequence[SweepVariant]) -> Iterator[SweepVariant]:
     """Yield the variants without the options that their own method has not, but another one has."""
     foreign = [foreign_options(variant.layer) for variant in variants]
     unknown = frozenset.intersection(*foreign)
@@ -45,8 +45,8 @@ def suited(variants: Sequence[Variant]) -> Iterator[Variant]:
         for keys in left_out:
             origins = {path: origin for path, origin in layer.origins.items() if path[:len(keys)] != keys}
             layer = replace(layer, values=pop_value(layer.values, keys)[1], origins=origins)
-        yield Variant(layer, {path: value for path, value in variant.values.items()
-                              if tuple(path.split(".")) not in left_out})
+        yield SweepVariant(layer, {path: value for path, value in variant.values.items()
+                                   if tuple(path.split(".")) not in left_out})
 
 
 def foreign_options(layer: Layer) -> frozenset[tuple[str, ...]]:
@@ -58,7 +58,7 @@ def foreign_options(layer: Layer) -> frozenset[tuple[str, ...]]:
                      if not any(is_option(other, complete) for other in (path, layer.either.get(path, path))))
 
 
-def distinct(variants: Iterator[Variant]) -> Iterator[Variant]:
+def distinct(variants: Iterator[SweepVariant]) -> Iterator[SweepVariant]:
     """Yield each variant once: those that differed only in an option that their method has not are one."""
     known: list[Mapping[str, Any]] = []
     for variant in variants:

@@ -11,7 +11,7 @@ import typer
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import TAG
 from mlcli.cli.line.completion import completer_of
-from mlcli.config.describe import LIST, Row, names_of, unique
+from mlcli.config.describe import LIST, OptionRow, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import section_rows
 from mlcli.data.options.formats import ANNDATA, HDF5
@@ -163,12 +163,12 @@ def describe(options: Iterable[Any]) -> None:
             option.metavar = None if flag.constant else metavar(flag, described)
 
 
-def rows_of(flag: Flag) -> list[Row]:
+def rows_of(flag: Flag) -> list[OptionRow]:
     """Return the descriptions of a flag's config paths."""
     return rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
 
 
-def rows_at(path: str) -> list[Row]:
+def rows_at(path: str) -> list[OptionRow]:
     """Return the descriptions of a config path, one for each method that has it."""
     return [row for row in section_rows(path.partition(".")[0]) if row.path == path]
 
@@ -188,7 +188,7 @@ def takes_list(path: str) -> bool:
     return type_of(path).startswith(LIST)
 
 
-def sentence(flag: Flag, described: list[Row]) -> str:
+def sentence(flag: Flag, described: list[OptionRow]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.spells:
         value = flag.spells.format(metavar(flag, described))
@@ -206,7 +206,7 @@ def sentence(flag: Flag, described: list[Row]) -> str:
     return f"{text}{owners}{listing}{repeated}{shown}"
 
 
-def default_of(described: list[Row]) -> str:
+def default_of(described: list[OptionRow]) -> str:
     """An option's default, with the methods that have each where these differ."""
     defaults = unique(row.default.strip("[]") for row in described)
     if len(defaults) == 1:
@@ -215,7 +215,7 @@ def default_of(described: list[Row]) -> str:
                      for default in defaults)
 
 
-def metavar(flag: Flag, described: list[Row]) -> str:
+def metavar(flag: Flag, described: list[OptionRow]) -> str:
     """Return the metavariable of a flag: the choices of any method if they fit on a line, else the option's name."""
     if flag.spells:
         return flag.names[-1].removeprefix("--").upper()

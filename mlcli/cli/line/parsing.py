@@ -16,7 +16,7 @@ PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW"})  # meta
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 
-class Given:
+class GivenOptions:
     """A part of commands: the values of options that are given are read, and the others have their defaults.
 
     Typer would build a validator for each of sixty options, and have it check the default.
@@ -51,7 +51,7 @@ class Given:
         return found
 
 
-class Command(Given, TyperCommand):
+class Command(GivenOptions, TyperCommand):
     """A command that refuses repeated options, and names options in errors as its own flags."""
 
     def invoke(self, ctx: Any) -> Any:

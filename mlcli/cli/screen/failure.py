@@ -35,7 +35,7 @@ LONGEST = 2000  # characters of a part of a message
 
 
 @frozen
-class Form:
+class ErrorForm:
     """How errors are to be shown; known before the arguments are parsed, since these may be wrong."""
 
     json: bool = False
@@ -43,7 +43,7 @@ class Form:
     run: str = ""  # which of several runs went wrong
 
     @classmethod
-    def of(cls, arguments: Sequence[str]) -> "Form":
+    def of(cls, arguments: Sequence[str]) -> "ErrorForm":
         """The form that a command line asks for."""
         options = arguments[:arguments.index("--")] if "--" in arguments else arguments
         lines = ("--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
@@ -52,7 +52,7 @@ class Form:
         return cls(asked or lines, "--debug" in options)
 
 
-def attempt(work: Callable[[], None], form: Form) -> int:
+def attempt(work: Callable[[], None], form: ErrorForm) -> int:
     """Return the exit code of some work, once all its output is written.
 
     Errors are reported; signals and closed pipes go further up.
@@ -93,7 +93,7 @@ def stop_behind(error: BaseException | None) -> Stopped | None:
     return None
 
 
-def tell(error: Exception, form: Form) -> int:
+def tell(error: Exception, form: ErrorForm) -> int:
     """Shows an error and returns its exit code."""
     if form.debug:
         import traceback
@@ -186,7 +186,7 @@ def written_down(error: Exception) -> str:
     return f"traceback in {name}"
 
 
-def rendered(error: MlcliError, form: Form) -> str:
+def rendered(error: MlcliError, form: ErrorForm) -> str:
     """An error as one line of text or of JSON."""
     error = spelled(error)
     fields = {name: shortened(part) if isinstance(part, str) else part for name, part in error.fields().items()}
@@ -227,7 +227,7 @@ def say_written(said: str, *paths: object) -> None:
     say(escaped(f"mlcli: {said}"), keep=[escaped(str(path)) for path in paths])
 
 
-def stopped(stop: BaseException, form: Form) -> int:
+def stopped(stop: BaseException, form: ErrorForm) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
     facts = STATUS.read()
     number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
@@ -252,7 +252,7 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
                   hint="set a longer one with --time-limit, or in the job")
 
 
-def last_words(form: Form) -> dict[int, tuple[str, str]]:
+def last_words(form: ErrorForm) -> dict[int, tuple[str, str]]:
     """Return the supervisor's messages for each signal: without and with kept results.
 
     A terminal whose cursor a bar has hidden gets it back.

@@ -61,7 +61,7 @@ class Silent(Watcher, Shown):
     def stop(self, failed: bool = False) -> None: ...
 
 
-class Bar(Watcher, Shown):
+class ProgressBar(Watcher, Shown):
     """A bar for the running stage, gone when the run ends."""
 
     def __init__(self) -> None:
@@ -260,7 +260,7 @@ def shown_as(mode: Mode, quiet: bool) -> Shown:
         return Silent()
     if mode == "json":
         return Events()
-    return Bar() if mode != "log" and on_terminal() else Log()
+    return ProgressBar() if mode != "log" and on_terminal() else Log()
 
 
 def on_terminal() -> bool:

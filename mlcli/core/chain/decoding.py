@@ -28,7 +28,7 @@ SQUARES = 5.0  # n x n matrices at once for a ridge regression: kernel, factor, 
 
 
 @frozen
-class TrainingRows:
+class FitRows:
     """The rows that a similarity compares new ones with: all of the fit, or its landmarks."""
 
     points: Array  # m x d, less the origin
@@ -36,7 +36,7 @@ class TrainingRows:
     coordinates: Array  # m x p
 
     @classmethod
-    def of(cls, fit: Model) -> "TrainingRows":
+    def of(cls, fit: Model) -> "FitRows":
         """Return the rows of a fit, with their coordinates as embedded, or of landmarks as projected."""
         projector, parts = fit.required_projector, fit.required_projector.similarity.parts
         assert parts.points is not None  # of features
@@ -81,7 +81,7 @@ class WithDecoder(Composition[Model]):
         """The decoder that the options choose, with its error on the training rows."""
         fit, option = self.coordinates, self.chain.decoder
         with running("decoder"):
-            return FITS[option.name](option, TrainingRows.of(fit), fit, self.unit, self.chain.centering)
+            return FITS[option.name](option, FitRows.of(fit), fit, self.unit, self.chain.centering)
 
     @decoder.cost
     def decoder_steps(self) -> list[Step]:
@@ -102,13 +102,13 @@ class WithDecoder(Composition[Model]):
         return replace(fit, projector=replace(fit.required_projector, decoder=decoder), fit={**fit.fit, **figures})
 
 
-def _barycentric(option: Any, rows: TrainingRows, *_: Any) -> tuple[Decoder, dict[str, Any]]:
+def _barycentric(option: Any, rows: FitRows, *_: Any) -> tuple[Decoder, dict[str, Any]]:
     decoder = Barycentric(coordinates=rows.coordinates, points=rows.points, origin=rows.origin,
                           neighbors=min(option.neighbors, len(rows.points)), ridge=option.ridge)
     return decoder, {"decoder_error_left_out": rows.error(decoder.decode_left_out(rows.coordinates))}
 
 
-def _ridge(option: Any, rows: TrainingRows, fit: Model, unit: Unit, *_: Any) -> tuple[Decoder, dict[str, Any]]:
+def _ridge(option: Any, rows: FitRows, fit: Model, unit: Unit, *_: Any) -> tuple[Decoder, dict[str, Any]]:
     rate = (unit**-2).parameter(option.rate, "method.decoder.rate") if option.rate else 1 / (
         median_squared_distance(rows.coordinates) or 1.0)
     kernel = gaussian(rows.coordinates, rows.coordinates, rate)
@@ -129,7 +129,7 @@ def _ridge(option: Any, rows: TrainingRows, fit: Model, unit: Unit, *_: Any) -> 
                      "decoder_rate": (unit**-2).number(rate)}
 
 
-def _fixed_point(option: Any, rows: TrainingRows, fit: Model, unit: Unit, centering: str,
+def _fixed_point(option: Any, rows: FitRows, fit: Model, unit: Unit, centering: str,
                  ) -> tuple[Decoder, dict[str, Any]]:
     decoder = FixedPoint(points=rows.points, axes=fit.required_projector.axes, origin=rows.origin,
                          rate=fit.required_projector.similarity.parts.function.rate, limit=option.limit,

@@ -25,7 +25,7 @@ STEPS = 5  # of power iteration, for a prediction
 NARROW = 1e-5  # share of the largest eigenvalue below which others have fewer than ten digits in FᵀF
 
 
-class Factor(Protocol):
+class CenteredFactor(Protocol):
     """A factor F (n x d), its columns of mean zero."""
 
     @property
@@ -119,7 +119,7 @@ def _by_columns(shape: tuple[int, ...], route: str) -> bool:
     return route == "covariance" or (route != "dual" and shape[1] <= shape[0])
 
 
-def solve_factor(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
+def solve_factor(kernel: CenteredFactor, demand: SpectrumRequest, compute: Compute) -> Solved:
     """Solve the matrix of the smaller side, or F itself where the matrix lost digits of reported eigenvalues."""
     if kernel.route == "svd":
         return _solve_svd(kernel)
@@ -132,7 +132,7 @@ def solve_factor(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> S
     return _solve_triangle(kernel) if kernel.by_columns else _solve_svd(kernel)
 
 
-def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
+def _solve_side(kernel: CenteredFactor, demand: SpectrumRequest, compute: Compute) -> Solved:
     """Solve the matrix of the smaller side, and lift its eigenvectors to the other side ("dual PCA")."""
     size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
     side = kernel.side
@@ -147,7 +147,7 @@ def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> So
                    size=size, floor=floor, trace=None)
 
 
-def from_directions(kernel: Factor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
+def from_directions(kernel: CenteredFactor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
     """Return V = F W / √λ (n x k) and W, for the eigenvectors W of FᵀF, a (d, k) array, and (k,) `values` λ.
 
     Columns with λ up to `floor` are zero.
@@ -155,7 +155,7 @@ def from_directions(kernel: Factor, values: Array, directions: Array, floor: flo
     return _over_roots(kernel.lift(directions), values, floor), directions
 
 
-def from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+def from_vectors(kernel: CenteredFactor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
     """Return V = F W / √λ and W, for W the orthonormalized FᵀV / √λ of the eigenvectors V of FFᵀ.
 
     Errors of V along the leading axes grow by the ratio of roots in FᵀV; orthonormalization removes them.
@@ -172,13 +172,13 @@ def _over_roots(columns: Array, values: Array, floor: float) -> Array:
     return map_blocks(lambda some: np.divide(some, roots, out=np.zeros_like(some), where=above), columns)
 
 
-def _solve_svd(kernel: Factor) -> Solved:
+def _solve_svd(kernel: CenteredFactor) -> Solved:
     """Solve by λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
     left, sizes, right = singular(kernel.factor)
     return _of_roots(kernel, sizes, lambda q: (left[:, :q], right[:q].T.copy()))
 
 
-def _solve_triangle(kernel: Factor) -> Solved:
+def _solve_triangle(kernel: CenteredFactor) -> Solved:
     """Solve by the singular values of F's triangle, which needs no second copy of F.
 
     Its columns are in descending order of norm, so that rounding of a large one does not spoil a smaller one.
@@ -190,11 +190,11 @@ def _solve_triangle(kernel: Factor) -> Solved:
     return _of_roots(kernel, sizes, lambda q: from_directions(kernel, values[:q], directions[:, :q], floor))
 
 
-def _of_roots(kernel: Factor, sizes: Array, take: Take) -> Solved:
+def _of_roots(kernel: CenteredFactor, sizes: Array, take: Take) -> Solved:
     return Solved(sizes**2, take, max(kernel.factor.shape), True, _noise(kernel, sizes) ** 2,
                   by_roots=True, own_digits=True)
 
 
-def _noise(kernel: Factor, sizes: Array) -> float:
+def _noise(kernel: CenteredFactor, sizes: Array) -> float:
     """Return the size up to which singular values are zero in this arithmetic."""
     return 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))

@@ -168,7 +168,7 @@ SPREAD = 0.06  # share of ranks on each side of the sample's median; the median 
 
 
 @frozen
-class Range:
+class DistanceRange:
     """The squared distances within a range, and counts of those that are zero or below it."""
 
     zeros: int
@@ -203,18 +203,18 @@ def metric_median_step(metric: FittedMetric, rows: int, columns: int, threads: i
                 distances_cost(metric, rows, columns, threads), 8.0 * share * rows**2)
 
 
-def _pass(metric: FittedMetric, rows: Array, low: float, high: float) -> Range:
+def _pass(metric: FittedMetric, rows: Array, low: float, high: float) -> DistanceRange:
     """Collect the squared distances from `low` to `high`, but over zero, of all pairs of represented rows."""
     sides = row_blocks(len(rows), METRIC_TILE)
 
-    def work(tile: tuple[slice, slice]) -> Range:
+    def work(tile: tuple[slice, slice]) -> DistanceRange:
         down, across = tile
         squares = np.square(metric.compare(rows[down], rows[across]))
         values = squares[np.triu_indices(len(squares), 1)] if down == across else squares.ravel()
         inside = (values >= low) & (values <= high) & (values > 0)
-        return Range(int(np.sum(values == 0)), int(np.sum((values > 0) & (values < low))), values[inside])
+        return DistanceRange(int(np.sum(values == 0)), int(np.sum((values > 0) & (values < low))), values[inside])
 
     tiles = [(down, across) for i, down in enumerate(sides) for across in sides[i:]]
     parts = list(in_order(work, tiles, progress=True))
-    return Range(sum(part.zeros for part in parts), sum(part.below for part in parts),
-                 np.concatenate([part.values for part in parts]))
+    return DistanceRange(sum(part.zeros for part in parts), sum(part.below for part in parts),
+                         np.concatenate([part.values for part in parts]))

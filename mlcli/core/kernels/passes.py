@@ -77,7 +77,7 @@ class KernelRows(Protocol):
 
 
 @frozen
-class Pass:
+class KernelPass:
     """The product K Q, as a source of blocks."""
 
     kernel: KernelRows

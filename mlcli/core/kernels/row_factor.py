@@ -46,7 +46,7 @@ NONE = np.zeros((0, 0))  # in place of images that are not asked for
 
 
 @frozen
-class Products:
+class FactorProducts:
     """F W and FᵀF W for vectors W, or the triangle R of F = Q R: a source of blocks."""
 
     rows: Rows
@@ -300,7 +300,7 @@ class RowFactor:
 
     def triangle(self, order: Indices) -> Array:
         """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`: one pass."""
-        with self._pass(), closing(results(Products(self.rows, self.means, None, order))) as every:
+        with self._pass(), closing(results(FactorProducts(self.rows, self.means, None, order))) as every:
             return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
 
     def _products(self, directions: Array, *, scores: bool = True, images: bool = True) -> tuple[Array, Array]:
@@ -308,7 +308,7 @@ class RowFactor:
         directions = np.ascontiguousarray(directions)  # as in another process: rounding depends on the layout
         kept = allocate(len(self.rows), directions.shape[1]) if scores else np.empty((0, 0))
         total = np.zeros(directions.shape if images else (0, 0))
-        with self._pass(), closing(results(Products(self.rows, self.means, directions, images=images))) as every:
+        with self._pass(), closing(results(FactorProducts(self.rows, self.means, directions, images=images))) as every:
             for found, image in every:
                 total += image
                 for first, some in found if scores else ():

@@ -21,7 +21,7 @@ from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import solve_symmetric
 from mlcli.core.kernels.forms import Dense, square_memory
 from mlcli.core.kernels.options import Pairwise
-from mlcli.core.kernels.passes import BlockSums, KernelRows, Pass
+from mlcli.core.kernels.passes import BlockSums, KernelPass, KernelRows
 from mlcli.core.kernels.tiles import TILE, Tiles
 from mlcli.core.krylov import Apply
 from mlcli.engine.executor import results
@@ -206,7 +206,7 @@ class Streamed:
             if made is None or not made.of(block, collects=first):
                 made = PassPart.before(block, self._moments, collects=first)
             placed = block if kernel.order is None else block[kernel.order]
-            with closing(results(Pass(kernel, placed, made.collects), made.blocks)) as every:
+            with closing(results(KernelPass(kernel, placed, made.collects), made.blocks)) as every:
                 for folded in every:
                     made = made.add(folded)
                     if made.blocks < kernel.blocks:

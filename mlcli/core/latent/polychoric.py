@@ -30,7 +30,7 @@ SMALL, REPLACED = 1e-12, 1e-10  # an eigenvalue that is too small, and the one t
 
 
 @frozen
-class Answers:
+class ItemAnswers:
     """Answers to items as places among the item's levels, and the thresholds between these."""
 
     places: Indices  # n x d
@@ -38,7 +38,7 @@ class Answers:
     thresholds: Array  # d x (most levels - 1), FAR beyond the last one of an item
 
     @classmethod
-    def of(cls, points: Array, columns: Sequence[str]) -> "Answers":
+    def of(cls, points: Array, columns: Sequence[str]) -> "ItemAnswers":
         """Return the answers of points (n x d); raises DataError for a column of more than ten values."""
         places, counts, cuts = np.empty(points.shape, dtype=np.int64), [], []
         for column, name in enumerate(columns):
@@ -73,7 +73,7 @@ class Polychoric:
 
     matrix: Array  # d x d, positive definite
     pairs: Array  # d x d, each of its own pair
-    answers: Answers
+    answers: ItemAnswers
 
     @property
     def smooth(self) -> bool:
@@ -87,7 +87,7 @@ def polychoric_correlations(points: Array, columns: Sequence[str]) -> Polychoric
 
     Raises DataError for a column of more than ten. Notes tables with empty cells, and a matrix that is not definite.
     """
-    answers = Answers.of(points, columns)
+    answers = ItemAnswers.of(points, columns)
     size = len(columns)
     first, second = np.triu_indices(size, 1)
     pairs, empty = np.eye(size), 0
@@ -95,7 +95,7 @@ def polychoric_correlations(points: Array, columns: Sequence[str]) -> Polychoric
         one, other = first[start: start + PAIRS], second[start: start + PAIRS]
         tables = answers.tables(one, other)
         empty += int(np.sum((tables * len(points) == CORRECTION).any(axis=(1, 2))))
-        pairs[one, other] = Pairs(tables, answers.thresholds[one], answers.thresholds[other]).maximize()
+        pairs[one, other] = ItemPairs(tables, answers.thresholds[one], answers.thresholds[other]).maximize()
     pairs = np.triu(pairs, 1) + np.triu(pairs, 1).T + np.eye(size)
     if empty:
         note("N-EMPTY-CELLS", f"{empty} of {len(first)} pairs of items of two answers have a combination that nobody "
@@ -123,7 +123,7 @@ def definite(correlations: Array) -> Array:
 
 
 @frozen
-class Pairs:
+class ItemPairs:
     """Tables of pairs of items, and the thresholds of both items of each."""
 
     tables: Array  # m x k x k, as shares of the rows

@@ -181,7 +181,7 @@ USUAL, CALLS = 100, 60  # iterations of most fits, and small calls of each
 
 @result("estimate")
 @frozen
-class Estimate:
+class EMState:
     """A model during EM, and the posterior that its last step started from."""
 
     model: Latent
@@ -193,15 +193,15 @@ class Estimate:
         return self.posterior.log_likelihood
 
 
-def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> Iterated[Estimate]:
+def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> Iterated[EMState]:
     """Maximize the likelihood of the observed cells by EM from `start`."""
     floor = EPS * float(np.sum(data.values**2)) / max(data.cells, 1)
 
-    def step(state: Estimate) -> Estimate:
+    def step(state: EMState) -> EMState:
         states = posterior(state.model, data)
-        return Estimate(maximize(data, states, floor), states)
+        return EMState(maximize(data, states, floor), states)
 
-    return iterate(step, Estimate(start, Posterior(np.zeros((0, 0)), np.zeros((0, 0, 0)), -np.inf)), change)
+    return iterate(step, EMState(start, Posterior(np.zeros((0, 0)), np.zeros((0, 0, 0)), -np.inf)), change)
 
 
 def em_seconds(shape: tuple[int, ...], size: int) -> float:
@@ -245,7 +245,7 @@ def standardize(model: Latent, moments: Array) -> Latent:
     return Latent(model.mean + model.loadings @ mean, model.loadings @ root_positive(covariance), model.noise)
 
 
-def change(before: Estimate, after: Estimate) -> float:
+def change(before: EMState, after: EMState) -> float:
     """Return the largest relative change of loadings, mean and noise."""
     old, new = before.model, after.model
     size = float(np.sqrt(np.sum(new.loadings**2) + len(new.loadings) * new.noise))
@@ -264,7 +264,7 @@ def random_start(data: Grouped, size: int, generator: np.random.Generator) -> La
 
 
 @frozen
-class Fitted:
+class ProbabilisticFit:
     """The result of a fit of probabilistic PCA."""
 
     latent: Latent  # orthogonal loadings
@@ -277,7 +277,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
+def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> ProbabilisticFit:
     """Fit points (n x d) by W = U (Λ - σ²)^½ from the eigenpairs of the covariance (Tipping and Bishop, 1999)."""
     kernel = factor_of(points).with_products()
     rows, columns = points.shape
@@ -288,10 +288,10 @@ def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: 
     value = note_unbounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
     sizes = np.sqrt(rows * shrinkage)
     means = map_blocks(lambda some: some * sizes, spectrum.vectors)
-    return Fitted(latent, means, spectrum, value, points.size)
+    return ProbabilisticFit(latent, means, spectrum, value, points.size)
 
 
-def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> Fitted:
+def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> ProbabilisticFit:
     """Fit points (n x d; NaN where missing) by EM, from random loadings or, with gaps, the closed form of filled rows.
 
     Gaps are filled with columns' means for the start. Raises ConfigError for a share of the variance.
@@ -317,7 +317,7 @@ def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, 
 
 @stage("coordinates")
 def orthogonal_fit(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
-                   facts: dict[str, Any]) -> Fitted:
+                   facts: dict[str, Any]) -> ProbabilisticFit:
     """Return the fit of a model with orthogonal loadings, signs by the sign rule; `center` is a (d,) array.
 
     The model is that of data less its center; `trace` (one number for each step) is that of the iteration, if any.
@@ -335,7 +335,7 @@ def orthogonal_fit(latent: Latent, data: Grouped, center: Array, complete: bool,
     spectrum = Spectrum.of_values(variances, float(variances.sum()), complete=True)
     value = note_unbounded(states.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
     moved = Latent(latent.mean + center, latent.loadings * signs, latent.noise)
-    return Fitted(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)
+    return ProbabilisticFit(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)
 
 
 def note_unbounded(log_likelihood: float | None) -> float | None:

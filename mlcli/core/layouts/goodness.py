@@ -7,7 +7,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.core.distances import squared_distances
 from mlcli.core.goodness import Goodness
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.ranks import Order, Ranks
+from mlcli.core.layouts.ranks import PairOrder, Ranks
 
 BLOCK = 2**20  # numbers of a block of pairs
 SHOWN = 2_000  # most pairs of the diagram
@@ -34,7 +34,7 @@ def metric_goodness(pairs: Pairs, points: Array) -> Goodness:
                     correlation(np.sum([part for _, part in parts], axis=0)))
 
 
-def rank_goodness(pairs: Pairs, order: Order, points: Array) -> Goodness:
+def rank_goodness(pairs: Pairs, order: PairOrder, points: Array) -> Goodness:
     """Return the fit of coordinates (u x p) of distinct points, with disparities of ranks."""
     ranks = Ranks(order, pairs.counts)
     fit = ranks.fit(points)

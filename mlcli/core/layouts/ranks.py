@@ -31,7 +31,7 @@ class Monotone:
 
 
 @frozen
-class Order:
+class PairOrder:
     """The m pairs of u distinct points by ascending dissimilarity, with ties."""
 
     left: Indices  # m
@@ -42,7 +42,7 @@ class Order:
     ties: Ties
 
     @classmethod
-    def of(cls, pairs: Pairs, ties: Ties) -> "Order":
+    def of(cls, pairs: Pairs, ties: Ties) -> "PairOrder":
         """Sort the pairs; equal dissimilarities stay in the order of their points."""
         left, right = pairs.ascending  # the same for all starts
         lengths = pairs.lengths[left, right]
@@ -95,7 +95,7 @@ BLOCK = 2**18  # pairs of a block
 
 
 @frozen
-class Fit:
+class Disparities:
     """Distances and disparities of pairs by ascending dissimilarity, with Σ w (d - d̂)² and Σ w d²."""
 
     distances: Array  # m
@@ -117,7 +117,7 @@ class Ranks:
     which does not change the result.
     """
 
-    order: Order
+    order: PairOrder
     counts: Array  # u, multiplicities of the points
 
     def __call__(self, numbers: Array) -> tuple[float, Array]:
@@ -132,7 +132,7 @@ class Ranks:
             return fit.spread, np.zeros_like(numbers)  # zero, or no number as the distances
         return fit.stress, (2 / fit.spread * self._forces(points, fit)).ravel()
 
-    def fit(self, points: Array) -> Fit:
+    def fit(self, points: Array) -> Disparities:
         """Return distances and disparities of points (u x p), in arrays that the next call overwrites."""
         if not native.available():
             return self._plain_fit(points)
@@ -140,29 +140,29 @@ class Ranks:
         points = np.ascontiguousarray(points)
         each(lambda pairs: ranks.distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
         if np.isnan(distances.sum()):
-            return Fit(distances, distances, np.nan, np.nan)
+            return Disparities(distances, distances, np.nan, np.nan)
         secondary = self.order.ties == "secondary"
         sums = ranks.disparities_of_pairs(distances, self._pairs, self._starts, secondary=secondary,
                                           counts=self._counts, disparities=disparities, scratch=scratch)
-        return Fit(distances, disparities, *sums)
+        return Disparities(distances, disparities, *sums)
 
     @property
     def sides(self) -> tuple[Indices, Indices]:
         """The two points of each pair (m each), in the order of the last fit."""
         return ranks.split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
 
-    def _plain_fit(self, points: Array) -> Fit:
+    def _plain_fit(self, points: Array) -> Disparities:
         """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
         gaps = points[self.order.left] - points[self.order.right]
         distances = np.sqrt(np.einsum("mp,mp->m", gaps, gaps))
         if np.isnan(distances.sum()):
-            return Fit(distances, distances, np.nan, np.nan)
+            return Disparities(distances, distances, np.nan, np.nan)
         disparities = self.order.disparities(distances)
         weights = 1.0 if self.order.weights is None else self.order.weights
-        return Fit(distances, disparities, float(np.sum(weights * (distances - disparities) ** 2)),
-                   float(np.sum(weights * distances**2)))
+        return Disparities(distances, disparities, float(np.sum(weights * (distances - disparities) ** 2)),
+                           float(np.sum(weights * distances**2)))
 
-    def _forces(self, points: Array, fit: Fit) -> Array:
+    def _forces(self, points: Array, fit: Disparities) -> Array:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
         if native.available():
             points, found = np.ascontiguousarray(points), (fit.distances, fit.disparities)
@@ -205,6 +205,6 @@ def function_at_rest(pairs: Pairs, ties: Ties, points: Array, stress: float) -> 
     """Return the disparities of points (u x p) by dissimilarity, so scaled that a point among the others is at rest."""
     if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
         return Monotone(np.zeros(1), np.zeros(1))
-    order = Order.of(pairs, ties)
+    order = PairOrder.of(pairs, ties)
     function = order.function(Ranks(order, pairs.counts).fit(points).disparities)
     return replace(function, values=function.values / max(1 - stress**2, np.finfo(np.float64).tiny))

@@ -23,7 +23,7 @@ SIDE_BY_SIDE = 4_000  # points up to which a run from one start is short: beyond
 
 @result("layout-run")
 @frozen
-class Run:
+class Minimization:
     """The end of one minimization: coordinates of distinct points (u x p), stress, and the course of the stress."""
 
     points: Array
@@ -39,10 +39,10 @@ class Run:
 
 @result("layout-starts")
 @frozen
-class Ended:
+class EndedMinimizations:
     """What is kept of the runs that have ended: the one of least stress, and the stress of each, in their order."""
 
-    best: Run
+    best: Minimization
     stresses: Array
 
 
@@ -82,14 +82,14 @@ class Halted(Exception):
     """The end of a loop whose result nobody waits for."""
 
 
-def run_starts(run: Callable[[Array], Run], starts: Starts) -> Ended:
+def run_starts(run: Callable[[Array], Minimization], starts: Starts) -> EndedMinimizations:
     """Return the run of least stress from some starts, the first of equal ones: the same for any number of threads.
 
     Starts are made when they run, and of the other runs only the stress is kept, so that memory does not grow with
     their number. On threads, a checkpoint holds what is kept. One after the other, each run offers its own steps.
     """
     stresses = np.empty(starts.count)
-    found: Ended | None = None
+    found: EndedMinimizations | None = None
     if workers(starts.count, starts.points, allowed()) == 1:
         with single_threaded_blas():
             for number, start in enumerate(starts):
@@ -98,12 +98,12 @@ def run_starts(run: Callable[[Array], Run], starts: Starts) -> Ended:
         return found
     halt = Halt()
 
-    def alone(start: Array) -> Run | None:
+    def alone(start: Array) -> Minimization | None:
         with keeping(halt), suppress(Halted):
             return run(start)
         return None
 
-    with running("iterate"), loop(Ended) as place:
+    with running("iterate"), loop(EndedMinimizations) as place:
         found = place.left
         done = 0 if found is None else len(found.stresses)
         if found is not None:
@@ -117,11 +117,11 @@ def run_starts(run: Callable[[Array], Run], starts: Starts) -> Ended:
     return found
 
 
-def _with_run(ended: Ended | None, run: Run, stresses: Array, number: int) -> Ended:
+def _with_run(ended: EndedMinimizations | None, run: Minimization, stresses: Array, number: int) -> EndedMinimizations:
     """Return what is kept of the runs with a further one, whose stress is put into the (s,) `stresses`."""
     stresses[number] = run.stress
     best = run if ended is None or run.stress < ended.best.stress else ended.best
-    return Ended(best, stresses[: number + 1])
+    return EndedMinimizations(best, stresses[: number + 1])
 
 
 def workers(starts: int, points: int, threads: int) -> int:

@@ -33,7 +33,7 @@ class Cost:
     threads: int
 
 
-class Geodesics(KernelRows, Protocol):
+class GeodesicRows(KernelRows, Protocol):
     """An algorithm for shortest paths: the rows of the kernel K = -D²/2, and of D itself."""
 
     @property

@@ -33,7 +33,7 @@ from mlcli.core.paths.geodesics import (
     WIDTH,
     Cost,
     DijkstraRows,
-    Geodesics,
+    GeodesicRows,
     dijkstra_cost,
     dijkstra_passes,
     dijkstra_rows,
@@ -318,7 +318,7 @@ def _measured(graph: Graph, plan: PathPlan, share: float | None) -> float | None
     return sum(in_order(timed, numbers)) * source.blocks / (count * min(count, allowed()))
 
 
-def _source(graph: Graph, plan: PathPlan) -> Geodesics:
+def _source(graph: Graph, plan: PathPlan) -> GeodesicRows:
     if plan.elimination is not None:
         return EliminationRows.of(plan.elimination, plan.precision, plan.keep)
     return DijkstraRows(graph)

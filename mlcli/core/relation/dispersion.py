@@ -94,11 +94,11 @@ class Dispersion:
     squares: tuple[float, float]
     ratio: float  # F; infinite where distances vary between the groups only, NaN where nowhere
     p_value: float  # NaN where there are no residuals to permute
-    pairs: "Sequence[Pair]"
+    pairs: "Sequence[GroupPair]"
 
 
 @frozen
-class Pair:
+class GroupPair:
     """Two groups compared: Student's t of their distances, and its p-value by the same permutations.
 
     Both are NaN where a group has one row, whose variance is not defined, or nothing varies; t is infinite where
@@ -157,7 +157,7 @@ def dispersion(products: Array, codes: Indices, levels: int, center: Center, per
     values = permutations.p_values(np.abs(signed), lambda orders: students(distances[orders].T), len(codes),
                                    strata=strata, slack=0.0)
     return Dispersion(distances, means, freedom, (float(between), float(within)), float(observed[0]), float(p_value),
-                      [Pair(i, j, float(t), float(p)) for (i, j), t, p in zip(pairs, signed, values, strict=True)])
+                      [GroupPair(i, j, float(t), float(p)) for (i, j), t, p in zip(pairs, signed, values, strict=True)])
 
 
 def students_of(values: Array, member: Array, pairs: Sequence[tuple[int, int]]) -> Array:

@@ -162,7 +162,7 @@ EXACT = 1e-12  # share of the whole up to which the residual is rounding
 
 
 @frozen
-class Row:
+class AnalysisRow:
     """A row of the table: a term, the residual, or the whole."""
 
     term: str
@@ -182,7 +182,7 @@ def inner_products(squared: Array) -> Array:
 
 
 def permanova(products: Array, terms: Sequence[Term], variables: Variables, by: By, permutations: Permutations,
-              strata: Indices | None = None) -> list[Row]:
+              strata: Indices | None = None) -> list[AnalysisRow]:
     """Partition tr(G) of inner products G (n x n) among the terms of a model, as vegan's `adonis2`.
 
     `terms` are tested in their order, `margin` tests each after all others, `none` tests the model as a whole. The last
@@ -225,11 +225,12 @@ def permanova(products: Array, terms: Sequence[Term], variables: Variables, by: 
         statistics, lambda orders: ratios(sums(orders)), len(products), strata=strata,
         most=max(1, AT_ONCE // stacked.size))
     squares = observed[0].tolist()
-    rows = [Row(name, int(freedom), size, size / whole, ratio=float(ratio), p_value=float(p_value))
+    rows = [AnalysisRow(name, int(freedom), size, size / whole, ratio=float(ratio), p_value=float(p_value))
             for (name, _), freedom, size, ratio, p_value in zip(
                 tested, freedoms, squares[1:], statistics, p_values, strict=True)]
     rest = whole - squares[0]
-    return [*rows, Row("Residual", left, rest, rest / whole), Row("Total", len(products) - 1, whole, 1.0)]
+    return [*rows, AnalysisRow("Residual", left, rest, rest / whole),
+            AnalysisRow("Total", len(products) - 1, whole, 1.0)]
 
 
 def _tested(terms: Sequence[Term], variables: Variables, sequence: Sequence[Array],

@@ -62,7 +62,7 @@ class Space(Protocol):
 
 
 @frozen
-class Euclidean:
+class EuclideanSpace:
     """Points as rows of coordinates."""
 
     points: Array  # n x d
@@ -71,7 +71,7 @@ class Euclidean:
     portable: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, points: Array, anchors: Indices) -> "Euclidean":
+    def of(cls, points: Array, anchors: Indices) -> "EuclideanSpace":
         """Return the space of (n, d) points, scaled where squares of the (a,) anchors might overflow doubles."""
         return cls(*in_range(points, points[anchors]))
 
@@ -137,7 +137,7 @@ class UnderMetric:
         """Return squared distances of the (a,) anchors to all points, from Euclidean ones where the metric embeds."""
         metric, points = self.metric, self.points
         if metric.embeds:
-            apart = Euclidean(metric.represent(points)).rows_of(anchors)
+            apart = EuclideanSpace(metric.represent(points)).rows_of(anchors)
             return lambda part: np.square(metric.lengths(apart(part).copy()))
         rows = distances_to(metric, points)
         return lambda part: np.square(rows(points[anchors[part]]))
@@ -274,7 +274,7 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
     if isinstance(source, Features) and source.metric is not None:
         scaled = source.normalized()
         return UnderMetric(source.metric, scaled.values, scaled.unit)
-    return Euclidean.of(source.values, anchors)
+    return EuclideanSpace.of(source.values, anchors)
 
 
 def in_range(values: Array, sample: Array, power: int = 1) -> tuple[Array, Unit]:

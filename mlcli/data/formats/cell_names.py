@@ -16,7 +16,7 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 if TYPE_CHECKING:
-    from mlcli.data.formats.sparse import Entries, Sparse
+    from mlcli.data.formats.sparse import Entries, SparseSheet
 
 MATRIX = "matrix"  # part of the matrix's file name; files of names have another word there
 MATRICES = (".mtx", ".mtx.gz")
@@ -25,7 +25,7 @@ TEXTS = (".tsv", ".tsv.gz")
 
 
 @frozen
-class Names:
+class CellNames:
     """The names of one side of a matrix."""
 
     path: Path
@@ -63,7 +63,7 @@ def _first(files: Iterator[Path]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def with_names(entries: "Entries", file: Opened, input: Input, compute: Compute) -> "Sparse | None":
+def with_names(entries: "Entries", file: Opened, input: Input, compute: Compute) -> "SparseSheet | None":
     """Return a matrix of genes x cells, or of cells x genes, with the names beside it; None if none fit."""
     from mlcli.data.formats.sparse import named_sparse
 
@@ -88,7 +88,7 @@ def with_names(entries: "Entries", file: Opened, input: Input, compute: Compute)
     return named_sparse(entries, rows, columns, input)
 
 
-def _read(path: Path, input: Input, compute: Compute) -> Names:
+def _read(path: Path, input: Input, compute: Compute) -> CellNames:
     """Read the columns of a file of names; raises DataError for lines of different lengths, and for none."""
     with open_input(str(path), compute) as file, text_stream(file, Input(
             path=str(path), decompress_ratio=input.decompress_ratio, decompress_limit=input.decompress_limit)) as text:
@@ -96,6 +96,6 @@ def _read(path: Path, input: Input, compute: Compute) -> Names:
         lines = [line.decode().rstrip("\r\n").split("\t") for line in text]
     with suppress(ValueError):
         if lines:
-            return Names(path, tuple(zip(*lines, strict=True)))
+            return CellNames(path, tuple(zip(*lines, strict=True)))
     raise DataError("NAMES", "the file of names has lines of different lengths, or none", where=place(str(path)),
                     hint="write one line per name, all with the same number of columns, or remove the file")

@@ -35,7 +35,7 @@ def split_key(key: str | None) -> tuple[str, str]:
 
 
 @frozen
-class Frame:
+class Annotations:
     """A table of texts and numbers that describe rows or columns (obs, var)."""
 
     file: Hdf5
@@ -124,9 +124,9 @@ def is_anndata(file: Hdf5) -> bool:
     return attribute(file.root, "encoding-type") == "anndata" or {MAIN, "obs", "var"} <= set(file.root)
 
 
-def row_frame(file: Hdf5, key: str) -> Frame:
+def row_frame(file: Hdf5, key: str) -> Annotations:
     """Return the table that describes the rows of a matrix: the observations, or the variables for varm."""
-    return Frame(file, "var" if key.startswith("varm") else "obs")
+    return Annotations(file, "var" if key.startswith("varm") else "obs")
 
 
 def column_names(file: Hdf5, key: str, columns: int) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def column_names(file: Hdf5, key: str, columns: int) -> tuple[str, ...]:
              "var" if first == "varp" else "")
     if not frame:
         return numbered_names(rest or first, columns)
-    return require_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
+    return require_length(Annotations(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
 
 
 def require_length(names: Sequence[str], size: int, what: str, path: str) -> tuple[str, ...]:

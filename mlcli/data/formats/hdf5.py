@@ -13,7 +13,7 @@ from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sh
 from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, require_length, row_frame
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, open_hdf5
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse import Entries, Sparse, entries_of, named_sparse, of_columns, plain_sparse
+from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, named_sparse, of_columns, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.selection import choose
@@ -39,7 +39,7 @@ def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
         return _of_anndata(file, key, values) if is_anndata(file) else matrix_sheet(values, input)
 
 
-def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> SparseSheet | None:
     """Return the chosen table if it is sparse; else None."""
     with open_hdf5(opened, input, compute) as file:
         key, member = choose_member(file)
@@ -113,7 +113,7 @@ def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
     return require_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
 
 
-def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
+def _sparse(file: Hdf5, key: str, member: Any) -> SparseSheet:
     """Return a sparse matrix with its names."""
     if "barcodes" in member:
         return _of_cells(file, key, member)
@@ -125,10 +125,10 @@ def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
     require_content(*entries.shape, file.path)
     names = _names(file, key, entries.shape)
     matrix = of_columns(entries.by_rows(), names.chosen, file.path)
-    return Sparse(matrix, names.sheet(np.empty((entries.shape[0], 0))))
+    return SparseSheet(matrix, names.sheet(np.empty((entries.shape[0], 0))))
 
 
-def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
+def _of_cells(file: Hdf5, key: str, member: Any) -> SparseSheet:
     """Return counts of Cell Ranger: a column of genes x cells for each barcode, which is a row here.
 
     Genes have their names, or their ids if names repeat.
@@ -147,7 +147,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
     return named_sparse(entries, names_at("barcodes", entries.shape[0]), genes, file.input)
 
 
-def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
+def _of_biom(file: Hdf5, key: str, member: Any) -> SparseSheet:
     """Return counts of BIOM, by samples or by observations: the rows are those of the key."""
     sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
     rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)

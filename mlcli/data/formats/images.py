@@ -42,7 +42,7 @@ UNUSED = ("kind", "header", "transpose", "id_column", "label_columns", "key")
 
 
 @frozen
-class Picture:
+class ImageFile:
     """The content of an image file."""
 
     values: AnyArray  # rows x columns, or rows x columns x 3
@@ -90,7 +90,7 @@ def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[
     cells = prod(first.values.shape)
     compute.require_data(16.0 * cells * len(files), f"{counted(len(files), 'image')} of {cells:,} numbers",
                          "choose fewer of them, or make them smaller")
-    values, pictures = np.empty((len(files), cells)), list[Picture]()
+    values, pictures = np.empty((len(files), cells)), list[ImageFile]()
     for row, picture in enumerate(in_order(lambda file: _picture(file, input), files)):
         _require_alike(first, picture, files[0], files[row])
         values[row] = picture.values.ravel()
@@ -132,7 +132,7 @@ def pillow() -> Any:
     return load_extra("images", "reading images by Pillow", "PIL.Image")
 
 
-def _picture(file: Path, input: Input) -> Picture:
+def _picture(file: Path, input: Input) -> ImageFile:
     """Read the first frame of a file; raises DataError if it is damaged or exceeds the limits of `input`."""
     descriptor = open_regular(str(file))
     with os.fdopen(descriptor, "rb") as stream:
@@ -154,7 +154,7 @@ def _picture(file: Path, input: Input) -> Picture:
     except (OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, RuntimeError, OverflowError,
             ArithmeticError) as error:
         raise corrupt(str(file), "image", error) from None
-    return Picture(values, hashlib.sha256(content).hexdigest(), len(content), opacity, frames)
+    return ImageFile(values, hashlib.sha256(content).hexdigest(), len(content), opacity, frames)
 
 
 def _levels(image: Any) -> tuple[AnyArray, bool]:
@@ -168,7 +168,7 @@ def _levels(image: Any) -> tuple[AnyArray, bool]:
     return np.asarray(image.convert("L" if image.mode in GRAY else "RGB"), dtype=np.float64), not opaque
 
 
-def _require_alike(first: Picture, other: Picture, name: Path, another: Path) -> None:
+def _require_alike(first: ImageFile, other: ImageFile, name: Path, another: Path) -> None:
     """Raise DataError for two images of different shapes."""
     if other.values.shape == first.values.shape:
         return
@@ -178,7 +178,7 @@ def _require_alike(first: Picture, other: Picture, name: Path, another: Path) ->
                     where=place(str(another)), hint="scale or crop them to one size, all gray or all in color")
 
 
-def _tell(pictures: Sequence[Picture]) -> None:
+def _tell(pictures: Sequence[ImageFile]) -> None:
     """Note parts of the images that are not used."""
     if count := sum(picture.opacity for picture in pictures):
         note("N-OPACITY", f"the opacity (alpha channel) of {counted(count, 'image')} was ignored", images=count)

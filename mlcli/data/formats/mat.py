@@ -23,7 +23,7 @@ from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS, StoredArray
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, open_hdf5
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse import Entries, Sparse, entries_of, plain_sparse
+from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.sheet import FEWER
@@ -239,7 +239,7 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
         yield StoredArray(np.dtype(NUMBERS[variable.kind]), variable.shape, read, fortran=True, hint=FEWER)
 
 
-def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+def sparse_in(opened: Opened, input: Input, compute: Compute) -> SparseSheet | None:
     """Return a sparse variable; None if the chosen one is dense."""
     with mat_file(opened, input, compute) as file:
         variable = choose_variable(file, input)

@@ -11,7 +11,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.cell_names import with_names
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse import Entries, Sparse, plain_sparse
+from mlcli.data.formats.sparse import Entries, SparseSheet, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError
@@ -36,7 +36,7 @@ def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entrie
     return Entries((rows, columns), matrix.row, matrix.col, matrix.data.astype(np.float64))
 
 
-def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse:
+def sparse_in(opened: Opened, input: Input, compute: Compute) -> SparseSheet:
     """Return the matrix with the names beside it, if there are any that fit."""
     entries = read_matrix_market(opened, input, compute)
     return with_names(entries, opened, input, compute) or plain_sparse(entries, input)

@@ -22,7 +22,7 @@ from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
 from mlcli.data.formats.npy_file import Header, header_of, read_header, read_values, require_size, stored_in
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.sparse import Entries, Sparse, entries_of, plain_sparse
+from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError, option
@@ -141,7 +141,7 @@ def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
                           stored.array("shape", "iu", 1))
 
 
-def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+def sparse_in(opened: Opened, input: Input, compute: Compute) -> SparseSheet | None:
     """Return the sparse matrix of an archive; None if it has other arrays."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
         if not set(names_in(archive.infolist())) >= SPARSE:

@@ -65,7 +65,7 @@ def arrow_file(opened: Opened) -> Iterator[Any]:
 
 
 @frozen
-class File:
+class ParquetFile:
     """A Parquet file, open in two ways."""
 
     kept: Any  # texts stay in dictionaries: a few bytes may refer to a long one a million times
@@ -95,7 +95,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
         kept = parquet.ParquetFile(again, read_dictionary=texts, **options) if texts else decoded
         columns = _columns_of(decoded, input)
         numbers = decoded.metadata.num_columns - len(texts) + columns.elements
-        file = File(kept, decoded, numbers, columns.lengths)
+        file = ParquetFile(kept, decoded, numbers, columns.lengths)
         columnar = Columnar(columns.names, columns.types, decoded.metadata.num_rows, partial(_batches, file),
                             partial(require_modest_texts, decoded, opened.size, input, numbers), columns.lengths)
         return read_columns(columnar, opened, input, compute)
@@ -108,7 +108,7 @@ def _columns_of(file: Any, input: Input) -> Columns:
                       texts=isinstance(input, AllTexts))
 
 
-def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
+def _batches(file: ParquetFile, names: list[str]) -> Iterator[tuple[int, Any]]:
     """Yield the batches of the row groups in order, some of their columns at a time."""
     start = 0
     for group in range(file.decoded.metadata.num_row_groups):
@@ -119,7 +119,7 @@ def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
         start += file.decoded.metadata.row_group(group).num_rows
 
 
-def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
+def _of_group(file: ParquetFile, group: int, names: list[str]) -> Iterator[Any]:
     """Return batches of some columns of a row group.
 
     Texts stored as differences come without dictionaries, and few at a time: each may be as long as all.

@@ -15,7 +15,7 @@ from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown, shown_cell
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.records import InputText, survey_text
 from mlcli.errors import DataError
 
 STRICT = 10  # characters of a strict name
@@ -43,7 +43,7 @@ class Lines:
         return DataError("PHYLIP", "the matrix ends too early", where=place(self.path, self.number),
                          hint="every row needs a name and its distances")
 
-    def fault(self, what: str) -> DataError:
+    def error(self, what: str) -> DataError:
         """Return the error for the last line read."""
         return DataError("PHYLIP", what, where=place(self.path, max(1, self.number)),
                          hint="a first line with the number of points, then a name and its distances a row")
@@ -55,7 +55,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     size = point_count(text)
     require_content(size, size, text.path)
     if size > text.survey.lines - 1:
-        raise Lines(iter(()), text.path, 1).fault(f"{counted(size, 'point')} need as many rows")
+        raise Lines(iter(()), text.path, 1).error(f"{counted(size, 'point')} need as many rows")
     compute.require_data(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
     relaxed = matrix(text, size, strict=False)
     found = matrix(text, size, strict=True) if isinstance(relaxed, DataError) else relaxed
@@ -65,7 +65,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     return found
 
 
-def point_count(text: Text) -> int:
+def point_count(text: InputText) -> int:
     """Return the number of points, the only word on the first line; raises DataError."""
     lines = Lines(text.lines(), text.path)
     first = lines.take() if text.survey.lines else ""
@@ -73,11 +73,11 @@ def point_count(text: Text) -> int:
         raise lines.early()
     words = first.split()
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):
-        raise lines.fault("the first line is not the number of points")
+        raise lines.error("the first line is not the number of points")
     return int(words[0])
 
 
-def matrix(text: Text, size: int, *, strict: bool) -> Sheet | DataError:
+def matrix(text: InputText, size: int, *, strict: bool) -> Sheet | DataError:
     """Return all rows, with names of one form, or the error of other rows; a lower triangle is completed."""
     lines = Lines(text.lines(), text.path)
     lines.take()
@@ -95,7 +95,7 @@ def matrix(text: Text, size: int, *, strict: bool) -> Sheet | DataError:
         values[row, :expected] = found
         names.append(name)
     if (line := lines.take()) is not None:
-        return lines.fault(f"there is text after the last row: {shown(line, 40)}")
+        return lines.error(f"there is text after the last row: {shown(line, 40)}")
     warn_of_underflow(lines.underflows)
     if lower:
         values += np.tril(values, -1).T
@@ -121,12 +121,12 @@ def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decima
             break
         numbers = numbers + more
     if len(numbers) != expected:
-        return lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
+        return lines.error(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
     for cell in numbers:
         wrong = fault(cell, decimal)
         lines.underflows += wrong == "underflow"
         if wrong in ("text", "overflow"):
-            return lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
+            return lines.error(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
     return np.array([number(cell, decimal) for cell in numbers])
 
 

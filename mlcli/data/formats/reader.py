@@ -26,7 +26,7 @@ from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.layout import features_layout
 
 if TYPE_CHECKING:
-    from mlcli.data.formats.sparse import Entries, Sparse
+    from mlcli.data.formats.sparse import Entries, SparseSheet
 
 
 @frozen
@@ -39,7 +39,8 @@ class Reader:
     text: Callable[[Opened, Input, Compute, LayoutOf], Sheet] | None = None  # the table of a text
     sheet: Callable[[Opened, Input, Compute], Sheet] | None = None  # any other table
     array: Callable[[Opened, Input, Compute], AbstractContextManager[StoredArray]] | None = None  # one without names
-    sparse: Callable[[Opened, Input, Compute], Sparse | None] | None = None  # a sparse table, if the file holds one
+    sparse: Callable[[Opened, Input, Compute],
+                     SparseSheet | None] | None = None  # a sparse table, if the file holds one
     folder: Callable[[Input, Compute], tuple[Sheet, Source] | None] | None = None  # a folder, if it holds such a table
     entries: Callable[[Opened, Input, Compute], Entries] | None = None  # a sparse matrix, as the edges of a graph
     blocks: Callable[[Opened, Input, Compute, tuple[str, ...]], BlockFile | None] | None = None  # rows, read as needed
@@ -111,7 +112,7 @@ def block_file_of(opened: Opened, input: Input, format: Format, compute: Compute
         return reader.blocks(opened, input, compute, known)
 
 
-def _sparse(sparse: Sparse | None, input: Input) -> BlockFile | None:
+def _sparse(sparse: SparseSheet | None, input: Input) -> BlockFile | None:
     """Return a sparse table, stored by its entries."""
     if sparse is None:
         return None

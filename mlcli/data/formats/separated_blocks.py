@@ -16,8 +16,8 @@ from mlcli.data.table.sheet import require_content
 from mlcli.data.text.blocks import Cuts, TextFile, TextRows, open_here
 from mlcli.data.text.delimited import separator_of
 from mlcli.data.text.head import detect_dialect, read_head
-from mlcli.data.text.layout import Layout, features_layout, require_numbers
-from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.layout import RecordLayout, features_layout, require_numbers
+from mlcli.data.text.records import InputText, survey_text
 
 
 def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
@@ -34,14 +34,14 @@ def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known:
     return block_file_of_texts((file,))
 
 
-def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
+def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[InputText, Cuts]:
     """Return a text with the possible cuts, by the separator that is detected."""
     cuts = Cuts(separator)
     text = detect_dialect(survey_text(opened, input, separator, cuts.add))
     return (text, cuts) if text.separator == separator else (text, _survey_cuts(opened, text.input, text.separator)[1])
 
 
-def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
+def cut(text: InputText, layout: RecordLayout, cuts: Cuts) -> TextFile:
     """Return a text in pieces; raises DataError for one without numbers, or with quotes that do not match."""
     require_numbers(layout, text.path)
     skipped = Cuts(text.separator)
@@ -65,7 +65,7 @@ def block_file_of_texts(files: tuple[TextFile, ...]) -> BlockFile:
     return BlockFile(TextRows(files, layout.choice.columns), layout.choice, named=layout.named)
 
 
-def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None) -> TextFile | None:
+def cut_alike(opened: Opened, input: Input, separator: str, first: RecordLayout | None) -> TextFile | None:
     """Return a text with the columns of the first; None if they differ, or it cannot be cut."""
     text, cuts = _survey_cuts(opened, input, separator)
     head = read_head(text)

@@ -135,17 +135,17 @@ def _places(stored: Stored, name: str, size: int) -> AnyArray:
 
 
 @frozen
-class Sparse:
+class SparseSheet:
     """A sparse matrix of chosen columns, and its names on a sheet without numbers."""
 
     matrix: Any  # n x d, compressed rows of SciPy
     names: Sheet
 
-    def transposed(self) -> "Sparse":
+    def transposed(self) -> "SparseSheet":
         """Return the transposed table."""
         rows, columns = self.matrix.shape
         names = transpose(replace(self.names, values=np.empty((rows, 0))))
-        return Sparse(self.matrix.T.tocsr(), replace(names, values=np.empty((columns, 0))))
+        return SparseSheet(self.matrix.T.tocsr(), replace(names, values=np.empty((columns, 0))))
 
     def dense(self, input: Input, compute: Compute) -> Sheet:
         """Return a sheet with all zeros; raises RefusedByPlan if it does not fit in memory."""
@@ -161,15 +161,15 @@ class Sparse:
         return replace(self.names, values=self.matrix.toarray())
 
 
-def plain_sparse(entries: Entries, input: Input) -> Sparse:
+def plain_sparse(entries: Entries, input: Input) -> SparseSheet:
     """Return a matrix without names in its file: columns x1, x2, ...; some may be ids or labels."""
     require_content(*entries.shape, input.path)
     matrix = entries.by_rows()
     choice, names = numbered_columns(entries.shape, input, lambda column: matrix[:, [column]].toarray()[:, 0])
-    return Sparse(of_columns(matrix, choice.values, input.path), names)
+    return SparseSheet(of_columns(matrix, choice.values, input.path), names)
 
 
-def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ...], input: Input) -> Sparse:
+def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ...], input: Input) -> SparseSheet:
     """Return a matrix with names of rows and columns in its file; raises ConfigError for ids and labels as columns."""
     for name, given in (("id_column", input.ids_from), ("label_columns", input.label_columns)):
         if given:
@@ -178,7 +178,7 @@ def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ..
     require_content(*entries.shape, input.path)
     choice = choose(columns, input)
     names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows, apart=True)
-    return Sparse(of_columns(entries.by_rows(), choice.values, input.path), names)
+    return SparseSheet(of_columns(entries.by_rows(), choice.values, input.path), names)
 
 
 def of_columns(matrix: Any, chosen: tuple[int, ...], path: str) -> Any:

@@ -23,7 +23,7 @@ GRAPH = (f"or, as edges of a graph, name the columns {SOURCE}, {TARGET} and {NUM
 
 
 @frozen
-class Pairs:
+class PairList:
     """The pairs of a list: points in the order in which they first appear, and the two of each row."""
 
     ids: tuple[str, ...]  # n
@@ -58,7 +58,7 @@ class Pairs:
         return len(self.first) == self.whole - self.missing
 
 
-def pairs_of(names: Sequence[Sequence[str]]) -> Pairs | None:
+def pairs_of(names: Sequence[Sequence[str]]) -> PairList | None:
     """Return the pairs of two columns of names; None where these are not names of the same points.
 
     Half of the names of the shorter column at least stand in the other, too.
@@ -70,10 +70,10 @@ def pairs_of(names: Sequence[Sequence[str]]) -> Pairs | None:
     ids = {name: number for number, name in enumerate(dict.fromkeys(name for pair in zip(*names, strict=True)
                                                                     for name in pair))}
     left, right = (np.array([ids[name] for name in column]) for column in names)
-    return Pairs(tuple(ids), left, right)
+    return PairList(tuple(ids), left, right)
 
 
-def numbered_pairs(values: Array) -> Pairs | None:
+def numbered_pairs(values: Array) -> PairList | None:
     """Return the pairs of a table of three numbers of which the first two name points; None for another table."""
     if values.shape[1:] != (3,) or len(values) < FEWEST:
         return None
@@ -115,7 +115,7 @@ def square_sheet(sheet: Sheet, input: Input) -> Sheet | None:
     return None if found is None else _square(found, sheet, input)
 
 
-def _square(found: Pairs, sheet: Sheet, input: Input) -> Sheet:
+def _square(found: PairList, sheet: Sheet, input: Input) -> Sheet:
     """Return the numbers of pairs as a square sheet; raises DataError for pairs without a number, or with two."""
     where, size = place(input.path), len(found.ids)
     if not found.distinct:
@@ -133,11 +133,11 @@ def _square(found: Pairs, sheet: Sheet, input: Input) -> Sheet:
     return Sheet(values, found.ids, named=True, ids=found.ids)
 
 
-def _repeated(found: Pairs) -> int:
+def _repeated(found: PairList) -> int:
     """Return the first row whose pair an earlier one has."""
     _, first = np.unique(found.first * len(found.ids) + found.second, return_index=True)
     return int(np.setdiff1d(np.arange(len(found.first)), first)[0])
 
 
-def _named(found: Pairs, row: int) -> str:
+def _named(found: PairList, row: int) -> str:
     return f"{shown(found.ids[found.first[row]])} and {shown(found.ids[found.second[row]])}"

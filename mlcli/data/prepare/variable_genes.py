@@ -61,7 +61,7 @@ class Change:
 
 
 @frozen
-class Pass:
+class GenePass:
     """A pass over rows that are read in blocks: a source of blocks."""
 
     rows: Rows
@@ -102,7 +102,7 @@ def gene_sums(table: Array | Rows, change: Change | None = None) -> GeneSums:
 
 def _parts(table: Array | Rows, change: Change) -> Any:
     if isinstance(table, Rows):
-        return results(Pass(table, change))
+        return results(GenePass(table, change))
     blocks: Sequence[slice] = list(row_blocks(len(table), BLOCK, table.shape[1]))
     found: Iterator[GeneSums] = in_order(partial(_of_block, table, change), blocks)
     return found

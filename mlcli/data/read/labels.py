@@ -27,7 +27,7 @@ ENDINGS = OWN["images"].endings
 
 
 @frozen
-class Labels:
+class LabelColumns:
     """The columns of a file of labels, as texts."""
 
     columns: Texts
@@ -76,7 +76,7 @@ def with_labels(table: Table, input: Input, compute: Compute) -> Table | DataErr
     return replace(table, labels={**joined, **table.labels}, labels_source=labels.source)
 
 
-def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> Labels:
+def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> LabelColumns:
     """Return the columns of a file of labels, in the text conventions of the table's input if they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
@@ -90,7 +90,7 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
         if format.text and given.format == file.format and _separates(given.separator, there, own):
             own = own.replace(separator=given.separator, decimal=given.decimal)
         columns = reader_of(format).labels(there, own, compute)
-        return Labels(columns, file, Source(own.path, there.digest, there.size, format.name))
+        return LabelColumns(columns, file, Source(own.path, there.digest, there.size, format.name))
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _separates(separator: str, there: Opened, own: Input) -> bool:
         return separator.encode() in stream.readline()
 
 
-def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
+def labels_of(ids: Sequence[str], id_name: str, labels: LabelColumns,
               columns_of_table: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
     """Return the labels of rows: by id if the file has the ids, else row by row if the counts agree.
 
@@ -123,7 +123,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
     return joined
 
 
-def _joined(ids: Sequence[str], id_name: str, labels: Labels,
+def _joined(ids: Sequence[str], id_name: str, labels: LabelColumns,
             columns_of_table: Sequence[str]) -> dict[str, tuple[str, ...]] | DataError:
     """Return what `labels_of` does, or the error of labels of other rows."""
     path, columns, file = place(labels.source.path), labels.columns, labels.file

@@ -16,7 +16,7 @@ from mlcli.data.options.numbers import are_numbers, number
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.read.labels import (
-    Labels,
+    LabelColumns,
     counts_rows,
     note_numbers,
     own_ids,
@@ -113,7 +113,7 @@ def _factor(texts: Sequence[str]) -> Factor:
     return Factor(np.array([codes.get(text, MISSING) for text in texts], dtype=np.int64), levels)
 
 
-def _in_order(ids: Sequence[str], labels: Labels) -> tuple[list[int], list[int]]:
+def _in_order(ids: Sequence[str], labels: LabelColumns) -> tuple[list[int], list[int]]:
     """Return all rows in their order, where the run has no ids or the file lacks them."""
     path = place(labels.source.path)
     if labels.rows != len(ids) or not (isinstance(ids, RowNumbers) or counts_rows(ids)):
@@ -126,7 +126,7 @@ def _in_order(ids: Sequence[str], labels: Labels) -> tuple[list[int], list[int]]
     return list(range(len(ids))), list(range(len(ids)))
 
 
-def _by_id(ids: Sequence[str], labels: Labels, key: str) -> tuple[list[int], list[int]]:
+def _by_id(ids: Sequence[str], labels: LabelColumns, key: str) -> tuple[list[int], list[int]]:
     """Return the places in the run, and those in the file, of the rows whose ids both have."""
     path, keys = place(labels.source.path), labels.columns[key]
     known = {name: row for row, name in enumerate(keys)}

@@ -142,7 +142,7 @@ SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 
 @frozen
-class Sample:
+class SampleData:
     """A generated data set: its description, its formula, and its default noise."""
 
     summary: str
@@ -261,17 +261,18 @@ def on_torus(around: Array, tube: Array) -> Array:
     return np.column_stack([radius * np.cos(around), radius * np.sin(around), TUBE * np.sin(tube)])
 
 
-SAMPLES: Mapping[str, Sample] = MappingProxyType({
-    "swiss-roll": Sample("A rolled-up rectangle.", swiss_roll),
-    "s-curve": Sample("A rectangle bent into an S, evenly covered.", s_curve),
-    "helix": Sample("A closed curve wound eight times around a ring.", helix),
-    "punctured-sphere": Sample("A sphere with its top cut off, evenly covered.", punctured_sphere),
-    "torus": Sample("A ring's surface, evenly covered.", torus),
-    "noisy-plane": Sample("A rectangle in space, with noise 0.1 in every direction.", noisy_plane, noise=0.1),
-    "ball": Sample("A ball, evenly filled.", ball, more=1),
-    "cube": Sample("A cube, evenly filled.", cube, more=0),
-    "spots": Sample("Pictures of a spot in many places.", spots, columns=256),
-    "pipe": Sample("Readings of a pipe with oil, water and gas in three flow regimes.", pipe_flow, 0.02, columns=12),
+SAMPLES: Mapping[str, SampleData] = MappingProxyType({
+    "swiss-roll": SampleData("A rolled-up rectangle.", swiss_roll),
+    "s-curve": SampleData("A rectangle bent into an S, evenly covered.", s_curve),
+    "helix": SampleData("A closed curve wound eight times around a ring.", helix),
+    "punctured-sphere": SampleData("A sphere with its top cut off, evenly covered.", punctured_sphere),
+    "torus": SampleData("A ring's surface, evenly covered.", torus),
+    "noisy-plane": SampleData("A rectangle in space, with noise 0.1 in every direction.", noisy_plane, noise=0.1),
+    "ball": SampleData("A ball, evenly filled.", ball, more=1),
+    "cube": SampleData("A cube, evenly filled.", cube, more=0),
+    "spots": SampleData("Pictures of a spot in many places.", spots, columns=256),
+    "pipe": SampleData("Readings of a pipe with oil, water and gas in three flow regimes.", pipe_flow, 0.02,
+                       columns=12),
 })
 TABLES: Mapping[str, Counts] = MappingProxyType({
     "cells": Counts(cell_counts, 5000, 2000),

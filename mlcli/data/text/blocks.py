@@ -22,8 +22,8 @@ from mlcli.data.options.numbers import fault
 from mlcli.data.options.wording import place, shown
 from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless
 from mlcli.data.text.diagnose import NONE, Faults, faults_of
-from mlcli.data.text.layout import Layout
-from mlcli.data.text.records import Survey, Text
+from mlcli.data.text.layout import RecordLayout
+from mlcli.data.text.records import InputText, Survey
 from mlcli.errors import DataError
 
 PIECE = 2 << 20  # least bytes of a piece
@@ -106,7 +106,7 @@ class TextFile:
     input: Input
     separator: str
     survey: Survey
-    layout: Layout
+    layout: RecordLayout
     starts: tuple[int, ...]  # bytes before each piece, and behind them the end
     firsts: tuple[int, ...]  # rows before each, and behind them all
 
@@ -184,7 +184,7 @@ class TextFile:
 
     def refused(self, reason: str) -> Faults:
         """Return what is wrong with the text: what a second reading finds, or else `reason`."""
-        found = faults_of(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
+        found = faults_of(InputText(self.opened(), self.input, self.separator, self.survey), self.layout)
         return found if found.error is not None else Faults(DataError(
             "CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
             hint="check the quotes and the separator"))

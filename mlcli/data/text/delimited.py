@@ -31,14 +31,14 @@ from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
 from mlcli.data.text.head import Head, detect_dialect, read_head
 from mlcli.data.text.label_columns import word_columns
-from mlcli.data.text.layout import Layout, numbers_error, pairs_layout
-from mlcli.data.text.records import Broken, Survey, Text, survey_text
+from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout
+from mlcli.data.text.records import Broken, InputText, Survey, survey_text
 from mlcli.errors import DataError
 
 LOOKED_AT = 50  # records
 
 
-def rounded_columns(text: Text, layout: Layout, values: Array) -> tuple[list[str], list[str]]:
+def rounded_columns(text: InputText, layout: RecordLayout, values: Array) -> tuple[list[str], list[str]]:
     """Return the columns of whole numbers that were rounded, as the first records show, and those thereby constant.
 
     `values` is an (n, d) array.
@@ -60,7 +60,7 @@ def rounded_columns(text: Text, layout: Layout, values: Array) -> tuple[list[str
     return names, lost
 
 
-def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
+def warn_of_rounding(text: InputText, layout: RecordLayout, values: Array) -> None:
     """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
 
     Raises DataError for a column that rounding would make constant.
@@ -82,7 +82,7 @@ def _is_whole(cell: str) -> bool:
     return len(cell) < 40 and cell.removeprefix("-").isascii() and cell.removeprefix("-").isdecimal()
 
 
-def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
+def arrow_text(text: InputText, skip: int, compute: Compute) -> Any:
     """Return the text as UTF-8 from byte `skip` on, as a native file of Arrow."""
     utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # checked by the survey
     name = f"/dev/fd/{text.opened.descriptor}"  # the open file, even if its path now leads to another
@@ -91,7 +91,7 @@ def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
     return _memory(text, skip, compute)
 
 
-def _file(text: Text, skip: int, name: str) -> Any:
+def _file(text: InputText, skip: int, name: str) -> Any:
     """Return the open file itself, past a byte order mark."""
     with text.opened.stream() as stream:
         marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
@@ -100,7 +100,7 @@ def _file(text: Text, skip: int, name: str) -> Any:
     return file
 
 
-def _memory(text: Text, skip: int, compute: Compute) -> Any:
+def _memory(text: InputText, skip: int, compute: Compute) -> Any:
     """Return a copy of the decompressed, decoded or piped text."""
     size = text.survey.size - skip
     compute.require(float(size), f"a text of {text.survey.size:,} bytes in memory")
@@ -120,7 +120,7 @@ SMALLEST, LARGEST = MIB, 32 * MIB  # bytes of such a block
 TIMES = 2  # memory for a short text, in units of its size
 
 
-def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
+def csv_options(layout: RecordLayout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
                 block: int, threads: bool = False) -> tuple[Any, Any, Any]:
     """Return Arrow's options: columns of numbers first, then those of texts, named by position; `block` is in bytes.
 
@@ -182,7 +182,7 @@ def separator_of(usual: str, input: Input) -> str:
     return usual if input.separator == "auto" else input.separator
 
 
-LayoutOf = Callable[[Text, Head], Layout]
+LayoutOf = Callable[[InputText, Head], RecordLayout]
 
 
 def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, layout_of: LayoutOf) -> Sheet:
@@ -206,7 +206,7 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, l
     return _sheet(layout, frame, text.input.point)
 
 
-def _list_of_pairs(text: Text, head: Head, matrix: Layout, compute: Compute) -> Sheet | None:
+def _list_of_pairs(text: InputText, head: Head, matrix: RecordLayout, compute: Compute) -> Sheet | None:
     """Return a list of pairs as a table; None for any other text, and for one whose numbers are wrong.
 
     Its first records show columns of words that would stand among the numbers in the layout of a `matrix`.
@@ -223,7 +223,9 @@ def _list_of_pairs(text: Text, head: Head, matrix: Layout, compute: Compute) -> 
     return None if lost else _sheet(layout, frame, text.input.point)
 
 
-def _settled(text: Text, head: Head, layout_of: LayoutOf, compute: Compute, layout: Layout) -> tuple[Layout, Frame]:
+def _settled(text: InputText, head: Head, layout_of: LayoutOf, compute: Compute,
+             layout: RecordLayout) -> tuple[RecordLayout,
+                                                                                                                Frame]:
     """Return the columns of a text, those of text as categories where they may be, and the layout of these."""
     frame = _frame(text, layout, compute)
     while (found := with_found(text.input, frame.faults.columns)) is not None:
@@ -233,7 +235,7 @@ def _settled(text: Text, head: Head, layout_of: LayoutOf, compute: Compute, layo
     return layout, frame
 
 
-def _with_proposal(error: DataError, text: Text, head: Head, layout_of: LayoutOf, compute: Compute,
+def _with_proposal(error: DataError, text: InputText, head: Head, layout_of: LayoutOf, compute: Compute,
                    alone: bool = False) -> DataError:
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
     if not text.opened.proposes:
@@ -249,7 +251,7 @@ def _with_proposal(error: DataError, text: Text, head: Head, layout_of: LayoutOf
     return with_proposal(error, texts, alone=alone)
 
 
-def _frame(text: Text, layout: Layout, compute: Compute) -> Frame:
+def _frame(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
     """Return the columns of a text, with what is wrong with them; raises DataError and RefusedByPlan."""
     columns = len(layout.choice.values)
     beside = text_bytes(text.survey.longest, text.survey.size) + COLUMN * columns
@@ -267,7 +269,7 @@ def _frame(text: Text, layout: Layout, compute: Compute) -> Frame:
     return frame
 
 
-def _is_ordinary(text: Text) -> bool:
+def _is_ordinary(text: InputText) -> bool:
     """Whether the first records are those of a table: equally many cells, more than one, and none blank at its end.
 
     No text that begins so is a matrix of pairs in a layout of its own.
@@ -277,7 +279,7 @@ def _is_ordinary(text: Text) -> bool:
         len(cells) > 1 and cells[-1].strip() and not cells[0].startswith("#") for cells in first)
 
 
-def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
+def _of_pairs(text: InputText, compute: Compute) -> Sheet | None:
     """Return a matrix of pairs in a layout of its own; None for any other text.
 
     If no kind was chosen, such a layout may also be another table.
@@ -296,7 +298,7 @@ def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
     return read_ragged(text, compute)
 
 
-def _filled(text: Text, layout: Layout, compute: Compute) -> Frame:
+def _filled(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
     """Read all rows, by record or by Arrow; of a short text with odd quotes Arrow decides, as of a long one."""
     wide = layout.width > WIDE and text.survey.lines < FEW
     if wide or text.survey.lines * layout.width <= CELLS:
@@ -306,7 +308,7 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Frame:
     return _filled_by_arrow(text, layout, compute)
 
 
-def _filled_by_arrow(text: Text, layout: Layout, compute: Compute) -> Frame:
+def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute) -> Frame:
     """Read all rows; if Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
@@ -324,7 +326,7 @@ def _filled_by_arrow(text: Text, layout: Layout, compute: Compute) -> Frame:
     return filled
 
 
-def _filled_by_records(text: Text, layout: Layout) -> Frame:
+def _filled_by_records(text: InputText, layout: RecordLayout) -> Frame:
     """Read all rows by record: of a short text, or of one with very many columns, each of which takes Arrow kilobytes.
     """
     choice, point, columns = layout.choice, text.input.point, layout.choice.values
@@ -370,7 +372,7 @@ def _plain(cells: str, point: str) -> bool:
     return cells.isascii() and cells.isprintable() and "_" not in cells and (point == "." or "." not in cells)
 
 
-def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
+def _batches(text: InputText, layout: RecordLayout, compute: Compute) -> Iterator[Any]:
     """Yield record batches with the numeric columns first, then the ids and labels, named by position."""
     from pyarrow import csv
 
@@ -383,7 +385,7 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
         yield from reader
 
 
-def _take(batch: Any, text: Text, layout: Layout, filled: Frame) -> None:
+def _take(batch: Any, text: InputText, layout: RecordLayout, filled: Frame) -> None:
     """Add a batch to the rows."""
     if batch.num_rows == 0:
         return
@@ -400,7 +402,7 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Frame) -> None:
     filled.rows = stop
 
 
-def _take_texts(batch: Any, layout: Layout, filled: Frame, input: Input) -> None:
+def _take_texts(batch: Any, layout: RecordLayout, filled: Frame, input: Input) -> None:
     """Add the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
@@ -410,7 +412,7 @@ def _take_texts(batch: Any, layout: Layout, filled: Frame, input: Input) -> None
         filled.labels.setdefault(choice.names[column], []).extend(texts)
 
 
-def _sheet(layout: Layout, filled: Frame, point: str) -> Sheet:
+def _sheet(layout: RecordLayout, filled: Frame, point: str) -> Sheet:
     """Return the rows as a sheet."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,

@@ -10,15 +10,15 @@ from mlcli.data.options.numbers import fault, is_number
 from mlcli.data.options.texts import remedy_of
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
 from mlcli.data.text.head import options_for
-from mlcli.data.text.layout import Layout
-from mlcli.data.text.records import Broken, Text
+from mlcli.data.text.layout import RecordLayout
+from mlcli.data.text.records import Broken, InputText
 from mlcli.errors import DataError
 
 WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
 
 
 @dataclass
-class Cells:
+class FaultyCells:
     """The faults of one kind found so far."""
 
     total: int = 0
@@ -49,9 +49,9 @@ class Faults:
 NONE = Faults()
 
 
-def faults_of(text: Text, layout: Layout) -> Faults:
+def faults_of(text: InputText, layout: RecordLayout) -> Faults:
     """Return what is wrong with the numbers of a text: the first records that are broken, or the cells."""
-    kinds: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
+    kinds: dict[str, FaultyCells] = {"text": FaultyCells(), "overflow": FaultyCells(), "underflow": FaultyCells()}
     bad: Counter[int] = Counter()
     missing: Counter[int] = Counter()
     row = 0
@@ -80,7 +80,7 @@ def faults_of(text: Text, layout: Layout) -> Faults:
     return Faults(underflows=kinds["underflow"].total)
 
 
-def width_error(text: Text, layout: Layout, *, line: int, row: int, width: int) -> DataError:
+def width_error(text: InputText, layout: RecordLayout, *, line: int, row: int, width: int) -> DataError:
     """Return the error for a record that is longer or shorter than the first."""
     first = "the header" if layout.named else "the first row"
     hint = "every row needs as many cells; quote cells that hold the separator"
@@ -90,7 +90,7 @@ def width_error(text: Text, layout: Layout, *, line: int, row: int, width: int) 
                      where=place(text.path, line), hint=hint)
 
 
-def text_columns_error(text: Text, layout: Layout, columns: list[int], cells: Cells) -> DataError:
+def text_columns_error(text: InputText, layout: RecordLayout, columns: list[int], cells: FaultyCells) -> DataError:
     """Return the error for columns of words among the features."""
     names = [layout.choice.names[column] for column in columns]
     parts = [cell_in_words(cell, layout) for cell in cells.first if cell[2] in columns][:1]
@@ -104,7 +104,7 @@ def text_columns_error(text: Text, layout: Layout, columns: list[int], cells: Ce
                      + categories_hint(text.input))
 
 
-def cells_error(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> DataError:
+def cells_error(text: InputText, layout: RecordLayout, cells: FaultyCells, code: str, one: str, many: str) -> DataError:
     """Return the error for cells of numeric columns, with the first five."""
     parts = [cell_in_words(cell, layout) for cell in cells.first]
     return DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
@@ -113,13 +113,13 @@ def cells_error(text: Text, layout: Layout, cells: Cells, code: str, one: str, m
                      "{input.missing_markers} names others")
 
 
-def cell_in_words(entry: tuple[int, int, int, str], layout: Layout) -> str:
+def cell_in_words(entry: tuple[int, int, int, str], layout: RecordLayout) -> str:
     """Return a cell with its place in words."""
     line, row, column, cell = entry
     return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
 
 
-def other_convention(text: Text, cells: Cells) -> str:
+def other_convention(text: InputText, cells: FaultyCells) -> str:
     """Return the hint for cells with a semicolon or a decimal comma; empty if none has one."""
     found = [cell for _, _, _, cell in cells.first]
     if text.input.separator == "auto" and any(";" in cell for cell in found):

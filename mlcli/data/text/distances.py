@@ -16,7 +16,7 @@ from mlcli.base.values.missing import MISSING
 from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown_cell
 from mlcli.data.table.sheet import Sheet
-from mlcli.data.text.records import Broken, Text
+from mlcli.data.text.records import Broken, InputText
 from mlcli.errors import DataError
 
 FEWEST, LOOKED_AT = 3, 5  # rows
@@ -26,7 +26,7 @@ BLANKS = re.compile(r"[ \t]+")
 Records = list[list[str]]
 
 
-def read_ragged(text: Text, compute: Compute) -> Sheet | None:
+def read_ragged(text: InputText, compute: Compute) -> Sheet | None:
     """Return the matrix, NaN above its diagonal; None for any other text, and if options choose columns.
 
     Raises DataError for a cell that is not a number.
@@ -44,13 +44,13 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
     return _sheet(text, _records(text))
 
 
-def _first(text: Text) -> Records:
+def _first(text: InputText) -> Records:
     """Return the first records; none if quotes do not match."""
     first = list(islice(_attempted(text), LOOKED_AT))
     return [] if any(isinstance(record, Broken) for record in first) else cast(Records, first)
 
 
-def _records(text: Text) -> Records:
+def _records(text: InputText) -> Records:
     """Return all records; raises DataError for a broken one."""
     found: Records = []
     for record in _attempted(text):
@@ -60,7 +60,7 @@ def _records(text: Text) -> Records:
     return found
 
 
-def _attempted(text: Text) -> Iterator[list[str] | Broken]:
+def _attempted(text: InputText) -> Iterator[list[str] | Broken]:
     """Yield records without empty cells at their ends, and a broken one as the last.
 
     Repeated blanks count once, and comments at the top are skipped.
@@ -90,7 +90,7 @@ def _is_headed(records: Records) -> bool:
     return len(records) > 1 and len(records[0]) >= len(records[1])
 
 
-def _sheet(text: Text, records: Records) -> Sheet | None:
+def _sheet(text: InputText, records: Records) -> Sheet | None:
     """Return the triangle as a sheet; None if its rows do not rise to the end, or do not fit the names."""
     if not _rises(records):
         return None
@@ -118,7 +118,7 @@ def _names_of_triangle(header: list[str], ids: list[str]) -> list[str] | None:
     return next((names for names in (ids, [*columns[:1], *ids]) if names[:len(columns)] == columns), None)
 
 
-def _number(cell: str, text: Text) -> float:
+def _number(cell: str, text: InputText) -> float:
     if cell in MISSING or cell in DASHES:
         return np.nan
     if fault(cell, text.input.point) in ("text", "overflow"):
@@ -131,7 +131,7 @@ WORD = re.compile(r"\S+")
 
 
 @frozen
-class Block:
+class DistanceBlock:
     """The lines from one header to the next."""
 
     first: int  # the number of its header's line
@@ -145,7 +145,7 @@ class Block:
         return [word.end() for word in WORD.finditer(self.rows[-1]) if header[word.end() - 1] != " "]
 
 
-def is_printed(text: Text) -> bool:
+def is_printed(text: InputText) -> bool:
     """Whether a text begins with a header above columns: blanks, then names without any separator.
 
     The line below begins with a name.
@@ -154,7 +154,7 @@ def is_printed(text: Text) -> bool:
     return first[:1] == " " != second[:1] and not any(mark in first for mark in ",;\t|\"")
 
 
-def read_printed(text: Text, compute: Compute) -> Sheet | DataError:
+def read_printed(text: InputText, compute: Compute) -> Sheet | DataError:
     """Return the matrix, NaN where nothing is printed, or the error of a text that is none; raises RefusedByPlan."""
     blocks = _blocks(text)
     for block in blocks:
@@ -183,7 +183,7 @@ def read_printed(text: Text, compute: Compute) -> Sheet | DataError:
     return Sheet(values, names, True, names)
 
 
-def _blocks(text: Text) -> list[Block]:
+def _blocks(text: InputText) -> list[DistanceBlock]:
     """Return the blocks, each of which starts with a line that begins with a blank."""
     found: list[tuple[int, str, list[str]]] = []
     for place_, line in enumerate(text.lines(), 1):
@@ -192,10 +192,10 @@ def _blocks(text: Text) -> list[Block]:
             found.append((place_, line, []))
         elif line.strip():
             found[-1][2].append(line)
-    return [Block(first, header, tuple(rows)) for first, header, rows in found]
+    return [DistanceBlock(first, header, tuple(rows)) for first, header, rows in found]
 
 
-def _names(blocks: Sequence[Block]) -> tuple[str, ...]:
+def _names(blocks: Sequence[DistanceBlock]) -> tuple[str, ...]:
     """Return the points: the names of the rows, preceded by the first column for a triangle without diagonal."""
     first = blocks[0]
     end = first.ends[0]
@@ -207,7 +207,7 @@ def _names(blocks: Sequence[Block]) -> tuple[str, ...]:
     return rows
 
 
-def _cells(text: Text, block: Block, width: int) -> Array | DataError:
+def _cells(text: InputText, block: DistanceBlock, width: int) -> Array | DataError:
     """Return the numbers of a block (rows x columns) after names of width `width`, or the error of another cell."""
     starts = [width, *block.ends]
     values = np.full((len(block.rows), len(block.ends)), np.nan)
@@ -221,6 +221,6 @@ def _cells(text: Text, block: Block, width: int) -> Array | DataError:
     return values
 
 
-def _fault(text: Text, line: int, what: str) -> DataError:
+def _fault(text: InputText, line: int, what: str) -> DataError:
     return DataError("PRINTED", f"this is not a matrix as R prints it: {what}", where=place(text.path, line),
                      hint="write it with write.csv(as.matrix(d), FILE), or give input.separator")

@@ -18,7 +18,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import BLANKS, are_numbers, is_number
 from mlcli.data.options.wording import counted, listed, place, shown
-from mlcli.data.text.records import Text
+from mlcli.data.text.records import InputText
 from mlcli.errors import DataError, option
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}  # between cells
@@ -27,7 +27,7 @@ GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # a number whose comm
 Records = list[list[str]]
 
 
-def detect_dialect(text: Text) -> Text:
+def detect_dialect(text: InputText) -> InputText:
     """Return the text with the separator that makes it a table, and with decimal commas if its numbers have them."""
     separator, point = text.separator, text.input.point
     lines = [line for line in islice(text.lines(), LOOKED_AT) if not line.startswith("#")]  # comments, or a header
@@ -42,7 +42,7 @@ def detect_dialect(text: Text) -> Text:
     return replace(text, separator=separator, taken=taken, input=text.input.replace(**found))
 
 
-def options_for(text: Text, separator: str) -> str:
+def options_for(text: InputText, separator: str) -> str:
     """Return the options that read a text with a separator, and with decimal commas if it has them."""
     separated = replace(text, input=text.input.replace(separator=separator), separator=separator)
     commas = detect_dialect(separated).input.point
@@ -50,7 +50,7 @@ def options_for(text: Text, separator: str) -> str:
     return option("input.separator", {"\t": "tab"}.get(separator, separator)) + decimal
 
 
-def _separator(text: Text, lines: Sequence[str]) -> str:
+def _separator(text: InputText, lines: Sequence[str]) -> str:
     """Return the default separator if it makes a table, else the only other one that does.
 
     The default if several do.
@@ -63,7 +63,7 @@ def _separator(text: Text, lines: Sequence[str]) -> str:
     return next(iter(tables)) if len(tables) == 1 else text.separator
 
 
-def _records(text: Text, lines: Sequence[str], separator: str) -> Records:
+def _records(text: InputText, lines: Sequence[str], separator: str) -> Records:
     """Return the records of some lines, up to the first one that is broken."""
     return replace(text, separator=separator).first_records(iter(lines), LOOKED_AT)[0]
 
@@ -108,7 +108,7 @@ class Head:
     end_lines: int
 
 
-def read_head(text: Text) -> Head:
+def read_head(text: InputText) -> Head:
     """Return the first record; raises DataError if there is none."""
     lines = text.lines()
     top = _comments(text)
@@ -136,7 +136,7 @@ def read_head(text: Text) -> Head:
     return head
 
 
-def _comments(text: Text) -> list[str]:
+def _comments(text: InputText) -> list[str]:
     """Return the lines at the top that begin with #, without a last one that is as wide as the records: a header.
 
     Such a header, as `#OTU ID`, may lack the name of the first column.
@@ -164,7 +164,7 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def _lacks_a_name(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
+def _lacks_a_name(text: InputText, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
     numbers = any(is_number(cell, text.input.point) for cell in cells) and not text.input.square
     if text.input.header is False:
@@ -175,7 +175,7 @@ def _lacks_a_name(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[s
     return len(set(firsts)) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
 
 
-def _require_separated(text: Text, head: Head) -> None:
+def _require_separated(text: InputText, head: Head) -> None:
     """Raise DataError for a single column that is plainly several with another separator."""
     cells = head.cells
     if text.input.separator != "auto" or len(cells) > 1:
@@ -190,14 +190,14 @@ def _require_separated(text: Text, head: Head) -> None:
                         "{input.separator=,} for a single column")
 
 
-def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
+def holds_names(text: InputText, cells: tuple[str, ...]) -> bool:
     """Whether the first record is a header: by option, or by an empty first cell or any text in it."""
     if text.input.header != "auto":
         return text.input.header
     return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
 
 
-def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool | DataError:
+def names_columns(text: InputText, cells: tuple[str, ...], below: Sequence[Sequence[str]]) -> bool | DataError:
     """Whether the first record is a header, where words of it may recur in their columns in the records `below`.
 
     A word that recurs is a cell of data, or the name of a question and one of its answers. The other cells decide: a
@@ -230,7 +230,7 @@ def names_columns(text: Text, cells: tuple[str, ...], below: Sequence[Sequence[s
 
 
 @frozen
-class Evidence:
+class HeaderEvidence:
     """What the cells of a first record are, compared with the records below."""
 
     numbers: tuple[str, ...]  # above numbers
@@ -241,7 +241,7 @@ class Evidence:
     numbered: bool  # whether one of these differs from one below in digits alone
 
 
-def _evidence(cells: Sequence[str], below: Sequence[Sequence[str]], point: str) -> Evidence:
+def _evidence(cells: Sequence[str], below: Sequence[Sequence[str]], point: str) -> HeaderEvidence:
     """Return what the cells of a first record are, those without a missing value."""
     found = dict[str, list[str]](numbers=[], words=[], ids=[])
     recurring, counts, numbered = list[int](), list[tuple[int, int]](), False
@@ -261,8 +261,8 @@ def _evidence(cells: Sequence[str], below: Sequence[Sequence[str]], point: str) 
             counts.append((sum(texts.count(text) == 1 for text in texts), len(texts)))
     # one name that recurs is a coincidence; several are a reason to expect one more new value in every other column
     more = len(recurring) > 1
-    return Evidence(**{name: tuple(given) for name, given in found.items()}, recurring=tuple(recurring),
-                    chances=tuple((once + more) / (count + more) for once, count in counts), numbered=numbered)
+    return HeaderEvidence(**{name: tuple(given) for name, given in found.items()}, recurring=tuple(recurring),
+                          chances=tuple((once + more) / (count + more) for once, count in counts), numbered=numbered)
 
 
 def _without_digits(cell: str) -> str:
@@ -270,7 +270,7 @@ def _without_digits(cell: str) -> str:
     return re.sub("[0-9]+", "\0", cell)
 
 
-def _named_by_options(text: Text) -> set[str]:
+def _named_by_options(text: InputText) -> set[str]:
     """Return the names of columns, and texts that may be ends of ranges of columns, that the options give."""
     input = text.input
     ranges = (end for item in input.columns for at, mark in enumerate(item) if mark == ":"
@@ -281,7 +281,7 @@ def _named_by_options(text: Text) -> set[str]:
     return names - {""}
 
 
-def _two_readings(text: Text, cells: Sequence[str], recurring: Sequence[str]) -> DataError:
+def _two_readings(text: InputText, cells: Sequence[str], recurring: Sequence[str]) -> DataError:
     """Return the error for a first record that may be a header or data."""
     hint = "give {input.header=true} if it holds names, and {input.header=false} if it is data"
     if isinstance(text.input, AllTexts):
@@ -291,7 +291,7 @@ def _two_readings(text: Text, cells: Sequence[str], recurring: Sequence[str]) ->
                      "column, and the other cells do not decide", where=place(text.path, 1), hint=hint)
 
 
-def note_no_header(text: Text, cells: tuple[str, ...]) -> None:
+def note_no_header(text: InputText, cells: tuple[str, ...]) -> None:
     """Note a first record of numbers that is read as data; warn if it counts, as years and numbered names do."""
     if text.input.header != "auto":
         return
@@ -313,7 +313,7 @@ def _counts(cells: tuple[str, ...]) -> bool:
     return len(steps) == 1 and min(steps) > 0
 
 
-def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
+def warn_of_numbers(text: InputText, cells: tuple[str, ...]) -> None:
     """Warn about a header that looks like data."""
     numbers = [cell for cell in cells if is_number(cell, text.input.point)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):

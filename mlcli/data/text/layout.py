@@ -13,12 +13,12 @@ from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
 from mlcli.data.text.label_columns import word_columns
-from mlcli.data.text.records import Text
+from mlcli.data.text.records import InputText
 from mlcli.errors import DataError
 
 
 @frozen
-class Layout:
+class RecordLayout:
     """The start of the records, and the meaning of their cells."""
 
     choice: Choice
@@ -31,13 +31,13 @@ class Layout:
         """The number of cells in a record."""
         return len(self.choice.names)
 
-    def in_order(self, columns: Sequence[str]) -> "Layout":
+    def in_order(self, columns: Sequence[str]) -> "RecordLayout":
         """Return the layout with the columns of numbers in another order."""
         places = {self.choice.names[column]: column for column in self.choice.values}
         return replace(self, choice=replace(self.choice, values=tuple(places[name] for name in columns)))
 
 
-def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:
+def features_layout(text: InputText, head: Head, known: Sequence[str] = ()) -> RecordLayout:
     """Return the layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
     words = word_columns(head.below, text.input.point)
@@ -58,7 +58,7 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     return _headed(head, choice)
 
 
-def pairs_layout(text: Text, head: Head) -> Layout | None:
+def pairs_layout(text: InputText, head: Head) -> RecordLayout | None:
     """Return the layout of a list of pairs, two columns of words and one of numbers; None for any other text.
 
     Of a first record that may be a header or data, none is a list.
@@ -77,7 +77,7 @@ def _unnamed_column(head: Head) -> int | None:
     return 0 if head.cells[0] == "" and len(head.cells) > 1 else None
 
 
-def square_layout(text: Text, head: Head) -> Layout:
+def square_layout(text: InputText, head: Head) -> RecordLayout:
     """Return the layout of a square matrix: with or without names of rows, of columns, or of both."""
     cells, rows = head.cells, text.survey.lines - head.top_lines
     if _ids_without_header(text, cells, rows):
@@ -88,7 +88,7 @@ def square_layout(text: Text, head: Head) -> Layout:
     return _headed(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None))
 
 
-def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
+def _ids_without_header(text: InputText, cells: Sequence[str], rows: int) -> bool:
     """Whether the first record is a row: an id, then as many numbers as there are rows."""
     if text.input.header is True or text.input.ids_from is not None or len(cells) != rows + 1:
         return False
@@ -96,7 +96,7 @@ def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
         cells[0], text.input.point))
 
 
-def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
+def crossed_layout(text: InputText, head: Head, points: Sequence[str]) -> RecordLayout:
     """Return the layout of one number for every new point (rows) and every point of the run (columns)."""
     cells, n = head.cells, len(points)
     extra = len(cells) - len(text.input.label_columns) - n
@@ -108,28 +108,28 @@ def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
     return _headed(head, choose(cells, text.input, 0 if first_is_id else None))
 
 
-def _all_numbers(text: Text, cells: Sequence[str]) -> bool:
+def _all_numbers(text: InputText, cells: Sequence[str]) -> bool:
     """Whether every cell is a number or missing."""
     return all(cell in MISSING or is_number(cell, text.input.point) for cell in cells)
 
 
-def _headed(head: Head, choice: Choice) -> Layout:
+def _headed(head: Head, choice: Choice) -> RecordLayout:
     """Return the layout after a header."""
-    return Layout(choice, True, head.end, head.end_lines)
+    return RecordLayout(choice, True, head.end, head.end_lines)
 
 
-def _headless(head: Head, choice: Choice) -> Layout:
+def _headless(head: Head, choice: Choice) -> RecordLayout:
     """Return the layout of a text without a header."""
-    return Layout(choice, False, head.top, head.top_lines)
+    return RecordLayout(choice, False, head.top, head.top_lines)
 
 
-def require_numbers(layout: Layout, path: str) -> None:
+def require_numbers(layout: RecordLayout, path: str) -> None:
     """Raise DataError for a layout without any numeric column."""
     if (error := numbers_error(layout, path)) is not None:
         raise error
 
 
-def numbers_error(layout: Layout, path: str) -> DataError | None:
+def numbers_error(layout: RecordLayout, path: str) -> DataError | None:
     """Return the error for a layout without any numeric column, or None."""
     if layout.choice.width:
         return None

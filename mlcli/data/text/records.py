@@ -37,7 +37,7 @@ class Survey:
 
 
 @frozen
-class Start:
+class TextStart:
     """The first bytes of a text, which are kept, as UTF-8; of a short text all."""
 
     content: bytes
@@ -49,7 +49,7 @@ class Start:
         return len(self.content) if self.whole else self.content.rfind(b"\n") + 1
 
 
-NOTHING = Start(b"", whole=False)
+NOTHING = TextStart(b"", whole=False)
 
 
 @frozen
@@ -81,19 +81,19 @@ class Surveyed:
     """What one pass over a text leaves."""
 
     survey: Survey
-    start: Start
+    start: TextStart
     encoding: str  # the one that was found, UTF-16 where its byte order mark is
 
 
 @frozen
-class Text:
+class InputText:
     """The text of an input and the separator of its cells."""
 
     opened: Opened
     input: Input
     separator: str
     survey: Survey
-    start: Start = NOTHING
+    start: TextStart = NOTHING
     taken: Sequence[str] = ()  # detected conventions, in words
 
     @property
@@ -149,7 +149,7 @@ class Text:
         return whole, len(whole) < len(found)
 
 
-def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
+def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> InputText:
     """Survey the text, once per encoding, for its size and faults of encoding; raises DataError.
 
     `watch` receives all of its bytes, without a byte order mark.
@@ -161,10 +161,10 @@ def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | Non
         opened.surveys[input.encoding] = known
     taken = () if known.encoding == input.encoding else ("the text is UTF-16",)
     input = input.replace(encoding=known.encoding) if taken else input
-    return Text(opened, input, separator, known.survey, known.start, taken)
+    return InputText(opened, input, separator, known.survey, known.start, taken)
 
 
-def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Survey, Start]:
+def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Survey, TextStart]:
     """Count lines, and look for numbers and quotes that the fast reader may misread; the first bytes are kept."""
     size = lines = ends = longest = open_line = quotes = 0
     tail, tiny, start = b"", False, b""
@@ -183,7 +183,7 @@ def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Sur
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
     return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
-                  quotes=quotes), Start(start, whole=size == len(start))
+                  quotes=quotes), TextStart(start, whole=size == len(start))
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.explore.report.ranking import Place, figures
+from mlcli.explore.report.ranking import MeanRank, figures
 from mlcli.explore.report.recommend import Recommendation
 from mlcli.explore.report.scores import Assessment
 from mlcli.report.comparison.side_by_side import Comparison
 
 
 @frozen
-class Entry:
+class TrialEntry:
     """The trial of one setting."""
 
     run: str  # its directory's name
@@ -40,8 +40,8 @@ class Entry:
 class Candidate:
     """The best setting of a method, with its rank, curve and refits."""
 
-    entry: Entry
-    place: Place
+    entry: TrialEntry
+    place: MeanRank
     advice: Mapping[str, Any]  # recommendation of the rules for the number of axes
     by_axes: Sequence[tuple[int, Assessment]]  # with 1, 2, ... axes; empty where fewer axes are another fit
     fits: int  # number of fits to parts of the rows
@@ -70,7 +70,7 @@ class Exploration:
     why: str  # the reason for that number
     findings: Sequence[Mapping[str, Any]]  # findings of the checkup
     candidates: Sequence[Candidate]  # by mean rank
-    entries: Sequence[Entry]  # all settings, in the order of their trials
+    entries: Sequence[TrialEntry]  # all settings, in the order of their trials
     recommendation: Recommendation
     command: str  # empty where nothing is recommended
     comparison: Comparison  # comparison of the candidates, in their order

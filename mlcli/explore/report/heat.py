@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from mlcli.report.comparison.side_by_side import Pair
+from mlcli.report.comparison.side_by_side import RunPair
 from mlcli.report.drawing.figure import Bar, Figure, Mark, Part, Text
 from mlcli.report.drawing.palette import STEPS
 from mlcli.report.drawing.text import shorten
@@ -11,7 +11,7 @@ CELL, LEFT, TOP, GAP = 48.0, 136.0, 74.0, 24.0
 DARK = 9  # the last step of the scale on which white text is easier to read than black
 
 
-def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
+def heat(names: Sequence[str], pairs: Sequence[RunPair]) -> Figure | None:
     """Return two matrices: likeness 1 - m² by Procrustes, and the share of common neighbors; None for one embedding.
     """
     if len(names) < 2:
@@ -27,7 +27,7 @@ def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
                   [Part(x=number * (width + GAP), y=0, width=width + GAP, height=height) for number in range(2)])
 
 
-def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Callable[[Pair], float], left: float,
+def matrix(title: str, names: Sequence[str], pairs: Sequence[RunPair], value: Callable[[RunPair], float], left: float,
            ) -> list[Mark]:
     """Return the marks of one matrix with the names of its rows and columns."""
     place = {name: i for i, name in enumerate(names)}

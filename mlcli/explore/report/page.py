@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mlcli.base.units import percent
 from mlcli.explore.report import figures as drawn
-from mlcli.explore.report.contents import Candidate, Entry, Exploration
+from mlcli.explore.report.contents import Candidate, Exploration, TrialEntry
 from mlcli.explore.report.heat import heat
 from mlcli.explore.report.ranking import figures
 from mlcli.report.comparison.page import embeddings_section
@@ -89,7 +89,7 @@ def _settings(exploration: Exploration) -> Part:
                          (1, 2, 3, 4), (0, 5)))
 
 
-def _by_method(exploration: Exploration) -> list[Entry]:
+def _by_method(exploration: Exploration) -> list[TrialEntry]:
     """Return all settings: methods in the order of their ranks, each by its number of neighbors."""
     ranked = [one.entry.method for one in exploration.candidates]
     last = len(ranked)

@@ -15,7 +15,7 @@ ENOUGH = 0.02  # difference of R_NX below which the simpler method is preferred
 
 
 @frozen
-class Place:
+class MeanRank:
     """The mean rank of one method, with its uncertainty."""
 
     mean_rank: float
@@ -52,7 +52,7 @@ def score_array(judged: Sequence[Assessment]) -> Array:
     return np.array([[one.scores[name] for one in judged] for name in MEASURES])
 
 
-def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -> list[Place]:
+def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -> list[MeanRank]:
     """Return the rank of each embedding, with its uncertainty over bootstrap samples of the points."""
     scores = score_array(judged)
     count = scores.shape[-1]
@@ -62,7 +62,7 @@ def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -
     first = int(ranks.argmin())
     open_to = (drawn <= drawn[:, [first]]).mean(axis=0) > OPEN
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    return [Place(float(rank), (float(low[i]), float(high[i])), bool(open_to[i])) for i, rank in enumerate(ranks)]
+    return [MeanRank(float(rank), (float(low[i]), float(high[i])), bool(open_to[i])) for i, rank in enumerate(ranks)]
 
 
 def best_of(judged: Sequence[Assessment]) -> int:

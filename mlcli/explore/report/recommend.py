@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
-from mlcli.explore.report.ranking import ENOUGH, Place, gain
+from mlcli.explore.report.ranking import ENOUGH, MeanRank, gain
 from mlcli.explore.report.scores import Assessment
 from mlcli.explore.report.verdict import Verdict
 
@@ -21,7 +21,7 @@ class Option:
     words: str
     linear: bool
     judged: Assessment
-    place: Place
+    place: MeanRank
     loses: str = ""  # a sentence on what the method does not keep; empty: nothing besides neighbors
 
     @property

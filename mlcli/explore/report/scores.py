@@ -13,8 +13,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import Array, Indices
-from mlcli.core.similarities.spaces import Euclidean, Rows, Space
-from mlcli.findings.quality.measures import Order
+from mlcli.core.similarities.spaces import EuclideanSpace, Rows, Space
+from mlcli.findings.quality.measures import DistanceOrder
 
 BLOCK = 2**17  # distances in a block of work
 HELD = 2**24  # distances of the input in memory at a time
@@ -48,7 +48,7 @@ def ranks_of(squared: Array, rows: Indices) -> Indices:
     `squared` is a (b, n) array of squared distances, `rows` a (b,) array with the points' own numbers.
     """
     count = squared.shape[1]
-    nearest = Order.of(squared, rows, count - 1).nearest(count - 1)
+    nearest = DistanceOrder.of(squared, rows, count - 1).nearest(count - 1)
     ranks = np.zeros(squared.shape, dtype=np.int64)
     np.put_along_axis(ranks, nearest, np.arange(1, count), axis=1)
     return ranks
@@ -107,7 +107,7 @@ def rank_correlation(source: Indices, embedded: Indices) -> Array:
 
 def assess(reference: Reference, embeddings: Sequence[Array]) -> list[Assessment]:
     """Return the scores of every embedding, (n, p) arrays; distances of the input are computed once for all."""
-    spaces = [Euclidean.of(values, reference.anchors) for values in embeddings]
+    spaces = [EuclideanSpace.of(values, reference.anchors) for values in embeddings]
     totals = [Total(np.zeros(max(reference.size - 2, 0))) for _ in embeddings]
     for group in row_blocks(len(reference.anchors), HELD, reference.size):
         anchors = reference.anchors[group]

@@ -10,7 +10,7 @@ FAR = 4.0  # a value more standard deviations above the mean of copies without s
 
 
 @frozen
-class Groups:
+class SeparateGroups:
     """Separate groups of points."""
 
     count: int
@@ -21,7 +21,7 @@ class Groups:
 
 
 @frozen
-class Factors:
+class FactorModel:
     """A factor model with noise of each column's own; by BIC, smaller is better."""
 
     count: int
@@ -37,8 +37,8 @@ class Structure:
     rows: int  # number of rows in the sample
     axes: int  # number of axes by parallel analysis
     nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations
-    groups: Groups | None
-    factors: Factors | None
+    groups: SeparateGroups | None
+    factors: FactorModel | None
 
     @property
     def unrelated(self) -> bool:

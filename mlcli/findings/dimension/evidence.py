@@ -26,7 +26,7 @@ from mlcli.methods.method import Method
 
 
 @frozen
-class Verdict:
+class RuleVerdict:
     """The answer of a rule that applies."""
 
     components: int | None  # axes to keep; None where the rule gives figures and no count

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict
 
 
 def two_nn(nearest: Array) -> float:
@@ -76,7 +76,7 @@ TRUSTED = 10  # largest dimension for which samples of usual sizes are dense eno
 MOST = 1e9  # dimensions: distances to neighbors then differ by rounding only
 
 
-def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def estimates(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
     """Return both estimates from one search for neighbors, among all points or a sample."""
     rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(evidence.width, 1)))), FEWEST))
     if evidence.nearest is None or len(rows) < 4:
@@ -91,14 +91,14 @@ def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
     return {"two_nn": two_nn_verdict(nearest, seen), "maximum_likelihood": likelihood_verdict(nearest, seen)}
 
 
-def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
+def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> RuleVerdict | NotApplicable:
     """Return the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
     value, error = two_nn(nearest), two_nn_error(nearest)
     return axes_verdict(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
                         f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
 
 
-def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
+def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> RuleVerdict | NotApplicable:
     """Return the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
     value, neighbors = maximum_likelihood(nearest), nearest.shape[1]
     return axes_verdict(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
@@ -106,9 +106,9 @@ def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict |
 
 
 def axes_verdict(value: float, rule: str, detail: str,
-                 figures: dict[str, float | int | bool]) -> Verdict | NotApplicable:
+                 figures: dict[str, float | int | bool]) -> RuleVerdict | NotApplicable:
     """Return an estimate as a whole number of axes, at least one."""
     if not value < MOST:
         return NotApplicable("too many distances to neighbors are equal")
     doubt = f"above {TRUSTED} it is only a lower bound: no sample is dense enough" if value > TRUSTED else ""
-    return Verdict(max(round(value), 1), rule, detail, figures, doubt)
+    return RuleVerdict(max(round(value), 1), rule, detail, figures, doubt)

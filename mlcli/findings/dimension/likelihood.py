@@ -18,7 +18,7 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.errors import NumericalError
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict
 
 if TYPE_CHECKING:
     from mlcli.core.iterate import Iterate
@@ -106,11 +106,11 @@ def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: 
     `points` is an (n, d) array with columns that all vary; returns a (d,) array and a (d, d) array.
     """
     from mlcli.core.iterate import Iterate
-    from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
+    from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, maximum_likelihood
 
     mean = points.mean(axis=0)
     deviations = points.std(axis=0)
-    moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
+    moments = ColumnCovariance((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
     if factors == 0:
         return mean, np.diag(deviations**2)
     estimate = maximum_likelihood(moments, factors, Bounds.of(moments, lower), iterate or Iterate()).state
@@ -141,7 +141,7 @@ LIMIT, TOLERANCE = 50, 1e-3  # of a fit: enough for comparing likelihoods, whose
 ROOM = 2**17  # numbers in a sample of the rows
 
 
-def likelihood_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def likelihood_verdicts(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
     """Return the verdicts of the three likelihood rules."""
     return {"minka_evidence": minka(evidence), "ppca_bic": criterion(evidence),
             "fa_cross_validation": cross_validation(evidence)}
@@ -163,7 +163,7 @@ def variances(evidence: Evidence) -> tuple[Array, int] | NotApplicable:
     return values / (rows if evidence.moments is None else 1), rows
 
 
-def minka(evidence: Evidence) -> Verdict | NotApplicable:
+def minka(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of axes with the largest evidence, by Laplace's approximation (Minka, 2000)."""
     given = variances(evidence)
     if isinstance(given, NotApplicable):
@@ -172,23 +172,24 @@ def minka(evidence: Evidence) -> Verdict | NotApplicable:
     if not np.isfinite(log_evidence).any():
         return NotApplicable("eigenvalues are tied")
     count = int(log_evidence.argmax()) + 1
-    return Verdict(count, "The number of axes of probabilistic PCA with the largest evidence (Minka).",
-                   f"of 1 to {len(log_evidence)} axes", {"log_evidence": finite(log_evidence)})
+    return RuleVerdict(count, "The number of axes of probabilistic PCA with the largest evidence (Minka).",
+                       f"of 1 to {len(log_evidence)} axes", {"log_evidence": finite(log_evidence)})
 
 
-def criterion(evidence: Evidence) -> Verdict | NotApplicable:
+def criterion(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of axes with the smallest Bayesian information criterion (Schwarz, 1978)."""
     given = variances(evidence)
     if isinstance(given, NotApplicable):
         return given
     values = -2 * ppca_bic(*given)
     count = int(values.argmin())
-    return Verdict(count, "The number of axes of probabilistic PCA with the smallest Bayesian information criterion "
-                   "(BIC).",
-                   f"of 0 to {len(values) - 1} axes", {"bic": finite(values)})
+    return RuleVerdict(count,
+                       "The number of axes of probabilistic PCA with the smallest Bayesian information criterion "
+                       "(BIC).",
+                       f"of 0 to {len(values) - 1} axes", {"bic": finite(values)})
 
 
-def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
+def cross_validation(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of factors under which held-out rows are most likely."""
     if not evidence.factors:
         return NotApplicable("it fits factor models, as fa does")
@@ -210,10 +211,10 @@ def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
     count = int(likelihoods.argmax())
     if count == most < evidence.factors:
         return NotApplicable(f"the likelihood still rises at {most} factors, the most that fit in the time")
-    return Verdict(count, "The number of factors with the largest likelihood of held-out rows.",
-                   f"{FOLDS} folds, of 0 to {len(likelihoods) - 1} factors",
-                   {"mean_log_likelihoods": finite(likelihoods), "folds": FOLDS, "rows": len(points),
-                    "seed": evidence.seed})
+    return RuleVerdict(count, "The number of factors with the largest likelihood of held-out rows.",
+                       f"{FOLDS} folds, of 0 to {len(likelihoods) - 1} factors",
+                       {"mean_log_likelihoods": finite(likelihoods), "folds": FOLDS, "rows": len(points),
+                        "seed": evidence.seed})
 
 
 def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:

@@ -15,7 +15,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.quantiles import quantiles
 from mlcli.core.linalg import symmetric_eigen, symmetric_eigenvalues
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, count_leading
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict, count_leading
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile
 BUDGET = 6e7  # multiplications in all: some 15 ms
@@ -28,7 +28,7 @@ Replicate = Callable[[np.random.Generator], Array]
 Eigenvalues = Callable[[Array], Array]  # of products of columns
 
 
-def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
+def parallel_analysis(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of leading eigenvalues above the replicates' 95th percentiles."""
     if not evidence.of_columns:
         return NotApplicable("it compares columns of features")
@@ -49,14 +49,15 @@ def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
     if kept == len(values) < len(null):
         return NotApplicable(f"all {kept} eigenvalues computed are above the replicates'")
     line = null[:DRAWN] / evidence.spectrum.solved_trace
-    return Verdict(kept, "The leading eigenvalues above the 95th percentile of those of uncorrelated columns (parallel "
-                   "analysis).",
-                   f"{count} replicates of {kind} columns",
-                   {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,
-                    "line_shares": line.tolist()})
+    return RuleVerdict(kept,
+                       "The leading eigenvalues above the 95th percentile of those of uncorrelated columns (parallel "
+                       "analysis).",
+                       f"{count} replicates of {kind} columns",
+                       {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,
+                        "line_shares": line.tolist()})
 
 
-def parallel_factors(evidence: Evidence) -> Verdict | NotApplicable:
+def parallel_factors(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of leading eigenvalues of common variance above the replicates' 95th percentiles."""
     rows, columns = evidence.observations, len(evidence.norms)
     if rows is None:
@@ -72,11 +73,12 @@ def parallel_factors(evidence: Evidence) -> Verdict | NotApplicable:
     generator = evidence.generator()
     null = quantiles(np.array([replicate(generator) for _ in range(count)]), [PERCENTILE / 100])[0]
     kept = min(count_leading(values > np.maximum(null, 0.0)), evidence.factors)
-    return Verdict(kept, "The leading eigenvalues of common variance (squared multiple correlations in the diagonal) "
-                   "above the 95th percentile of those of uncorrelated columns (parallel analysis of factors).",
-                   f"{count} replicates of {kind} columns",
-                   {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,
-                    "eigenvalues": values[:DRAWN].tolist(), "line": null[:DRAWN].tolist()})
+    return RuleVerdict(kept,
+                       "The leading eigenvalues of common variance (squared multiple correlations in the diagonal) "
+                       "above the 95th percentile of those of uncorrelated columns (parallel analysis of factors).",
+                       f"{count} replicates of {kind} columns",
+                       {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,
+                        "eigenvalues": values[:DRAWN].tolist(), "line": null[:DRAWN].tolist()})
 
 
 def common_eigenvalues(products: Array) -> Array:

@@ -19,7 +19,7 @@ from mlcli.base.values.inputs import Input
 from mlcli.base.values.scaling import Unit
 from mlcli.core.model import Model
 from mlcli.errors import MlcliError
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict
 from mlcli.findings.dimension.spectral import below_chord
 from mlcli.methods.method import Method
 
@@ -29,7 +29,7 @@ SOURCES, TARGETS = 60, 1000  # of more points, random samples whose distances to
 LEAST = 1e-3  # a smaller residual variance counts as this one: the rest is noise or rounding
 
 
-def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
+def residual_variance(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the point of the curve's logarithm farthest below the chord from no axis to the last."""
     if evidence.method.scaleless:
         return NotApplicable(f"the coordinates of {evidence.method.name} have no scale, so their distances cannot be "
@@ -50,9 +50,10 @@ def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
                "sampled": len(targets) < evidence.size}
     rule = "The elbow of log(1 - r²), with r the correlation of the method's distances with those on the first axes."
     if len(curve) < 3:
-        return Verdict(None, rule, f"{len(curve)} axes are too few for an elbow", figures)
+        return RuleVerdict(None, rule, f"{len(curve)} axes are too few for an elbow", figures)
     count = int(below_chord(np.log(np.append(1.0, np.maximum(curve, LEAST)))).argmax())
-    return Verdict(count or None, rule, f"{curve[count - 1]:.4g} left" if count else "the curve has no elbow", figures)
+    return RuleVerdict(count or None, rule, f"{curve[count - 1]:.4g} left" if count else "the curve has no elbow",
+                       figures)
 
 
 def choose_points(evidence: Evidence) -> tuple[Indices, Indices]:
@@ -101,7 +102,7 @@ NONE = 1e-3  # stress that further axes cannot lower in a way that matters
 
 
 def stress_verdict(method: Method, model: Model, data: Input, compute: Compute, *,
-                   long: bool) -> Verdict | NotApplicable:
+                   long: bool) -> RuleVerdict | NotApplicable:
     """Return the number of axes by stress, from fits of 1 to 6 axes, each from classical scaling; of many if `long`.
 
     The stress with the axes of the model is the model's own, as more starts may have made it less. Of ranks, the fewest
@@ -122,15 +123,15 @@ def stress_verdict(method: Method, model: Model, data: Input, compute: Compute, 
         below = [place for limit in (GOOD, USABLE) for place, stress in enumerate(stresses, 1) if stress < limit]
         count = below[0] if below else 0
         if not count:
-            return Verdict(None, rule, shown(stresses, len(stresses)), figures)
-        return Verdict(count, rule, shown(stresses, count), figures)
+            return RuleVerdict(None, rule, shown(stresses, len(stresses)), figures)
+        return RuleVerdict(count, rule, shown(stresses, count), figures)
     rule = f"The elbow of the stress with 1 to {len(stresses)} axes."
     if stresses[-1] < NONE:
-        return Verdict(len(stresses), rule, shown(stresses, len(stresses)), figures)
+        return RuleVerdict(len(stresses), rule, shown(stresses, len(stresses)), figures)
     if len(stresses) < 3:
-        return Verdict(None, rule, f"{len(stresses)} axes are too few for an elbow", figures)
+        return RuleVerdict(None, rule, f"{len(stresses)} axes are too few for an elbow", figures)
     count = int(below_chord(np.append(1.0, stresses)).argmax())
-    return Verdict(count or None, rule, shown(stresses, count) if count else "no elbow", figures)
+    return RuleVerdict(count or None, rule, shown(stresses, count) if count else "no elbow", figures)
 
 
 def shown(stresses: list[float], count: int) -> str:

@@ -11,7 +11,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.core.model import Model
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, evidence_of
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict, evidence_of
 from mlcli.findings.dimension.intrinsic import estimates
 from mlcli.findings.dimension.likelihood import likelihood_verdicts
 from mlcli.findings.dimension.parallel import parallel_analysis, parallel_factors
@@ -26,7 +26,7 @@ NEAR = 1  # difference in axes of rules that nearly agree
 MOST, SOME = 2 / 3, 1 / 3  # shares of the rules that nearly agree
 
 
-def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+def recommendation(rules: Sequence[str], verdicts: Mapping[str, RuleVerdict]) -> dict[str, Any]:
     """Return the number of axes, the rule behind it, the rules that differ, their agreement, and the sentence.
 
     `rules` are the method's own, best first; docs/dimension.md gives the reasons for this order. Rules that apply
@@ -115,7 +115,7 @@ def list_in_words(items: list[str]) -> str:
 
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
-SPECTRAL: dict[str, Callable[[Evidence], Verdict | NotApplicable]] = {
+SPECTRAL: dict[str, Callable[[Evidence], RuleVerdict | NotApplicable]] = {
     **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
     "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
     "velicer_map": velicer, "eigengap": eigengap}
@@ -136,7 +136,7 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
         from mlcli.findings.dimension.residual import stress_verdict
 
         reached["stress"] = stress_verdict(method, model, data, compute, long=long)
-    applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
+    applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, RuleVerdict)}
     return {
         "kept": model.embedding.shape[1],
         "recommendation": recommendation(method.rules, applied),
@@ -148,14 +148,14 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
     }
 
 
-def apply_rules(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def apply_rules(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
     """Return the verdict of every rule."""
     return {**eigenvalue_verdicts(evidence), **likelihood_verdicts(evidence),
             "residual_variance": residual_variance(evidence),
             **estimates(evidence)}
 
 
-def eigenvalue_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def eigenvalue_verdicts(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
     """Return the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
     rules = {**SPECTRAL, FACTORS: parallel_factors} if evidence.factors else SPECTRAL
     return {name: NotApplicable(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)

@@ -6,13 +6,13 @@ from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import EPS
 from mlcli.core.linalg import symmetric_eigen
-from mlcli.findings.dimension.evidence import Evidence, NotApplicable, Verdict, count_leading
+from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict, count_leading
 
 WIDEST = 150  # largest number of columns for its d³ multiplications
 SAME, SAMPLED = 1e-6, 0.1  # relative spread of column norms that counts as rounding: of all rows, and of a sample
 
 
-def velicer(evidence: Evidence) -> Verdict | NotApplicable:
+def velicer(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of axes after which the average squared partial correlation of columns is smallest."""
     if not evidence.of_columns:
         return NotApplicable("it compares columns of features")
@@ -23,10 +23,12 @@ def velicer(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
     averages = average_partials(evidence.correlations)
     count = int(np.nanargmin(averages))
-    return Verdict(count, "The number of axes with the smallest average squared partial correlation between columns "
-                   "(Velicer's MAP).",
-                   f"{averages[count]:.4g} on average",
-                   {"average_squared_partial_correlations": averages.tolist(), "rows": rows or evidence.observations})
+    return RuleVerdict(count,
+                       "The number of axes with the smallest average squared partial correlation between columns "
+                       "(Velicer's MAP).",
+                       f"{averages[count]:.4g} on average",
+                       {"average_squared_partial_correlations": averages.tolist(),
+                        "rows": rows or evidence.observations})
 
 
 def average_partials(correlations: Array) -> Array:
@@ -50,7 +52,7 @@ MOST_PIECES = 100  # largest number of pieces of a stick for a meaningful test
 SEEN = 30  # eigenvalues in the search for an elbow: as many as the scree plot shows
 
 
-def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
+def variance_kept(evidence: Evidence, share: float) -> RuleVerdict | NotApplicable:
     """Return the smallest number of axes whose eigenvalues sum to a share of the trace."""
     if evidence.method.scaleless:
         return NotApplicable(no_variances(evidence))
@@ -64,8 +66,9 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
     if not reached.any():
         return NotApplicable(f"the {len(cumulative)} eigenvalues computed reach {percent(cumulative.max())}")
     count = int(reached.argmax()) + 1
-    return Verdict(count, f"The fewest axes that keep {percent(share, 0)} of the trace.", trace_share(evidence, count),
-                   {"cumulative": float(cumulative[count - 1])})
+    return RuleVerdict(count, f"The fewest axes that keep {percent(share, 0)} of the trace.",
+                       trace_share(evidence, count),
+                       {"cumulative": float(cumulative[count - 1])})
 
 
 def trace_share(evidence: Evidence, count: int) -> str:
@@ -88,7 +91,7 @@ def no_variances(evidence: Evidence) -> str:
     return f"the eigenvalues of {evidence.method.name} are not variances"
 
 
-def elbow(evidence: Evidence) -> Verdict | NotApplicable:
+def elbow(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the axes before the point of the scree plot farthest below the chord from its first point to its last.
 
     Cattell's scree test (1966), with the elbow by Satopää, Albrecht, Irwin and Raghavan ("kneedle", 2011).
@@ -100,9 +103,11 @@ def elbow(evidence: Evidence) -> Verdict | NotApplicable:
     count = int(below.argmax())
     if below[count] <= 0:
         return NotApplicable("the scree plot has no elbow: no point lies below the chord of its ends")
-    return Verdict(count, "The axes before the elbow of the scree plot: the point farthest below the chord between its "
-                   "ends.",
-                   f"among {len(values)} eigenvalues", {"below_chord": below[:20].tolist(), "eigenvalues": len(values)})
+    return RuleVerdict(count,
+                       "The axes before the elbow of the scree plot: the point farthest below the chord between its "
+                       "ends.",
+                       f"among {len(values)} eigenvalues",
+                       {"below_chord": below[:20].tolist(), "eigenvalues": len(values)})
 
 
 def below_chord(values: Array) -> Array:
@@ -110,7 +115,7 @@ def below_chord(values: Array) -> Array:
     return np.linspace(values[0], values[-1], len(values)) - values
 
 
-def broken_stick(evidence: Evidence) -> Verdict | NotApplicable:
+def broken_stick(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of leading eigenvalues above the mean lengths of a randomly broken stick's pieces, in order.
 
     Frontier, 1976; the lengths are MacArthur's, 1957: (total / p) (1/k + ... + 1/p).
@@ -126,10 +131,10 @@ def broken_stick(evidence: Evidence) -> Verdict | NotApplicable:
     pieces = total * broken_stick_shares(count)
     values = evidence.positive[:count]
     kept = count_leading(values > pieces[: len(values)])
-    return Verdict(kept, "The leading eigenvalues above those of the broken-stick model.",
-                   f"{count} pieces", {"pieces": count, "expected_shares": (pieces[:20] / total).tolist()},
-                   f"unreliable with {count} eigenvalues: nearly any spectrum passes" if count > MOST_PIECES
-                   else "")
+    return RuleVerdict(kept, "The leading eigenvalues above those of the broken-stick model.",
+                       f"{count} pieces", {"pieces": count, "expected_shares": (pieces[:20] / total).tolist()},
+                       f"unreliable with {count} eigenvalues: nearly any spectrum passes" if count > MOST_PIECES
+                       else "")
 
 
 def broken_stick_shares(count: int) -> Array:
@@ -137,7 +142,7 @@ def broken_stick_shares(count: int) -> Array:
     return np.cumsum(1 / np.arange(count, 0, -1))[::-1] / count
 
 
-def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
+def kaiser(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of eigenvalues above their mean; for correlations above one (Guttman, 1954; Kaiser, 1960)."""
     parts = evidence.parts
     if not evidence.of_columns or parts is None or not parts[0] or not parts[1] > 0:
@@ -148,12 +153,13 @@ def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
     if len(values) < parts[0] and (values > mean).all():
         return NotApplicable(f"all {len(values)} eigenvalues computed are above the mean")
     shares = values[:20] / mean
-    return Verdict(int(np.sum(values > mean)), "The eigenvalues above their mean, which is 1 for a correlation matrix "
-                   "(Kaiser).",
-                   f"mean of {parts[0]} eigenvalues", {"over_mean": shares.tolist()})
+    return RuleVerdict(int(np.sum(values > mean)),
+                       "The eigenvalues above their mean, which is 1 for a correlation matrix "
+                       "(Kaiser).",
+                       f"mean of {parts[0]} eigenvalues", {"over_mean": shares.tolist()})
 
 
-def eigengap(evidence: Evidence) -> Verdict | NotApplicable:
+def eigengap(evidence: Evidence) -> RuleVerdict | NotApplicable:
     """Return the number of axes before the largest gap of successive eigenvalues, whose span noise changes least.
 
     Davis and Kahan, 1970: a span's angle to its noisy self is at most the noise over the gap behind it.
@@ -163,5 +169,5 @@ def eigengap(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable(f"a gap needs two eigenvalues and {len(values)} positive ones are computed")
     gaps = -np.diff(values) / values[0]
     count = int(gaps.argmax()) + 1
-    return Verdict(count, "The axes before the largest gap between successive eigenvalues.",
-                   f"{percent(gaps[count - 1])} of the first eigenvalue", {"gaps_over_first": gaps[:20].tolist()})
+    return RuleVerdict(count, "The axes before the largest gap between successive eigenvalues.",
+                       f"{percent(gaps[count - 1])} of the first eigenvalue", {"gaps_over_first": gaps[:20].tolist()})

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
-from mlcli.report.figures.scree import Eigenvalues, shares_overlap
+from mlcli.report.figures.scree import ScreeValues, shares_overlap
 
 CONSTRAINED = "constrained"  # the column of spectrum.csv
 
@@ -69,7 +69,7 @@ class FinishedRun:
     drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, after it was drawn
 
     @property
-    def eigenvalues(self) -> Eigenvalues | None:
+    def eigenvalues(self) -> ScreeValues | None:
         """The spectrum to show; None where there is none."""
         spectrum: CsvColumns | None = self.findings.get("spectrum")
         summary = self.manifest.get("spectrum") or {}
@@ -79,17 +79,17 @@ class FinishedRun:
         computed = summary.get("computed") or len(values)
         line = () if self.correlations else self._line(summary.get("trace"))
         sums = [None] * len(values) if self.overlapping else spectrum.numbers_or_none("cumulative")
-        return Eigenvalues(values, sums, self.embedding.values.shape[1], computed,
+        return ScreeValues(values, sums, self.embedding.values.shape[1], computed,
                            summary.get("ranked_by", "eigenvalues"),
                            summary.get("further_at_least", ()) if len(values) == computed else (), line)
 
     @property
-    def scree(self) -> Eigenvalues | None:
+    def scree(self) -> ScreeValues | None:
         """The spectrum for the scree plot: of factor analysis all eigenvalues of the correlations."""
         if not self.correlations:
             return self.eigenvalues
         values = self.correlations
-        return Eigenvalues(values, [None] * len(values), self.embedding.values.shape[1], len(values),
+        return ScreeValues(values, [None] * len(values), self.embedding.values.shape[1], len(values),
                            "eigenvalues of the correlations", line=self._line(sum(values)))
 
     @property

@@ -26,14 +26,14 @@ def standardize(values: Array) -> Array:
 
 
 @frozen
-class Fit:
+class Alignment:
     """One embedding rotated and reflected onto another, both standardized."""
 
     m2: float  # residual sum of squares, of a total of 1: 0 for the same shape, 1 for unrelated ones
     turned: Array  # the second one aligned with the first, of its own size, an (n, max(p, q)) array
 
 
-def procrustes(first: Array, second: Array) -> Fit:
+def procrustes(first: Array, second: Array) -> Alignment:
     """Return the symmetric Procrustes statistic m² = 1 - (Σσ)² and the aligned second embedding.
 
     Both are standardized embeddings, (n, p) and (n, q) arrays; the one with fewer axes is padded with zeros. m² is
@@ -44,10 +44,10 @@ def procrustes(first: Array, second: Array) -> Fit:
     u, sizes, vt = singular(_pad(products(second, first), width, width))
     turned = map_blocks(lambda some: _pad(some, len(some), width) @ (u @ vt), second)
     if not nonzero_columns(first).any() or not nonzero_columns(second).any():
-        return Fit(float("nan"), turned)
+        return Alignment(float("nan"), turned)
     left = sum(float(np.square(_pad(one, len(one), width) - sizes.sum() * other).sum())
                for one, other in zip_blocks(first, turned))
-    return Fit(min(left, 1.0), turned)
+    return Alignment(min(left, 1.0), turned)
 
 
 def _pad(values: Array, rows: int, width: int) -> Array:

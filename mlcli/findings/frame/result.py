@@ -51,7 +51,7 @@ class Planned:
 
 
 @frozen
-class Reduced:
+class ReducedInput:
     """PCA before a method: its input, and its fit."""
 
     given: Prepared
@@ -71,7 +71,7 @@ class Start:
     source: Table
     run: StoredModel | None  # whose embedding the source is
     prepared: Prepared  # the method's input
-    reduced: Reduced | None = None
+    reduced: ReducedInput | None = None
 
     @property
     def previous_steps(self) -> tuple[Reduction, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("hubness.json", Json("mlcli.findings.hubness.shape:Document"))
+NUMBERS = File("hubness.json", Json("mlcli.findings.hubness.shape:HubnessDocument"))
 FEWEST = 3  # number of points with a skewness
 BLOCK = 2**18  # distances in a block
 BARS = 40  # bins of the curve, about
@@ -117,7 +117,7 @@ def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | Non
 
     from mlcli.base.stages.stage import note
     from mlcli.base.values.scaling import all_finite
-    from mlcli.core.similarities.spaces import Euclidean, input_space
+    from mlcli.core.similarities.spaces import EuclideanSpace, input_space
     from mlcli.findings.frame.result import as_compared
 
     table, embedding, seed = result.prepared, result.model.embedding, result.config.compute.seed
@@ -135,7 +135,7 @@ def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | Non
     space = input_space(as_compared(result, table), rows)
     return {"rows": len(rows), "neighbors": count, "distances": space.name,
             "data": occurrences(lists(space, rows, count, seed), len(rows)),
-            "embedding": occurrences(lists(Euclidean.of(embedding, rows), rows, count, seed), len(rows))}
+            "embedding": occurrences(lists(EuclideanSpace.of(embedding, rows), rows, count, seed), len(rows))}
 
 
 def lists(space: Any, rows: Indices, count: int, seed: int = 0) -> Indices:

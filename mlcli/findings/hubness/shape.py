@@ -21,7 +21,7 @@ class Occurrences(Shape):
         return self
 
 
-class Document(Shape):
+class HubnessDocument(Shape):
     """hubness.json."""
 
     rows: Count

@@ -11,7 +11,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import Part, fold, section, sentence
-from mlcli.report.tables.table import Row, Table, as_html
+from mlcli.report.tables.table import ReportTable, Row, as_html
 
 DECIMALS = 3  # decimals of loadings about as large as correlations
 ORDINARY = 0.1, 10.0  # range of the largest of these
@@ -137,7 +137,7 @@ def _column_figures(fit: Mapping[str, Any], name: str, columns: tuple[str, ...])
 
 @HUGE
 def loadings_table(run: FinishedRun, cutoff: float = 0.0, most: int | None = None,
-                   first: int | None = None) -> Table | None:
+                   first: int | None = None) -> ReportTable | None:
     """Return variables with loadings, communality, uniqueness, complexity, sampling adequacy; then sums over factors.
 
     With `most`, only that many variables, those that load most; with `first`, their loadings on that many axes.
@@ -158,9 +158,9 @@ def loadings_table(run: FinishedRun, cutoff: float = 0.0, most: int | None = Non
     cells = np.column_stack([found.values[places, :first], *(column[places] for column in extra.values())]).tolist()
     rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
     axes, columns = found.axes[:first], found.columns[:first]
-    return Table(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
-                 footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _factor_rows(found)],
-                 decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
+    return ReportTable(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
+                       footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _factor_rows(found)],
+                       decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
 
 
 def _caption(found: FactorLoadings, cutoff: float) -> str:
@@ -170,14 +170,14 @@ def _caption(found: FactorLoadings, cutoff: float) -> str:
 
 
 @HUGE
-def factors_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
+def factors_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     """Return for every factor the sum of squared loadings, and its shares of the variance."""
     found = loadings_of(run)
     rows = [] if found is None else _factor_rows(found)
     if found is None or not rows:
         return None
-    return Table("Variance explained by the factors.", ("figure", *found.axes), rows,
-                 decimals=found.decimals, keys=("figure", *found.columns))
+    return ReportTable("Variance explained by the factors.", ("figure", *found.axes), rows,
+                       decimals=found.decimals, keys=("figure", *found.columns))
 
 
 def _factor_rows(found: FactorLoadings) -> list[Row]:
@@ -196,13 +196,13 @@ def _factor_rows(found: FactorLoadings) -> list[Row]:
     return rows
 
 
-def correlations_table(run: FinishedRun, cutoff: float = 0.0) -> Table | None:
+def correlations_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     """Return the correlations of the factors; None where they are uncorrelated."""
     found = loadings_of(run)
     if found is None or not found.oblique:
         return None
     rows = [(name, *row) for name, row in zip(found.axes, found.correlations.tolist(), strict=True)]
-    return Table("Correlations of the factors.", ("factor", *found.axes), rows, decimals=DECIMALS)
+    return ReportTable("Correlations of the factors.", ("factor", *found.axes), rows, decimals=DECIMALS)
 
 
 MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table

@@ -165,7 +165,7 @@ BLOCK = 2**16  # distances in a block of work: few enough to stay in a cache
 
 
 @frozen
-class Walk:
+class AnchorPass:
     """A walk over groups of anchors for several observers, as a source of blocks; a group's rows may be in memory."""
 
     observers: Sequence[Observer]
@@ -208,19 +208,19 @@ class Walk:
 
 def sums_over_anchors(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
     """Return the sums of each observer over all anchors, from one walk."""
-    source = Walk(observers, anchors, spaces)
+    source = AnchorPass(observers, anchors, spaces)
     parts = list(_remote_sums(source) if spaces.travel and sent(source.seconds) else _local_sums(source))
     return [{name: np.concatenate([part[place].pop(name) for part in parts]) for name in list(parts[0][place])}
             for place in range(len(observers))]
 
 
-def _remote_sums(source: Walk) -> Iterator[list[Sums]]:
+def _remote_sums(source: AnchorPass) -> Iterator[list[Sums]]:
     with closing(results(source)) as every:
         for parts in every:
             yield from parts
 
 
-def _local_sums(source: Walk) -> Iterator[list[Sums]]:
+def _local_sums(source: AnchorPass) -> Iterator[list[Sums]]:
     done, total = 0, len(source.anchors.rows)
     for group in source.groups:
         for sums in source.parts(group):

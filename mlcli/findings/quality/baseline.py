@@ -16,20 +16,20 @@ KINDS = {"features": "pca", "dissimilarities": "mds"}  # of inputs, each with th
 
 
 @frozen
-class Baseline:
+class BaselineCoordinates:
     """Coordinates of a baseline, and the method that they are from."""
 
     method: str
     points: Array  # n x q
 
 
-def baseline_of(method: Method, data: Input, axes: int, compute: Compute) -> Baseline | None:
+def baseline_of(method: Method, data: Input, axes: int, compute: Compute) -> BaselineCoordinates | None:
     """Return the baseline of a method's input on as many axes, or on fewer where it has fewer; None without one."""
     chosen = baseline_method(method, data, axes)
     if chosen is None:
         return None
     with mute_notes():
-        return Baseline(chosen.name, chosen.fit(data, compute).embedding)
+        return BaselineCoordinates(chosen.name, chosen.fit(data, compute).embedding)
 
 
 def baseline_method(method: Method, data: Input, axes: int) -> Method | None:

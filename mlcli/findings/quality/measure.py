@@ -14,16 +14,24 @@ from mlcli.base.values.inputs import Features, Given
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.graph.graph import Graph
-from mlcli.core.similarities.spaces import Euclidean, Space, input_space
+from mlcli.core.similarities.spaces import EuclideanSpace, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.result import Result, as_compared
 from mlcli.findings.quality import Quality
 from mlcli.findings.quality.anchors import Anchors, Measure, OfBaseline, Spaces, Sums, sums_over_anchors
-from mlcli.findings.quality.measures import Distances, Labels, Neighborhoods, Pairs, Reconstruction, Shepard, in_units
+from mlcli.findings.quality.measures import (
+    AnchorPairs,
+    Distances,
+    Labels,
+    Neighborhoods,
+    Reconstruction,
+    Shepard,
+    in_units,
+)
 from mlcli.rundir.json_values import json_value
 
 if TYPE_CHECKING:
-    from mlcli.findings.quality.baseline import Baseline
+    from mlcli.findings.quality.baseline import BaselineCoordinates
 
 FREE = "free"  # the entry `scale` of quality.json for such an embedding
 SCALED = {"stress_1": "stress_1_scaled", "sammon_stress": "sammon_stress_scaled"}  # a measure -> it, best scale
@@ -108,7 +116,7 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
     return QualityResult(json_value(found.figures), found.pairs)
 
 
-def find_baseline(result: Result, table: Table, axes: int) -> "Baseline | None":
+def find_baseline(result: Result, table: Table, axes: int) -> "BaselineCoordinates | None":
     """Return the baseline of some of a run's rows, on as many axes; None where the method is shown without one."""
     if not result.config.method.beside_baseline:
         return None
@@ -128,7 +136,7 @@ def largest_piece(table: Table) -> Indices | None:
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
-            baseline: "Baseline | None" = None, generator: np.random.Generator) -> QualityResult:
+            baseline: "BaselineCoordinates | None" = None, generator: np.random.Generator) -> QualityResult:
     """Return all measures of an embedding, an (n, p) array, of a method's input, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
@@ -140,8 +148,8 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
     anchors = Anchors.choose(size, work, sample, generator)
     space = input_space(source, anchors.rows)
-    spaces = Spaces(space, kept or space, embedded=Euclidean.of(embedding, anchors.rows),
-                    baseline=None if baseline is None else Euclidean.of(baseline.points, anchors.rows))
+    spaces = Spaces(space, kept or space, embedded=EuclideanSpace.of(embedding, anchors.rows),
+                    baseline=None if baseline is None else EuclideanSpace.of(baseline.points, anchors.rows))
     classes, near = Labels.first_of(labels or {}, label), limit_neighbors(neighbors, size)
 
     def of_distances(embedded: Space) -> list[Measure]:
@@ -156,7 +164,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     if decode is not None:
         measures.append(Reconstruction(source.values, embedding, decode))
     beside = [] if spaces.baseline is None else [OfBaseline(measure) for measure in of_distances(spaces.baseline)]
-    pairs = Pairs.draw(anchors.rows, size, generator)
+    pairs = AnchorPairs.draw(anchors.rows, size, generator)
     *parts, drawn = sums_over_anchors([*measures, *beside, pairs], anchors, spaces)
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,

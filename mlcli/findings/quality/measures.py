@@ -90,8 +90,8 @@ class Neighborhoods(Measure):
 
     def sums(self, strip: Strip) -> Sums:
         """Return penalties of intruders and of lost neighbors, and the number of shared neighbors at each size."""
-        source = strip.share("order", lambda: Order.of(strip.source, strip.rows, self.widest))
-        embedded = Order.of(strip.embedded, strip.rows, self.widest)
+        source = strip.share("order", lambda: DistanceOrder.of(strip.source, strip.rows, self.widest))
+        embedded = DistanceOrder.of(strip.embedded, strip.rows, self.widest)
         ranks = source.ranks(embedded.nearest(self.widest), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
         enters = np.minimum(np.maximum(ranks, np.arange(1, self.widest + 1)), self.widest + 1) - 1
@@ -118,7 +118,7 @@ class Neighborhoods(Measure):
 
 
 @frozen
-class Order:
+class DistanceOrder:
     """The points in the order of their distance from each anchor, the anchor itself last.
 
     A key is a distance with its last bits replaced by the point's number: nonnegative doubles are in the order of their
@@ -133,7 +133,7 @@ class Order:
     bits: int  # number of bits of the point's number
 
     @classmethod
-    def of(cls, squared: Array, rows: Indices, widest: int) -> "Order":
+    def of(cls, squared: Array, rows: Indices, widest: int) -> "DistanceOrder":
         """Return the order by squared distances, a (b, n) array, from the anchors `rows`, up to at least `widest`."""
         size = squared.shape[1]
         bits = size.bit_length()
@@ -223,14 +223,14 @@ HEADER = "distance,embedded"
 
 
 @frozen
-class Pairs:
+class AnchorPairs:
     """Pairs of points, the first of each an anchor, in the order of the first points."""
 
     first: Indices  # (m,) array, ascending
     second: Indices  # (m,) array
 
     @classmethod
-    def draw(cls, anchors: Indices, size: int, generator: np.random.Generator) -> "Pairs":
+    def draw(cls, anchors: Indices, size: int, generator: np.random.Generator) -> "AnchorPairs":
         """Return all pairs where there are few and all points are anchors, else random ones of two different points.
 
         `anchors` is an ascending (a,) array of points.
@@ -301,7 +301,7 @@ class Shepard(Measure):
 
     def pooled(self, sums: Sums) -> Sums:
         """Return moments of the ranks among all pairs; leaving out anchors for the standard error keeps the ranks."""
-        kept, embedded = in_order(Ranks.of, [sums["kept"], sums["embedded"]])
+        kept, embedded = in_order(CenteredRanks.of, [sums["kept"], sums["embedded"]])
         found: dict[str, list[Array]] = {"kept²": [], "embedded²": [], "product": []}
         for part in row_blocks(len(kept.bins), RANK_BLOCK, kept.bins.shape[1]):
             near, shown = kept.rows(part), embedded.rows(part)
@@ -316,7 +316,7 @@ class Shepard(Measure):
 
 
 @frozen
-class Ranks:
+class CenteredRanks:
     """Ranks of nonnegative numbers in single precision minus their mean, 0 for NaN; ties share a rank.
 
     They are stored as bins, as the ranks themselves take several times the memory of the numbers.
@@ -326,7 +326,7 @@ class Ranks:
     middles: Array  # the rank of each bin; the last one is for NaN
 
     @classmethod
-    def of(cls, values: AnyArray) -> "Ranks":
+    def of(cls, values: AnyArray) -> "CenteredRanks":
         """Return the ranks of numbers, a (b, m) array."""
         bins, most = (_distinct(values), values.size) if values.size <= FEW else (_bins(values), BINS)
         counts, whole = np.zeros(most, dtype=np.int64), not np.isnan(values).any()

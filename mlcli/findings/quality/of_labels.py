@@ -6,7 +6,7 @@ from dataclasses import replace
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.core.similarities.spaces import Euclidean
+from mlcli.core.similarities.spaces import EuclideanSpace
 from mlcli.findings.quality.anchors import Anchors, Spaces, sums_over_anchors
 from mlcli.findings.quality.measure import QualityResult, estimates_of, plain_value
 from mlcli.findings.quality.measures import Labels
@@ -28,7 +28,7 @@ def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Seq
     if rows != size:
         note("N-QUALITY-ROWS", f"label measures are of all {size:,} rows, the other measures of {rows:,}")
     anchors = Anchors.choose(size, 1, "auto" if rows != size else int(found.figures["anchors"]), compute.generator())
-    space = Euclidean.of(embedding, anchors.rows)
+    space = EuclideanSpace.of(embedding, anchors.rows)
     with running("quality"):
         values = estimates_of([classes], anchors, sums_over_anchors([classes], anchors, Spaces(space, space, space)))
     every = [key for name in OF_LABELS for key in (name, f"{name}_se")]

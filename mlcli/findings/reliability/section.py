@@ -7,7 +7,7 @@ from typing import Any
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.html import Part, figures, fold, section, sentence
 from mlcli.report.drawing.text import number
-from mlcli.report.tables.table import Table, as_html
+from mlcli.report.tables.table import ReportTable, as_html
 
 WORDS = {"items": "items", "alpha": "alpha", "alpha_standardized": "alpha, standardized",
          "average_correlation": "average correlation", "omega_total": "omega total",
@@ -37,13 +37,13 @@ def reliability(value: Mapping[str, Any]) -> Part:
                    shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
 
 
-def items_of(items: CsvColumns) -> Table:
+def items_of(items: CsvColumns) -> ReportTable:
     """Return the statistics of the items as a table; columns without numbers are left out."""
     names = [name for name in items.columns if name != "item" and any(cell == cell for cell in items.numbers(name))]
     rows = [tuple(row) for row in zip(items.texts("item"), *(items.numbers_or_none(name) for name in names),
                                       strict=True)]
     several = any(name.startswith("group") for name in names)
     heads = HEADS if several else {**HEADS, "general": "factor"}
-    return Table(f"Statistics of the items{', and a Schmid-Leiman solution' if several else ''}.",
-                 [heads.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
-                 decimals=DECIMALS, keys=("item", *names))
+    return ReportTable(f"Statistics of the items{', and a Schmid-Leiman solution' if several else ''}.",
+                       [heads.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
+                       decimals=DECIMALS, keys=("item", *names))

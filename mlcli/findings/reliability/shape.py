@@ -3,7 +3,7 @@
 from mlcli.base.values.shape import Count, Number, Shape
 
 
-class Document(Shape):
+class ReliabilityDocument(Shape):
     """reliability.json."""
 
     items: Count

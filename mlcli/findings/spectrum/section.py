@@ -9,7 +9,7 @@ from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
-from mlcli.report.figures.scree import OVERLAP, WHY, Eigenvalues, cumulative, exceed_one, positive_shares, scree
+from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
 
 LEADING = 10  # eigenvalues in the table
 
@@ -58,7 +58,7 @@ def _percent(share: float | None) -> str:
     return UNKNOWN if share is None else percent(share, 2)
 
 
-def _bounds(eigenvalues: Eigenvalues) -> Part:
+def _bounds(eigenvalues: ScreeValues) -> Part:
     if not eigenvalues.at_least:
         return None
     return sentence("Eigenvalues after ≥ are lower bounds; to compute them, raise method.eigensolve.report.", "soft")

@@ -24,7 +24,7 @@ from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, symmetric_eigen, triangle_of
 from mlcli.core.whitening import (
     SLACK,
-    Extent,
+    SampleExtent,
     centered_columns,
     column_lengths,
     negligible,
@@ -115,8 +115,8 @@ class ClassMoments:
     mean: Array  # d, of all points
     centers: Array  # g x d: the classes' means, without that of all points
     within: Array  # n x d: deviations from the classes' means; or their triangle (d x d)
-    extent: Extent
-    sphered: Callable[[Array], Extent]  # the extent of the points times a matrix (d x r), or a bound of it
+    extent: SampleExtent
+    sphered: Callable[[Array], SampleExtent]  # the extent of the points times a matrix (d x r), or a bound of it
 
 
 @frozen
@@ -201,7 +201,7 @@ def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> Clas
     """Return the moments of classes by two passes over rows (n x d); `classes` (n) are theirs, `counts` (g) sizes."""
     assert rows.moments is not None
     moments = rows.moments.plain
-    mean, extent = moments.means, Extent(len(rows), rows.reach)
+    mean, extent = moments.means, SampleExtent(len(rows), rows.reach)
     deviations = np.maximum(moments.most - mean, mean - moments.least)
     varying = np.sqrt(moments.squares) > SLACK * EPS * np.sqrt(len(rows)) * extent.largest
     refuse_faint(np.where(varying, deviations, 0.0), float(extent.largest.max(initial=0.0)))
@@ -211,7 +211,7 @@ def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> Clas
             results(Triangles(rows, classes, mean, varying, centers))) as triangles:
         within = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
     return ClassMoments(mean=mean, centers=centers, within=within, extent=extent,
-                        sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
+                        sphered=lambda sphere: SampleExtent(len(rows), extent.largest @ sphere))
 
 
 def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, Array]:
@@ -288,8 +288,8 @@ def _class_moments(points: Array, classes: Indices, counts: Indices) -> ClassMom
     centers = np.zeros((len(counts), points.shape[1]))
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]
-    return ClassMoments(mean=mean, centers=centers, within=centered - centers[classes], extent=Extent.of(points),
-                        sphered=lambda sphere: Extent.of(points @ sphere))
+    return ClassMoments(mean=mean, centers=centers, within=centered - centers[classes], extent=SampleExtent.of(points),
+                        sphered=lambda sphere: SampleExtent.of(points @ sphere))
 
 
 def score_points(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, Array]:
@@ -313,7 +313,7 @@ def discriminant_steps(points: Array, count: int, classes: int, threads: int) ->
     return [replace(step, memory=max(step.memory, 8.0 * len(points) * (2 * points.shape[1] + 3 * classes)))]
 
 
-def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
+def _sphering(extent: SampleExtent, within: Array, freedom: int) -> Array:
     """Return the map (d x r) that whitens deviations from the classes' means (divisor n - g), or their triangle."""
     within = zero_rounding(within, extent)
     lengths = column_lengths(within)
@@ -328,7 +328,7 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
     return sphere
 
 
-def _shrunk_sphering(extent: Extent, within: Array, classes: Indices, shrinkage: Shrinkage) -> Array:
+def _shrunk_sphering(extent: SampleExtent, within: Array, classes: Indices, shrinkage: Shrinkage) -> Array:
     """Return the map (d x r) that whitens the shrunk covariance of deviations (n x d) from the classes' (n) means."""
     within = zero_rounding(within, extent)
     if not within.any():
@@ -341,7 +341,7 @@ def _no_variation() -> GeometryError:
                          where="input.label_columns", hint="give labels that several different rows share")
 
 
-def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:
+def _note_lost(extent: SampleExtent, centers: Array, sphere: Array) -> None:
     """Warn where class means differ in directions without spread within: they separate classes and make no axes."""
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T

@@ -30,7 +30,7 @@ from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
-from mlcli.methods.factors.factor_analysis import Whole
+from mlcli.methods.factors.factor_analysis import ColumnCovariance
 from mlcli.methods.factors.factor_model import (
     Estimator,
     Factors,
@@ -48,7 +48,7 @@ from mlcli.methods.trials import variant
 
 @stored("explained", moments="dd")
 @frozen
-class Explained(Similarity):
+class ImputedRows(Similarity):
     """The features with missing cells replaced by their conditional means under a factor model.
 
     Posterior means of the factors are linear in a row, so those of a completed row are those given its observed cells.
@@ -76,7 +76,7 @@ def complete_factor(points: AnyFactor | GappedPoints, covariance: Array) -> Plac
     if not isinstance(points, GappedPoints):
         return points, Columns()
     model = Normal(points.moments.mean, covariance)
-    return points.with_model(model), Explained(model, points.moments.covariance)
+    return points.with_model(model), ImputedRows(model, points.moments.covariance)
 
 
 Points = AnyFactor | GappedPoints | None
@@ -92,7 +92,7 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
         observed = point_moments(kernel, equal)
         matrix, shown = polychoric_columns(data, observed.columns, "loadings, chi-square and the indices based on it")
         scale = observed.moments.variances if equal else np.ones(len(matrix))
-        return replace(observed, moments=Whole(matrix * np.sqrt(np.outer(scale, scale)))), kernel, shown
+        return replace(observed, moments=ColumnCovariance(matrix * np.sqrt(np.outer(scale, scale)))), kernel, shown
     if all_finite(data.values):
         kernel = factor_of(data.values)
         return point_moments(kernel, equal), kernel, {}

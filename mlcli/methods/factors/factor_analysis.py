@@ -25,7 +25,7 @@ RESIDUAL = 1e-12  # of eigenpairs computed without the others, relative to the l
 
 
 @frozen
-class Whole:
+class ColumnCovariance:
     """S (d x d), the covariance of columns in units near their deviations."""
 
     matrix: Array
@@ -95,7 +95,7 @@ class Thin:
         return 0.5 * self.variances
 
 
-Moments = Whole | Thin
+Moments = ColumnCovariance | Thin
 
 
 def leading_eigenpairs(moments: Moments, uniquenesses: Array, start: Array, count: int) -> tuple[Array, Array]:
@@ -140,7 +140,7 @@ class Bounds:
 
 @result("factors")
 @frozen
-class Estimate:
+class FactorEstimate:
     """The factor model at some parameters."""
 
     parameters: Array  # d, log ψ
@@ -169,20 +169,21 @@ class Estimate:
         return loadings if self.turn is None else loadings @ self.turn
 
 
-def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:
+def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[FactorEstimate]:
     """Return the uniquenesses and loadings of largest likelihood; the start is that of R's factanal."""
     columns = len(moments.variances)
     width = factors + SPARE
 
-    def at(parameters: Array, near: Array) -> Estimate:
+    def at(parameters: Array, near: Array) -> FactorEstimate:
         psi = np.exp(parameters)
         values, vectors = leading_eigenpairs(moments, psi, near[:, :width], factors)
         active = int(np.sum(values[:factors] > 1))
         leading = values[:active]
         f = float(np.log(psi).sum() + (moments.variances / psi).sum() + (np.log(leading) + 1 - leading).sum())
-        return Estimate(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors, active=active, f=f)
+        return FactorEstimate(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors, active=active,
+                              f=f)
 
-    def step(state: Estimate) -> Estimate:
+    def step(state: FactorEstimate) -> FactorEstimate:
         slope = gradient(state, moments)
         direction = downhill(slope, hessian(state, moments), bounds.free(state.parameters, slope))
         terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
@@ -200,7 +201,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
     return iterate(step, at(np.clip(np.log(start), bounds.low, bounds.high), near), change)
 
 
-def equal_noise(moments: Moments, factors: int) -> Estimate:
+def equal_noise(moments: Moments, factors: int) -> FactorEstimate:
     """Return the maximum for equal uniquenesses, in closed form: the mean of the discarded eigenvalues.
 
     Source: Tipping and Bishop, 1999. Noise within rounding counts as rounding.
@@ -211,18 +212,18 @@ def equal_noise(moments: Moments, factors: int) -> Estimate:
     noise = max(rest, 0.5 * NOTHING * columns * EPS * float(values[0]))
     active = int(np.sum(values[:factors] > noise))
     f = columns * (np.log(noise) + 1) + float(np.log(values[:active] / noise).sum())
-    return Estimate(parameters=np.full(columns, np.log(noise)), uniquenesses=np.full(columns, noise),
-                    values=values / noise, vectors=vectors, active=active, f=f)
+    return FactorEstimate(parameters=np.full(columns, np.log(noise)), uniquenesses=np.full(columns, noise),
+                          values=values / noise, vectors=vectors, active=active, f=f)
 
 
-def gradient(state: Estimate, moments: Moments) -> Array:
+def gradient(state: FactorEstimate, moments: Moments) -> Array:
     """Return ∂f / ∂ log ψ (d)."""
     leading = state.values[: state.active]
     explained = (state.vectors[:, : state.active] ** 2 * (leading - 1)).sum(axis=1)
     return np.asarray(1 - moments.variances / state.uniquenesses + explained)
 
 
-def hessian(state: Estimate, moments: Moments) -> Array:
+def hessian(state: FactorEstimate, moments: Moments) -> Array:
     """Return ∂²f / ∂ (log ψ)² (d x d), from all eigenpairs; for many columns its diagonal (d), without a small part."""
     few, unit = state.active, state.vectors**2
     if isinstance(moments, Thin) or len(unit) > NEWTON:
@@ -253,6 +254,6 @@ def downhill(slope: Array, curvature: Array, free: AnyArray) -> Array:
     return direction
 
 
-def change(before: Estimate, after: Estimate) -> float:
+def change(before: FactorEstimate, after: FactorEstimate) -> float:
     """Return the largest relative change of a uniqueness."""
     return float(np.abs(after.parameters - before.parameters).max(initial=0.0))

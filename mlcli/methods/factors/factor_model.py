@@ -31,10 +31,10 @@ from mlcli.methods.factors.factor_analysis import (
     DESCENT,
     HALVINGS,
     Bounds,
-    Estimate,
+    ColumnCovariance,
+    FactorEstimate,
     Moments,
     Thin,
-    Whole,
     downhill,
     equal_noise,
     maximum_likelihood,
@@ -160,7 +160,7 @@ def residual_size(correlations: Array, loadings: Array) -> float:
 
 @result("least-squares")
 @frozen
-class Residuals:
+class FactorResiduals:
     """The factor model at some uniquenesses."""
 
     parameters: Array  # d, log ψ
@@ -180,17 +180,17 @@ class Residuals:
         return self.vectors[:, : self.active] * np.sqrt(self.values[: self.active])
 
 
-def least_squares(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:
+def least_squares(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[FactorEstimate]:
     """Return the estimate with the least squared residuals; its f is the likelihood's, for the test of fit."""
-    matrix = moments.matrix if isinstance(moments, Whole) else moments.factor.T @ moments.factor
+    matrix = moments.matrix if isinstance(moments, ColumnCovariance) else moments.factor.T @ moments.factor
 
-    def at(parameters: Array) -> Residuals:
+    def at(parameters: Array) -> FactorResiduals:
         psi = np.exp(parameters)
         values, vectors = symmetric_eigen(matrix - np.diag(psi))
-        return Residuals(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors,
-                         active=int(np.sum(values[:factors] > 0)))
+        return FactorResiduals(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors,
+                               active=int(np.sum(values[:factors] > 0)))
 
-    def step(state: Residuals) -> Residuals:
+    def step(state: FactorResiduals) -> FactorResiduals:
         slope, curvature = derivatives(state)
         direction = downhill(slope, curvature, bounds.free(state.parameters, slope))
         rounding = 16 * EPS * len(matrix) * float(np.abs(state.values).max()) ** 2
@@ -207,12 +207,12 @@ def least_squares(moments: Moments, factors: int, bounds: Bounds, iterate: Itera
     return Iterated(estimate(found.state, moments), np.zeros(len(found.trace)), found.converged)
 
 
-def step_size(before: Residuals, after: Residuals) -> float:
+def step_size(before: FactorResiduals, after: FactorResiduals) -> float:
     """Return the largest relative change of a uniqueness."""
     return float(np.abs(after.parameters - before.parameters).max(initial=0.0))
 
 
-def derivatives(state: Residuals) -> tuple[Array, Array]:
+def derivatives(state: FactorResiduals) -> tuple[Array, Array]:
     """Return gradient (d) and Hessian (d x d) of f = ½ Σ θ² over the trailing θ in log ψ.
 
     With h(θ) = θ for trailing values and 0 for leading ones, ∂f/∂ψᵢ = -h(S - Ψ)ᵢᵢ, and the second derivatives are
@@ -230,7 +230,7 @@ def derivatives(state: Residuals) -> tuple[Array, Array]:
     return psi * slope, np.outer(psi, psi) * bend + np.diag(psi * slope)
 
 
-def estimate(state: Residuals, moments: Moments) -> Estimate:
+def estimate(state: FactorResiduals, moments: Moments) -> FactorEstimate:
     """Return the estimate of the likelihood's form: Λ W = Ψ^½ U (Θ - I)^½ with a rotation W to its axes."""
     loadings, psi = state.loadings, state.uniquenesses
     vectors, sizes, turn = singular(loadings / np.sqrt(psi)[:, None])
@@ -239,8 +239,8 @@ def estimate(state: Residuals, moments: Moments) -> Estimate:
     carried = np.einsum("ij,ij->j", scaled, moments.times(scaled))
     f = float(np.log(psi).sum() + np.log(values).sum() + (moments.variances / psi).sum()
               - ((1 - 1 / values) * carried).sum())
-    return Estimate(parameters=state.parameters, uniquenesses=psi, values=values, vectors=vectors,
-                    active=state.active, f=f, turn=turn)
+    return FactorEstimate(parameters=state.parameters, uniquenesses=psi, values=values, vectors=vectors,
+                          active=state.active, f=f, turn=turn)
 
 
 Scores = Literal["regression", "bartlett"]
@@ -309,7 +309,7 @@ def covariance_moments(matrix: Array, observations: int | None, equal: bool, siz
     deviations = deviations_of(np.diag(matrix), equal, sizes)
     varying = np.flatnonzero(deviations)
     whole = matrix[np.ix_(varying, varying)] / np.outer(deviations[varying], deviations[varying])
-    return Observed(Whole(whole), deviations, observations, equal)
+    return Observed(ColumnCovariance(whole), deviations, observations, equal)
 
 
 def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
@@ -393,7 +393,7 @@ def identifiable_count(count: int, observed: Observed) -> int:
 
 
 def estimate_factors(observed: Observed, factors: int, lower: float, iterate: Iterate,
-                     estimator: Estimator = "ml") -> Iterated[Estimate]:
+                     estimator: Estimator = "ml") -> Iterated[FactorEstimate]:
     """Return the maximum of the likelihood, or the least squared residuals; notes factors that carry nothing."""
     if observed.equal:
         with running("eigensolve"):
@@ -411,7 +411,8 @@ def estimate_factors(observed: Observed, factors: int, lower: float, iterate: It
     return result
 
 
-def rotate_factors(state: Estimate, observed: Observed, factors: int, rotation: Rotation, scores: Scores) -> Factors:
+def rotate_factors(state: FactorEstimate, observed: Observed, factors: int, rotation: Rotation,
+                   scores: Scores) -> Factors:
     """Return rotated factors: loadings Λ T, axes of scores B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ."""
     theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
     turn = rotation.turn(state.loadings)
@@ -465,7 +466,7 @@ def log_likelihood(f: Array | float, observed: Observed) -> Quantity | None:
                     cells=(observed.observations * observed.size,))
 
 
-def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence[str]) -> dict[str, Any]:
+def figures(state: FactorEstimate, found: Factors, observed: Observed, names: Sequence[str]) -> dict[str, Any]:
     """Return the entries of a model's `fit`."""
     factors = len(found.correlations)
     unbounded = observed.equal and state.noiseless
@@ -480,13 +481,13 @@ def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence
                     "variances": Quantity(observed.variances, 2, names=names)}
 
 
-def indices(state: Estimate, observed: Observed, factors: int, names: Sequence[str]) -> dict[str, Any]:
+def indices(state: FactorEstimate, observed: Observed, factors: int, names: Sequence[str]) -> dict[str, Any]:
     """Return the test of the number of factors, the indices of the fit, and the columns' sampling adequacy."""
     if observed.observations is None:
         note("N-OBSERVATIONS", "chi-square with its p-value, RMSEA, TLI, BIC and Bartlett's test need the number of "
              "observations: give input.observations")
     moments, size = observed.moments, observed.size
-    if not isinstance(moments, Whole):
+    if not isinstance(moments, ColumnCovariance):
         return {**GoodnessOfFit(columns=size, factors=factors, discrepancy=None, alone=None,
                                 observations=observed.observations).figures()}
     determinant, correlations = moments.log_determinant, moments.matrix

@@ -189,7 +189,7 @@ def _pairwise(subject: Subject, covariance: Array) -> Iterator[Check]:
 
 
 @dataclass
-class Sums:
+class LatentSums:
     """Sums over rows."""
 
     log_likelihood: float = 0.0
@@ -215,7 +215,7 @@ def gap_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
     if not subject.plan.allows(0.5, cost * len(patterns)):
         yield later("posterior")
         return
-    sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
+    sums = LatentSums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
     for number, there in enumerate(patterns):
         _add(sums, subject, (latent, factors), np.flatnonzero(kind.ravel() == number), there)
     largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
@@ -234,7 +234,7 @@ def gap_checks(subject: Subject, asked: LatentOptions) -> Iterator[Check]:
                 "the likelihood has no slope in μ, W and σ²")
 
 
-def _add(sums: Sums, subject: Subject, model: tuple[Latent, Array], rows: Indices, there: AnyArray) -> None:
+def _add(sums: LatentSums, subject: Subject, model: tuple[Latent, Array], rows: Indices, there: AnyArray) -> None:
     """Add the terms of rows that have the same cells, by a model and the covariance of its coordinates."""
     latent, factors = model
     residuals, loadings = (subject.data.values[rows] - latent.mean)[:, there], latent.loadings[there] @ factors

@@ -31,9 +31,9 @@ from mlcli.core.latent.probabilistic import (
     EXPECTED,
     FEWER,
     USUAL,
-    Fitted,
     Grouped,
     Latent,
+    ProbabilisticFit,
     em_seconds,
     fit_closed_form,
     fit_em,
@@ -116,7 +116,7 @@ def without_rounding(loadings: Array, factors: Array) -> Array:
     return np.where((shares > least)[:, None], loadings, 0.0)
 
 
-def rotate_fit(fitted: Fitted, rotation: Rotation) -> RotatedFit:
+def rotate_fit(fitted: ProbabilisticFit, rotation: Rotation) -> RotatedFit:
     """Return a fit on rotated axes; signs by the sign rule. Axes with loadings of rounding alone stay, and are last."""
     latent = fitted.latent
     plain = RotatedFit(loadings=latent.loadings, axes=latent.axes, means=fitted.means, spread=latent.spread,
@@ -143,7 +143,7 @@ def _rotated(plain: RotatedFit, latent: Latent, rotation: Rotation, active: int)
                       factors=back.T @ back, spreads=spreads, converged=found.converged)
 
 
-def rotated_model(found: Fitted, rotation: Rotation, columns: Sequence[str]) -> Model:
+def rotated_model(found: ProbabilisticFit, rotation: Rotation, columns: Sequence[str]) -> Model:
     """Return the model of a fit on rotated axes."""
     latent, cells, value = found.latent, (found.cells,), found.log_likelihood
     turned = rotate_fit(found, rotation)

@@ -14,7 +14,7 @@ from mlcli.base.types import Array
 from mlcli.core.iterate import Iterate
 from mlcli.core.latent.rotations import Oblimin
 from mlcli.core.linalg import inverse
-from mlcli.methods.factors.factor_analysis import Bounds, Whole
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance
 from mlcli.methods.factors.factor_model import least_squares
 
 SMALLEST = 0.005  # uniqueness of a factor of factors
@@ -89,7 +89,7 @@ def factor_of_factors(factors: Array) -> Array:
     if len(factors) == 2:
         shared = sqrt(abs(float(factors[0, 1])))
         return np.array([shared, shared if factors[0, 1] >= 0 else -shared])
-    whole = Whole(factors)
+    whole = ColumnCovariance(factors)
     with no_listeners():
         found = least_squares(whole, 1, Bounds.of(whole, SMALLEST), Iterate(tolerance=1e-12)).state
     loadings = found.loadings[:, 0] if found.active else np.zeros(len(factors))

@@ -151,7 +151,7 @@ RESIDUAL = 1e-9  # that axes are allowed, as rounding of the inverse leaves more
 
 
 @frozen
-class Walk:
+class NormalizedAffinities:
     """A = D^(-1/2) W D^(-1/2) of affinities W along edges and of points with themselves, without its first eigenpair.
 
     I - A is the normalized Laplacian of the edges, in which the affinities of points with themselves cancel but for
@@ -366,7 +366,7 @@ class EdgeDiffusionChain(Composition[Model]):
         return graph_steps(self.chain.joined, self.neighbors, self.chain.compute)
 
     @FitStage
-    def walk(self) -> tuple[Walk, EdgeTransitions]:
+    def walk(self) -> tuple[NormalizedAffinities, EdgeTransitions]:
         """A, and the probabilities of new points."""
         data, kernel, (lists, graph) = self.chain.spatial, self.chain.kernel, self.joined
         with running("weights"):
@@ -374,8 +374,8 @@ class EdgeDiffusionChain(Composition[Model]):
             ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
             weights = np.exp(-graph.lengths**2 / (widths[ends] * widths[graph.indices]))
             densities = (1 + np.add.reduceat(weights, graph.starts[:-1])) ** kernel.alpha
-            walk = Walk(graph, weights / (densities[ends] * densities[graph.indices]), densities**-2.0,
-                        "choose a larger epsilon, or more neighbors")
+            walk = NormalizedAffinities(graph, weights / (densities[ends] * densities[graph.indices]), densities**-2.0,
+                                        "choose a larger epsilon, or more neighbors")
         points, metric = training_points(data)
         return walk, EdgeTransitions(self.neighbors, graph, points, widths, densities, kernel.bandwidth.nearest, metric)
 

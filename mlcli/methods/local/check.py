@@ -113,7 +113,7 @@ SLACK = 8.0  # roundings by which two decompositions differ
 
 
 @frozen
-class Spread:
+class NeighborhoodAxes:
     """Neighborhoods with equally many members, and their principal axes."""
 
     rows: Indices  # m: the points that the neighborhoods belong to
@@ -146,7 +146,7 @@ class TangentSpaces:
         return np.asarray(products + 1 / self.names.shape[1])
 
 
-def spreads_of(data: Spatial, lists: Lists, *, own: bool = False) -> Iterator[Spread]:
+def spreads_of(data: Spatial, lists: Lists, *, own: bool = False) -> Iterator[NeighborhoodAxes]:
     """Yield all neighborhoods in blocks, those of points by right singular vectors, others by their Gram matrices.
 
     Axes are those of differences to the mean of the members, or to the point itself (`own`).
@@ -161,7 +161,7 @@ def spreads_of(data: Spatial, lists: Lists, *, own: bool = False) -> Iterator[Sp
             yield _of_points(data.values, rows, names, own) if by_points else _of_distances(data, rows, names, own)
 
 
-def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> Spread:
+def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> NeighborhoodAxes:
     """Return the axes of points (n x d): their projections on right singular vectors, made orthonormal."""
     members = points[names]
     centered = members - (points[rows][:, None] if own else members.mean(axis=1, keepdims=True))
@@ -169,11 +169,11 @@ def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> Sprea
     zero = EPS * max(members.shape[1:]) * np.abs(members).max(axis=(1, 2), initial=0.0)
     projected = centered @ right.transpose(0, 2, 1)
     errors = zero + SLACK * EPS * names.shape[1] * lengths[:, 0]
-    return Spread(rows, names, np.asarray(np.linalg.qr(projected)[0]), lengths, zero=zero, errors=errors,
-                  squared=False)
+    return NeighborhoodAxes(rows, names, np.asarray(np.linalg.qr(projected)[0]), lengths, zero=zero, errors=errors,
+                            squared=False)
 
 
-def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Spread:
+def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> NeighborhoodAxes:
     """Return the axes of members (m x k) that are known by their distances, from Gram matrices about the first."""
     asked = np.column_stack([rows, names]) if own else names
     squares, rough = np.empty((*asked.shape, asked.shape[1])), np.zeros(len(names))
@@ -194,11 +194,12 @@ def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Sp
     lengths = np.sqrt(np.maximum(values[:, ::-1], 0.0))
     zero = np.sqrt(EPS * names.shape[1] * squares.max(axis=(1, 2), initial=0.0))
     first = np.where(lengths[:, 0] > 0, lengths[:, 0], 1.0)
-    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero=zero, errors=(rough + SLACK * zero**2) / first,
-                  squared=True)
+    return NeighborhoodAxes(rows, names, vectors[:, :, ::-1], lengths, zero=zero,
+                            errors=(rough + SLACK * zero**2) / first,
+                            squared=True)
 
 
-def tangent_spaces(spread: Spread, dimension: int) -> TangentSpaces:
+def tangent_spaces(spread: NeighborhoodAxes, dimension: int) -> TangentSpaces:
     """Return the tangent spaces of a dimension, and how sure they are.
 
     The projection onto the axes has the error of a length over the gap to the next.
@@ -313,7 +314,7 @@ def several_weights_root(data: Spatial, lists: Lists, kernel: Any, axes: int) ->
                  len(data.values))
 
 
-def _rows(spread: Spread, values: Array, most: float, ridge: float) -> Part:
+def _rows(spread: NeighborhoodAxes, values: Array, most: float, ridge: float) -> Part:
     """Return rows (m x (k + 1) x (k + 1)) over each point and its neighbors."""
     size, count = spread.names.shape
     sizes = np.pad(values, ((0, 0), (0, count - values.shape[1])))
@@ -341,7 +342,7 @@ def _rows(spread: Spread, values: Array, most: float, ridge: float) -> Part:
     return rows, np.column_stack([spread.rows, spread.names]), np.minimum(errors, 1.0) * cost
 
 
-def _errors(spread: Spread, sizes: Array, shares: Array, vectors: Array, most: float) -> Array:
+def _errors(spread: NeighborhoodAxes, sizes: Array, shares: Array, vectors: Array, most: float) -> Array:
     """Return the errors of projections (m); one where rounding decides how many axes are the last."""
     size, count = spread.names.shape
     places, roots = np.arange(size), np.sqrt(sizes)

@@ -23,7 +23,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.errors import ConfigError
-from mlcli.native.layouts import Draw, Edges, density_rows, radii_rows, sample_rows
+from mlcli.native.layouts import Draw, EdgeArrays, density_rows, radii_rows, sample_rows
 
 SAMPLES, REACH = 300, 3.0  # distances that the curve is fitted at, up to so many times the spread
 
@@ -105,7 +105,7 @@ def kept_edges(weights: Array, epochs: int) -> Indices:
     return np.flatnonzero(weights / weights.max(initial=0.0) * epochs >= 1)
 
 
-def move_rows(edges: Edges, own: Array, first: int, points: Array, curve: Array, draw: Draw,
+def move_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: Array, draw: Draw,
               rate: float) -> tuple[Array, float, int]:
     """Return positions (m x p) of rows after a step, its cost, and the edges due, as `native.sampling.sample_rows`.
 
@@ -257,7 +257,7 @@ def local_radii(starts: Indices, columns: AnyArray, first: int, points: Array, c
     return found
 
 
-def density_moves(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
+def density_moves(edges: EdgeArrays, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
                   moved: Array) -> None:
     """Add to positions (m x p) a step that keeps local radii, by NumPy, as `native.sampling.density_rows`.
 
@@ -278,7 +278,8 @@ def density_moves(edges: Edges, first: int, points: Array, *, pulls: Array, curv
     np.add.at(moved, rows, rate * np.clip(strengths[:, None] * gaps, -most, most))
 
 
-def move_by_density(edges: Edges, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int, rate: float,
+def move_by_density(edges: EdgeArrays, first: int, points: Array, *, pulls: Array, curve: Array, epoch: int,
+                    rate: float,
                     moved: Array) -> None:
     """Add a step that keeps local radii to positions (m x p) of rows, points (n x p) from `first` on."""
     work = density_rows if native.available() else density_moves
@@ -332,7 +333,7 @@ class Epoch:
     objective: float
 
 
-def phases_of(graph: Graph, epochs: int) -> list[Edges]:
+def phases_of(graph: Graph, epochs: int) -> list[EdgeArrays]:
     """Return the edges that move points in each phase of an epoch, for a graph whose lengths are weights.
 
     An edge of weight w is due in a share w / max w of the epochs; those due in none are left out. Both its ends move
@@ -350,12 +351,12 @@ def phases_of(graph: Graph, epochs: int) -> list[Edges]:
         here, there = np.concatenate([rows[some], columns[some]]), np.concatenate([columns[some], rows[some]])
         order = np.lexsort((there, here))
         starts = np.concatenate([[0], np.cumsum(np.bincount(here, minlength=graph.size))])
-        found.append(Edges(starts, there[order].astype(np.int32), np.tile(rates[some], 2)[order],
-                           np.concatenate([numbers[some], np.full(len(some), -1)])[order].astype(np.int32)))
+        found.append(EdgeArrays(starts, there[order].astype(np.int32), np.tile(rates[some], 2)[order],
+                                np.concatenate([numbers[some], np.full(len(some), -1)])[order].astype(np.int32)))
     return found
 
 
-def move_points(phases: Sequence[Edges], own: Array, points: Array | None, *, curve: Array, draw: Draw,
+def move_points(phases: Sequence[EdgeArrays], own: Array, points: Array | None, *, curve: Array, draw: Draw,
                 rate: float, pulls: Array | None = None) -> Epoch:
     """Return positions (m x p) after an epoch, among fixed points (n x p), or among themselves (None).
 
@@ -364,7 +365,7 @@ def move_points(phases: Sequence[Edges], own: Array, points: Array | None, *, cu
     """
     work, cost, count = sample_rows if native.available() else move_rows, 0.0, 0
     for edges in phases if len(own) else ():
-        def move(rows: slice, edges: Edges = edges, own: Array = own) -> tuple[Array, float, int]:
+        def move(rows: slice, edges: EdgeArrays = edges, own: Array = own) -> tuple[Array, float, int]:
             some = edges._replace(starts=edges.starts[rows.start : rows.stop + 1])
             among, first = (own, rows.start) if points is None else (points, -1)
             done = work(some, own[rows], first, among, curve, draw, rate)

@@ -20,7 +20,7 @@ from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_
 from mlcli.methods.neighbor_embedding.negative_sampling import HALF, MembershipCurve, Sampling, move_points
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of, reach
 from mlcli.methods.neighbor_embedding.walk import Decay, memberships
-from mlcli.native.layouts import Edges, repel_rows, turn_sources
+from mlcli.native.layouts import EdgeArrays, repel_rows, turn_sources
 
 BLOCK = 2**19  # numbers of a block of new points and fixed ones
 STEPS = 50
@@ -203,9 +203,9 @@ class SampledForces(AmongFixed):
         return placed
 
     @staticmethod
-    def _edges(values: Array, columns: Indices, ranks: Indices) -> Edges:
+    def _edges(values: Array, columns: Indices, ranks: Indices) -> EdgeArrays:
         """Return the edges of new points (m x k memberships and neighbors) of some ranks (k)."""
         size, count = values.shape
         rates = np.minimum(np.rint(values.ravel() * HALF), HALF - 1).astype(np.uint32)
-        return Edges(np.arange(size + 1) * count, columns.ravel().astype(np.int32), rates,
-                     np.tile(ranks, size).astype(np.int32))
+        return EdgeArrays(np.arange(size + 1) * count, columns.ravel().astype(np.int32), rates,
+                          np.tile(ranks, size).astype(np.int32))

@@ -41,7 +41,7 @@ FLAT = 1e-200  # slope of the entropy below which a step of Newton's would be to
 
 @result("affinities")
 @frozen
-class Affinities:
+class JointAffinities:
     """Affinities P of all pairs, symmetric with sum one, in compressed rows; and the precisions that lead to them."""
 
     starts: Indices  # n + 1
@@ -62,14 +62,14 @@ class Affinities:
 
 
 @frozen
-class Gaps:
+class DistanceGaps:
     """(d² - least d²) / middle d² of each row's neighbors (m x k), and which of the k places are filled."""
 
     values: Array
     present: AnyArray
 
     @classmethod
-    def of(cls, lengths: Array, present: AnyArray | None = None) -> "Gaps":
+    def of(cls, lengths: Array, present: AnyArray | None = None) -> "DistanceGaps":
         """Return the gaps of lengths (m x k), of which those not `present` are left out."""
         there = np.ones(lengths.shape, dtype=bool) if present is None else present
         ranked = np.sort(np.where(there, lengths, np.inf), axis=1)
@@ -84,9 +84,9 @@ class Gaps:
         """Return m, the number of rows."""
         return len(self.values)
 
-    def take(self, rows: Indices) -> "Gaps":
+    def take(self, rows: Indices) -> "DistanceGaps":
         """Return some of the rows."""
-        return Gaps(self.values[rows], self.present[rows])
+        return DistanceGaps(self.values[rows], self.present[rows])
 
     def affinities(self, precisions: Array) -> Array:
         """Return affinities (m x k) with sum one for a precision (m) of each row."""
@@ -142,19 +142,19 @@ def reach(perplexities: Sequence[float]) -> int:
     return int(REACH * max(perplexities))
 
 
-def conditional(gaps: Gaps, perplexities: Sequence[float]) -> tuple[Array, Array]:
+def conditional(gaps: DistanceGaps, perplexities: Sequence[float]) -> tuple[Array, Array]:
     """Return affinities (m x k) of each row, the mean over the perplexities, and precisions (m x s)."""
     precisions = np.column_stack([gaps.precisions(perplexity) for perplexity in perplexities])
     return mean_affinities(gaps, precisions), precisions
 
 
-def mean_affinities(gaps: Gaps, precisions: Array) -> Array:
+def mean_affinities(gaps: DistanceGaps, precisions: Array) -> Array:
     """Return affinities (m x k) of each row, the mean over its precisions (m x s)."""
     return np.asarray(sum(gaps.affinities(each) for each in precisions.T) / precisions.shape[1])
 
 
 @stage("weights", version=1)
-def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> Affinities:
+def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
     """Return the joint affinities of points with these neighbors."""
     def work(rows: slice) -> tuple[Array, Array]:
         gaps = gaps_of(lists, rows)
@@ -170,16 +170,16 @@ def blocks_of(lists: Lists) -> list[slice]:
     return row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1)))
 
 
-def gaps_of(lists: Lists, rows: slice) -> Gaps:
+def gaps_of(lists: Lists, rows: slice) -> DistanceGaps:
     """Return the gaps of some rows' neighbors, in the order of the lists, as many as the longest of all rows has."""
     counts = lists.counts[rows]
     present = np.arange(int(lists.counts.max(initial=0))) < counts[:, None]
     lengths = np.zeros(present.shape)
     lengths[present] = lists.lengths[lists.starts[rows.start] : lists.starts[rows.stop]]
-    return Gaps.of(lengths, present)
+    return DistanceGaps.of(lengths, present)
 
 
-def joint(lists: Lists, shares: Array, precisions: Array) -> Affinities:
+def joint(lists: Lists, shares: Array, precisions: Array) -> JointAffinities:
     """Return joint affinities (P + Pᵀ) / 2n of rows P (e) of the lists, each with sum one."""
     from scipy import sparse
 
@@ -187,7 +187,7 @@ def joint(lists: Lists, shares: Array, precisions: Array) -> Affinities:
     rows = sparse.csr_array((shares / (2 * size), lists.indices, lists.starts), shape=(size, size)).sorted_indices()
     both = (rows + rows.T.tocsr()).tocsr()
     both.sort_indices()
-    return Affinities(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data, precisions)
+    return JointAffinities(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data, precisions)
 
 
 FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) / 3
@@ -211,7 +211,7 @@ def require_points(data: Joined) -> None:
                                 hint="leave them out, or join them by edges")
 
 
-def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]) -> Affinities:
+def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
     """Return the joint affinities of points with the neighbors of `lists_of`: given ones over their sum, or calibrated.
 
     Raises GeometryError where all points are equal, or all at one distance from each other.

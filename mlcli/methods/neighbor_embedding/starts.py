@@ -21,7 +21,7 @@ from mlcli.core.layouts.first_coordinates import classical_chain, classical_star
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics.points import metric_of
 from mlcli.core.model import Model
-from mlcli.methods.neighbor_embedding.perplexity import Affinities
+from mlcli.methods.neighbor_embedding.perplexity import JointAffinities
 
 Start = Literal["pca", "laplacian", "random"]
 SIZE = 1e-4  # standard deviation of the first axis
@@ -76,7 +76,7 @@ def small_start(points: Array, axes: int, compute: Compute) -> Array:
     return points * SIZE
 
 
-def eigenmaps(affinities: Affinities, axes: int, compute: Compute) -> Array:
+def eigenmaps(affinities: JointAffinities, axes: int, compute: Compute) -> Array:
     """Return Laplacian eigenmaps of the affinities (n x axes), with pieces of their graph apart."""
     graph = Graph(affinities.starts, affinities.indices.astype(np.int64), affinities.values)
     return eigenmap_start(graph, axes, compute.seed)

@@ -43,7 +43,7 @@ from mlcli.methods.layouts import NeighborEmbedding, principal
 from mlcli.methods.neighbor_embedding.check import divergence_checks
 from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
 from mlcli.methods.neighbor_embedding.perplexity import (
-    Affinities,
+    JointAffinities,
     affinity_lists,
     affinity_steps,
     entries_of,
@@ -93,7 +93,7 @@ class Forces:
 class Divergence:
     """The divergence as a function of coordinates; points of one group are at one place, and move as one."""
 
-    affinities: Affinities
+    affinities: JointAffinities
     dof: float
     groups: Indices | None = None  # n, from 0; None: each point is its own
 
@@ -122,7 +122,7 @@ LONGEST = 5.0  # length of a step of a point
 
 @result("descent")
 @frozen
-class Motion:
+class DescentState:
     """Coordinates of points, their last step and the gain of each number (n x p each), and the forces there."""
 
     points: Array
@@ -138,7 +138,7 @@ class Motion:
         return self.divergence
 
     @classmethod
-    def at(cls, points: Array, forces: Forces, *, velocity: Array, gains: Array) -> "Motion":
+    def at(cls, points: Array, forces: Forces, *, velocity: Array, gains: Array) -> "DescentState":
         """Return the motion at some coordinates."""
         return cls(points, velocity, gains, forces.attraction, forces.repulsion, forces.divergence)
 
@@ -162,13 +162,13 @@ class Descent(Options):
         """The number of all steps."""
         return self.early_steps + self.steps
 
-    def __call__(self, divergence: Divergence, start: Array, how: Summation) -> Iterated[Motion]:
+    def __call__(self, divergence: Divergence, start: Array, how: Summation) -> Iterated[DescentState]:
         """Return the motion after all steps from coordinates (n x p).
 
         A gain rises while a number moves in one direction, and falls where it turns (Jacobs, 1988). Points move all at
         once, and stay centered. Source of the schedule: Belkina and others, 2019; Linderman and Steinerberger, 2019.
         """
-        def step(before: Motion, number: int) -> Motion:
+        def step(before: DescentState, number: int) -> DescentState:
             early = number < self.early_steps
             factor = self.early_exaggeration if early else self.exaggeration
             momentum = self.early_momentum if early else self.momentum
@@ -184,11 +184,12 @@ class Descent(Options):
             velocity = np.where(lengths > LONGEST, velocity / np.maximum(lengths, LONGEST) * LONGEST, velocity)
             points = before.points + velocity
             points -= points.mean(axis=0)
-            return Motion.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
+            return DescentState.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
 
         begun = divergence.together(start)
-        return follow_schedule(step, Motion.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
-                                               gains=np.ones_like(begun)), self.count)
+        return follow_schedule(step,
+                               DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
+                                                     gains=np.ones_like(begun)), self.count)
 
 
 MOST_AXES = 3
@@ -323,7 +324,7 @@ class TSNE(NeighborEmbedding):
             return principal_steps(data, self.axes.count, compute)  # type: ignore[arg-type]
         return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
 
-    def affinities(self, data: Joined) -> tuple[Affinities, Indices | None]:
+    def affinities(self, data: Joined) -> tuple[JointAffinities, Indices | None]:
         """Return the joint affinities, and the groups of equal points (n), from one search of neighbors."""
         lists = affinity_lists(data, self.perplexities)
         return joint_affinities(data, lists, self.perplexities), groups_of(data, lists)
@@ -333,7 +334,7 @@ class TSNE(NeighborEmbedding):
         """Return how the divergence that is stated is summed, for so many points and axes."""
         return "exact" if count <= TRUE_ROWS else choose_summation(count, axes)
 
-    def first(self, data: Joined, affinities: Affinities, compute: Compute) -> Array:
+    def first(self, data: Joined, affinities: JointAffinities, compute: Compute) -> Array:
         """Return the first coordinates (n x p); given ones as they are."""
         axes, given = self.axes.count, self.first_points(data)
         if given is not None:
@@ -365,7 +366,7 @@ class TSNEFit(Composition[Model]):
     compute: Compute
 
     @FitStage
-    def affinities(self) -> tuple[Affinities, Indices | None]:
+    def affinities(self) -> tuple[JointAffinities, Indices | None]:
         """The joint affinities of neighbors, and the groups of equal points.
 
         Raises ConfigError for so few degrees of freedom that squared distances over them overflow.
@@ -400,7 +401,7 @@ class TSNEFit(Composition[Model]):
         return Divergence(affinities, self.method.dof, equal)
 
     @FitStage
-    def ended(self) -> Iterated[Motion]:
+    def ended(self) -> Iterated[DescentState]:
         """The motion after all steps."""
         return self.method.descent(self.divergence, self.start, choose_summation(*self.start.shape))
 

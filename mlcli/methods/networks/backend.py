@@ -13,7 +13,7 @@ from jax.extend import backend
 
 from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.types import Array
-from mlcli.methods.networks.network import Activation, Hidden, Layer, Network
+from mlcli.methods.networks.network import Activation, DenseLayer, Hidden, Network
 
 jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
 
@@ -66,5 +66,5 @@ def initial_layers(sizes: Sequence[int], hidden: str, generator: np.random.Gener
 def network(layers: Layers, hidden: Hidden, last: Activation = "identity") -> Network:
     """Return layers as plain arrays in double precision."""
     names: list[Activation] = [*[hidden] * (len(layers) - 1), last]
-    return Network(tuple(Layer(np.array(weights, dtype=np.float64), np.array(biases, dtype=np.float64), name)
+    return Network(tuple(DenseLayer(np.array(weights, dtype=np.float64), np.array(biases, dtype=np.float64), name)
                          for (weights, biases), name in zip(layers, names, strict=True)))

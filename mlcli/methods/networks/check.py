@@ -22,7 +22,7 @@ from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarit
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
 from mlcli.methods.networks.bound import FAINT
-from mlcli.methods.networks.network import Layer, Network
+from mlcli.methods.networks.network import DenseLayer, Network
 
 T = TypeVar("T")
 MOST = 10**8  # products of weights and rows in a quick check
@@ -44,7 +44,7 @@ FORMULAS: Mapping[str, Callable[[Array], Array]] = {
     "tanh": lambda sums: 2 / (1 + np.exp(-2 * sums)) - 1, "logistic": lambda sums: 1 / (1 + np.exp(-sums))}
 
 
-def forward(layers: Sequence[Layer], values: Array) -> Array:
+def forward(layers: Sequence[DenseLayer], values: Array) -> Array:
     """Return the outputs (m x o) of layers for values (m x i): Σ w x + b, and the activation's definition."""
     for layer in layers:
         sums = np.einsum("nj,jk->nk", values, layer.weights, optimize=True) + layer.biases
@@ -162,7 +162,7 @@ def bound_checks(data: Features, model: Model, density: Callable[..., Array], fu
         return [later("divergence"), bound, later("log-density")]
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     *others, last = decoder.network.layers
-    sums = [*others, Layer(last.weights, last.biases, "identity")]
+    sums = [*others, DenseLayer(last.weights, last.biases, "identity")]
     noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
     level = float(np.log(noise)) - 2 * shift if noise else 0.0
     stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift

@@ -21,7 +21,7 @@ ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
 
 @stored("layer")
 @frozen
-class Layer:
+class DenseLayer:
     """A layer of units: the activation of x W + b. Raises ValueError where its arrays do not fit together."""
 
     weights: Array  # units before x units
@@ -42,7 +42,7 @@ class Layer:
 class Network:
     """A sequence of layers. Raises ValueError where there is none, or two do not fit together."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[DenseLayer, ...]
 
     def __post_init__(self) -> None:
         if not self.layers or any(len(right.weights) != len(left.biases) for left, right in pairwise(self.layers)):
@@ -72,4 +72,4 @@ class Network:
 
 def linear(weights: Array) -> Network:
     """Return a network of one linear layer with weights (i x o), without biases."""
-    return Network((Layer(weights, np.zeros(weights.shape[1]), "identity"),))
+    return Network((DenseLayer(weights, np.zeros(weights.shape[1]), "identity"),))

@@ -85,7 +85,7 @@ def encoder_and_decoder(standard: Standard, networks: tuple[Network, Network]) -
             NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
 
 
-class Measure(Protocol):
+class RowSum(Protocol):
     """A sum over rows that is computed while they are encoded; it can be pickled."""
 
     @property
@@ -115,7 +115,7 @@ class Errors:
 
 
 @stage("coordinates")
-def encode_rows(encoder: Encoder, points: Array, measure: Measure) -> tuple[Array, Array]:
+def encode_rows(encoder: Encoder, points: Array, measure: RowSum) -> tuple[Array, Array]:
     """Return the encoder's outputs for (n, d) points, an (n, c) array, and the sums of a measure over them.
 
     Runs over a few rows at a time, on all threads.
@@ -139,7 +139,7 @@ class Encoding:
 
     points: Rows
     encoder: Encoder
-    measure: Measure
+    measure: RowSum
     width: int  # numbers per row in memory at once
 
     @property

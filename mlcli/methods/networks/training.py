@@ -44,7 +44,7 @@ class Objective(Protocol):
 
 @result("training")
 @frozen
-class Checkpoint:
+class TrainingCheckpoint:
     """State of training between two epochs; training resumed from it gives the same bits."""
 
     weights: tuple[AnyArray, ...]
@@ -97,17 +97,18 @@ def compile_objective(objective: Objective, decay: float) -> tuple[Any, Callable
 @stage("training")
 def train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning) -> TrainingResult:
     """Train from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
-    with loop(Checkpoint) as place, np.errstate(over="ignore"):  # options beyond the range of single precision
+    with loop(TrainingCheckpoint) as place, np.errstate(over="ignore"):  # options beyond the range of single precision
         return _train(objective, rows, start, learning, place)
 
 
 def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning,
-           kept: Place[Checkpoint]) -> TrainingResult:
+           kept: Place[TrainingCheckpoint]) -> TrainingResult:
     limit_threads()
     optimizer, step, judged = compile_objective(objective, learning.decay)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
-    now = kept.left or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
+    now = kept.left or TrainingCheckpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0,
+                                          np.zeros((0, 2)))
     moments = jax.tree.unflatten(jax.tree.structure(moments), now.moments)
     weights, batches = jax.tree.unflatten(tree, now.weights), rows.steps(learning.batch)
     for epoch in range(len(now.trace), learning.epochs):
@@ -128,7 +129,7 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
                           objective.figures)
 
 
-def _itself(checkpoint: Checkpoint) -> Checkpoint:
+def _itself(checkpoint: TrainingCheckpoint) -> TrainingCheckpoint:
     return checkpoint
 
 
@@ -141,7 +142,8 @@ def validation_objective(judged: Callable[..., Any], weights: Any, rows: Trainin
     return total / len(rows.held) if len(rows.held) else np.nan
 
 
-def next_checkpoint(before: Checkpoint, state: tuple[Any, Any], figures: Array, held: bool) -> Checkpoint:
+def next_checkpoint(before: TrainingCheckpoint, state: tuple[Any, Any], figures: Array,
+                    held: bool) -> TrainingCheckpoint:
     """Return the checkpoint after one more epoch; raises NumericalError where its numbers are not finite.
 
     `figures` is the epoch's row of the trace, an (f,) array: objective, that of held-out rows, further figures.

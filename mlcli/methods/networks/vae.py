@@ -28,7 +28,7 @@ from mlcli.methods.networks.check import (
 from mlcli.methods.networks.feeding import training_rows
 from mlcli.methods.networks.learning import Learning
 from mlcli.methods.networks.likelihoods import GaussianLikelihood, Likelihood
-from mlcli.methods.networks.network import Hidden, Layer, Network, Units
+from mlcli.methods.networks.network import DenseLayer, Hidden, Network, Units
 from mlcli.methods.networks.projection import encode_rows, encoder_and_decoder
 from mlcli.methods.networks.standard import Standard
 from mlcli.methods.networks.two_networks import QUICK, NetworkMethod
@@ -94,8 +94,8 @@ class VAE(NetworkMethod):
         latent, standard = found.latent, replace(Standard.of(data.values), means=found.latent.mean)
         deviations = np.sqrt(np.diag(latent.spread))
         weights, biases = standard.scale * latent.axes, 2 * np.log(np.maximum(deviations, FAINT))
-        inward = Layer(np.hstack([weights, np.zeros_like(weights)]), np.append(0 * biases, biases), "identity")
-        outward = Layer(latent.loadings.T / standard.scale, np.zeros(len(latent.mean)), "identity")
+        inward = DenseLayer(np.hstack([weights, np.zeros_like(weights)]), np.append(0 * biases, biases), "identity")
+        outward = DenseLayer(latent.loadings.T / standard.scale, np.zeros(len(latent.mean)), "identity")
         bound = None if found.log_likelihood is None else Quantity(
             found.log_likelihood / len(data.values), cells=(data.values.shape[1],))
         return self.model(data, standard, found.means, (Network((inward,)), Network((outward,))),
@@ -105,10 +105,10 @@ class VAE(NetworkMethod):
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
         """Return the model of both networks after training, with their bounds."""
         from mlcli.methods.networks import training
-        from mlcli.methods.networks.evidence import Evidence
+        from mlcli.methods.networks.evidence import NegativeBound
 
         standard = self.likelihood.standard(data)
-        objective = Evidence(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
+        objective = NegativeBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
         rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.train(objective, rows, start, self.learning)

@@ -19,7 +19,7 @@ from mlcli.core.check.second_moments import diagonal
 from mlcli.core.metrics.points import squares
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.ordination.constraints import Constraints, Explained, constraints_of
+from mlcli.methods.ordination.constraints import ConstrainedInertia, Constraints, constraints_of
 from mlcli.methods.ordination.correspondence import Represented
 
 BLOCK = 1 << 20  # numbers of a table in memory that are looked at together
@@ -212,8 +212,8 @@ def redundancy_checks(data: TwoViews, model: Model, condition: tuple[str, ...], 
     checks = [*spectrum_checks(spectrum.solved, marks, again, rounding * root),
               ratio("trace", abs(float(np.sum(centered**2)) - spectrum.solved_trace), rounding * root * max(
                   min(size, width), 1), "the sum of squares of the columns is the total inertia")]
-    explaining = Explained(float(again[0].sum()), float(again[1].sum()),
-                           (span.found.rank, span.found.residual_freedom))
+    explaining = ConstrainedInertia(float(again[0].sum()), float(again[1].sum()),
+                                    (span.found.rank, span.found.residual_freedom))
     checks += figure_checks(model.fit, explaining, spectrum.solved_trace, rounding * root * max(min(size, width), 1))
     if model.loadings is not None:
         given = data.unit.measured(model.loadings.values[:width])
@@ -246,7 +246,8 @@ def distance_checks(data: Viewed, model: Model, condition: tuple[str, ...], scor
 
     marks = np.zeros(0, dtype=bool) if spectrum.constrained is None else spectrum.constrained
     rounding = EPS * max(size, 10) * (span.growth * norm + farthest)
-    explaining = Explained(float(np.trace(inner)), total - traces[1], (span.found.rank, span.found.residual_freedom))
+    explaining = ConstrainedInertia(float(np.trace(inner)), total - traces[1],
+                                    (span.found.rank, span.found.residual_freedom))
     checks = [ratio("trace", abs(total - spectrum.solved_trace), rounding * size, "the trace is the total inertia"),
               *figure_checks(model.fit, explaining, total, rounding * size),
               *permutation_checks(model.fit, span, lambda bases: np.sum(bases * free(bases), axis=0),
@@ -337,7 +338,7 @@ def arrows_check(model: Model, width: int, found: Constraints, fitted: Array, ro
     return ratio("arrows", float(gap + others), rounding, "arrows are correlations of the constraints with the axes")
 
 
-def figure_checks(fit: Mapping[str, Any], meant: Explained, total: float, allowed: float) -> list[Check]:
+def figure_checks(fit: Mapping[str, Any], meant: ConstrainedInertia, total: float, allowed: float) -> list[Check]:
     """Check the degrees of freedom, the share that is explained, and pseudo-F of a fit; `allowed` is of inertia."""
     freedom = fit.get("degrees_of_freedom") or {}
     wrong = int((freedom.get("constrained"), freedom.get("residual")) != meant.freedom)

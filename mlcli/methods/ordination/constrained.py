@@ -12,7 +12,7 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.model import Powers
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.methods.method import Method
-from mlcli.methods.ordination.constraints import Constraints, Explained, require_columns
+from mlcli.methods.ordination.constraints import ConstrainedInertia, Constraints, require_columns
 
 PLACES = "keep constrained axes only, and no condition: method.axes.components at most the number of constrained axes"
 
@@ -60,7 +60,7 @@ class ConstrainedMethod(Method):
                                 "second view do not have", PLACES)
         return None
 
-    def figures(self, explained: Explained, found: Constraints, total: float, divisor: float,
+    def figures(self, explained: ConstrainedInertia, found: Constraints, total: float, divisor: float,
                 value: float) -> dict[str, Any]:
         """Return figures of the fit: inertia and its parts over the divisor, pseudo-F and the p-value of its test."""
         parts = {"total": total, "conditional": total - explained.constrained - explained.residual,

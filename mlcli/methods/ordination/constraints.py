@@ -54,7 +54,7 @@ class Constraints:
 
 
 @frozen
-class Explained:
+class ConstrainedInertia:
     """The inertia that constraints explain, and its permutation test."""
 
     constrained: float

@@ -78,7 +78,7 @@ class Inertia:
 
 
 @frozen
-class Residuals:
+class ResidualPass:
     """Rows in a file as standardized residuals: a source of blocks."""
 
     rows: Rows
@@ -107,7 +107,7 @@ class Residuals:
 
 
 @frozen
-class Coordinates:
+class CoordinatePass:
     """A pass for the coordinates of rows in a file: a source of blocks."""
 
     rows: Rows
@@ -162,7 +162,7 @@ def principal_inertias(points: Array, metric: Profiles | Indicators, weights: Ar
         table = residuals(metric.represent(points), metric.roots, weights)
     else:
         assert isinstance(metric, Profiles)
-        with part("residuals"), closing(results(Residuals(rows, metric, total_of(rows)))) as triangles:
+        with part("residuals"), closing(results(ResidualPass(rows, metric, total_of(rows)))) as triangles:
             table = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
     _, sizes, right = singular(table)
     kept = sizes > SLACK * EPS * max(len(points), len(metric.roots))
@@ -182,7 +182,7 @@ def principal_coordinates(points: Array, metric: Profiles | Indicators, found: I
         return found.coordinates(metric.represent(points), metric.roots, count)
     assert isinstance(metric, Profiles)
     coordinates, place = allocate(len(rows), count), 0
-    with part("coordinates"), closing(results(Coordinates(rows, metric, found, count))) as every:
+    with part("coordinates"), closing(results(CoordinatePass(rows, metric, found, count))) as every:
         for parts in every:
             for some in parts:
                 coordinates[place : place + len(some)] = some

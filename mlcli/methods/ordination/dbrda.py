@@ -35,8 +35,8 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.methods.ordination.check import distance_checks
 from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
+    ConstrainedInertia,
     Constraints,
-    Explained,
     constraints_of,
     permutation_steps,
     permutation_test,
@@ -213,7 +213,8 @@ class DBRDA(ConstrainedMethod):
                                                  constrained=axes.constrained),
                      projector=self.not_placed(first, count) or Projector(
                          similarity, kernel.centering, vectors / np.where(roots > 0, roots, 1.0)),
-                     fit=self.figures(Explained(axes.explained, axes.residual, (found.rank, found.residual_freedom)),
+                     fit=self.figures(ConstrainedInertia(axes.explained, axes.residual,
+                                                         (found.rank, found.residual_freedom)),
                                       found, total, 1.0, value),
                      loadings=Loadings(arrows, found.names, power=0))
 

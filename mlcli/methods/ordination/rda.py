@@ -23,12 +23,12 @@ from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
-from mlcli.core.whitening import Extent, centered_columns, negligible
+from mlcli.core.whitening import SampleExtent, centered_columns, negligible
 from mlcli.methods.ordination.check import redundancy_checks
 from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
+    ConstrainedInertia,
     Constraints,
-    Explained,
     constraints_of,
     permutation_steps,
     permutation_test,
@@ -62,7 +62,7 @@ def redundancy(points: Array, found: Constraints) -> Redundancy:
         explained = found.basis.T @ rest
         left, sizes, right = singular(explained)
         scores, spread, turn = singular(rest - found.basis @ explained)
-        floor = negligible(Extent.of(points), np.ones(points.shape[1]),
+        floor = negligible(SampleExtent.of(points), np.ones(points.shape[1]),
                            float(max(sizes.max(initial=0.0), spread.max(initial=0.0))))
         first, second = int(np.sum(sizes > floor)), int(np.sum(spread > floor))
         units = found.basis @ left[:, :first]
@@ -168,8 +168,9 @@ class RDAFit(Composition[Model]):
         roots = np.sqrt(first_columns(axes.squares[None, :], count)[0] / divisor)
         spectrum = Spectrum.of_values(axes.squares, axes.total, complete=True, divisor=divisor,
                                       constrained=axes.constrained)
-        explained = Explained(float(axes.squares[axes.constrained].sum()), float(axes.squares[~axes.constrained].sum()),
-                              (found.rank, found.residual_freedom))
+        explained = ConstrainedInertia(float(axes.squares[axes.constrained].sum()),
+                                       float(axes.squares[~axes.constrained].sum()),
+                                       (found.rank, found.residual_freedom))
         return Model(embedding=scores * signs, spectrum=spectrum,
                      projector=method.not_placed(first, count) or Projector(
                          Columns(), Centering(axes.means, across=False), directions),

@@ -48,7 +48,7 @@ PLACED = 20  # iterations that take as long as the exact weights
 
 
 @frozen
-class Factored:
+class OrderedParts:
     """Parts of sum one, in descending order of the totals of their weights, and how they were found."""
 
     weights: Array  # n x p: W
@@ -68,7 +68,7 @@ class Factorizing:
     iterate: Refinement
     axes: Axes
 
-    def __call__(self, points: Array, compute: Compute) -> Factored:
+    def __call__(self, points: Array, compute: Compute) -> OrderedParts:
         """Return the factorization of points (n x d) of zero or more; columns of zeros have none of any part."""
         used = np.any(points > 0, axis=0)
         some = points if used.all() else np.ascontiguousarray(points[:, used])
@@ -96,7 +96,7 @@ class Factorizing:
         facts["shares"] = (totals / (totals.sum() or 1.0)).tolist()
         if self.objective == "frobenius":
             facts["explained"] = 1 - value / (size_of(self.objective, some) or 1.0)
-        return Factored(weights, parts, value, trace, facts)
+        return OrderedParts(weights, parts, value, trace, facts)
 
     def _place(self, points: Array, parts: Array, used: AnyArray) -> tuple[Array, Array]:
         """Return weights (n x p) of points in used columns (n x q), as of new rows, and parts (p x d) in order."""

@@ -112,7 +112,7 @@ def hals_sweep(factor: Array, gram: Array, products: Array, times: int) -> None:
 
 
 @frozen
-class Entries:
+class NonzeroEntries:
     """The entries of a table (n x d) that are not zero, row after row."""
 
     starts: Indices  # n + 1
@@ -120,7 +120,7 @@ class Entries:
     values: Array
 
     @classmethod
-    def of(cls, points: Array) -> "Entries | None":
+    def of(cls, points: Array) -> "NonzeroEntries | None":
         """Return the entries of points (n x d); None where most are not zero, or without native kernels."""
         counts = np.count_nonzero(points, axis=1)
         if not native.available() or counts.sum() > FEW * points.size:
@@ -144,7 +144,7 @@ class Entries:
         return products.T
 
 
-def hals_step(points: Array, entries: Entries | None, squares: float, sweeps: int,
+def hals_step(points: Array, entries: NonzeroEntries | None, squares: float, sweeps: int,
               state: Factorization) -> Factorization:
     """Return the factorization of points (n x d) after sweeps over W, and then over H: one pass over the points.
 
@@ -205,7 +205,8 @@ def _blocks(points: Array) -> list[slice]:
 def step_of(objective: Objective, points: Array, sweeps: int) -> Callable[[Factorization], Factorization]:
     """Return the step that lowers an objective of points (n x d)."""
     if objective == "frobenius":
-        return partial(hals_step, points, Entries.of(points), float(np.einsum("ij,ij->", points, points)), sweeps)
+        return partial(hals_step, points, NonzeroEntries.of(points), float(np.einsum("ij,ij->", points, points)),
+                       sweeps)
     return partial(multiplicative_step, points)
 
 

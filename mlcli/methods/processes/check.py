@@ -27,12 +27,12 @@ from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.processes.covariances import Covariance
+from mlcli.methods.processes.covariances import CovarianceFunction
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
 from mlcli.methods.processes.evidence import Exact, Observations
-from mlcli.methods.processes.fitting import Problem, State
+from mlcli.methods.processes.fitting import FittedParameters, Problem
 from mlcli.methods.processes.latents import HiddenUnits
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.processes.views import SharedProblem
 
@@ -43,7 +43,7 @@ Figures = Mapping[str, Any]
 
 
 @frozen
-class Density:
+class LogDensity:
     """A log-density, with what it was computed from."""
 
     value: float
@@ -81,7 +81,7 @@ class Varying:
         return Varying(np.linalg.qr(self.values.T).R.T, self.columns, self.wrong)
 
 
-def figures_of(covariance: Covariance) -> dict[str, Any]:
+def figures_of(covariance: CovarianceFunction) -> dict[str, Any]:
     """Return the parameters of a covariance by name, in the units of the computation."""
     return {name: getattr(value, "value", value) for name, value in covariance.facts().items()}
 
@@ -99,7 +99,7 @@ def kernel(figures: Figures, left: Array, right: Array) -> Array:
     return matrix
 
 
-def log_density(figures: Figures, points: Array, varying: Varying) -> Density:
+def log_density(figures: Figures, points: Array, varying: Varying) -> LogDensity:
     """Return log p(Y | X) of columns at points (n x p), by elimination with pivots."""
     from scipy.linalg import lu_factor, lu_solve
 
@@ -107,15 +107,15 @@ def log_density(figures: Figures, points: Array, varying: Varying) -> Density:
     matrix[np.diag_indices_from(matrix)] += figures["noise_variance"]
     condition = float(np.trace(matrix)) / figures["noise_variance"]
     if not np.isfinite(matrix).all():
-        return Density(-np.inf, np.zeros_like(values), np.inf, np.inf)
+        return LogDensity(-np.inf, np.zeros_like(values), np.inf, np.inf)
     with threads_for(len(matrix)):
         factors, order = lu_factor(matrix, overwrite_a=True, check_finite=False)
         solved = lu_solve((factors, order), values, check_finite=False)
     logarithm, energy = float(np.log(np.abs(np.diag(factors))).sum()), float(np.sum(solved * values))
     cells = varying.columns * len(points)
     noise = EPS * (condition * energy + cells * (condition + np.log(condition)))
-    return Density(-0.5 * (varying.columns * logarithm + energy + cells * np.log(2 * pi)), solved, condition,
-                   noise + varying.wrong * float(np.abs(solved).sum()))
+    return LogDensity(-0.5 * (varying.columns * logarithm + energy + cells * np.log(2 * pi)), solved, condition,
+                      noise + varying.wrong * float(np.abs(solved).sum()))
 
 
 def log_bound(figures: Figures, points: Array, places: Array, varying: Varying) -> tuple[float, float]:
@@ -195,8 +195,8 @@ class EndOfIteration:
     """An objective of a fit: as the fit has it, computed again, and what is stated of it."""
 
     problem: Problem
-    state: State
-    again: Callable[[State], tuple[float, float]]  # with its rounding
+    state: FittedParameters
+    again: Callable[[FittedParameters], tuple[float, float]]  # with its rounding
     stated: float | None  # at the end of the iterations
     converged: bool
     tolerance: float  # nats for each number of the data
@@ -246,7 +246,7 @@ class EndOfIteration:
         return np.concatenate([moved, places, self.problem.constrain(logs, 0.0)])
 
 
-def process_checks(posterior: Posterior, points: Array, latent: Array, stated: float | None) -> list[Check]:
+def process_checks(posterior: GaussianProcess, points: Array, latent: Array, stated: float | None) -> list[Check]:
     """Check places, decoder and likelihood of features (n x d) at latent points (n x p), without inducing points.
 
     `stated` is the log-likelihood in the unit of the features; None where the run states none.
@@ -269,7 +269,7 @@ def process_checks(posterior: Posterior, points: Array, latent: Array, stated: f
                   "log |K| and tr K⁻¹ Y Yᵀ from elimination")]
 
 
-def bound_checks(posterior: Posterior, points: Array, latent: Array, stated: float | None) -> list[Check]:
+def bound_checks(posterior: GaussianProcess, points: Array, latent: Array, stated: float | None) -> list[Check]:
     """Check the bound on the likelihood of features (n x d) by inducing points; `latent` are points or clouds.
 
     Clouds are means, then logarithms of variances (n x 2p).
@@ -281,7 +281,7 @@ def bound_checks(posterior: Posterior, points: Array, latent: Array, stated: flo
                   "the bound by inducing points, from eigenvalues of Q")]
 
 
-def relevance_check(posterior: Posterior, latent: Array, stated: Array) -> Check:
+def relevance_check(posterior: GaussianProcess, latent: Array, stated: Array) -> Check:
     """Check that the spectrum (p) holds variances of slopes along axes, times those of latent points (n x p)."""
     figures = figures_of(posterior.covariance)
     lengths = np.broadcast_to(np.asarray(figures.get("rbf_lengths", [1.0])), latent.shape[1])
@@ -350,7 +350,7 @@ def forecast_check(similarity: Any, model: Model) -> Iterator[Check]:
                 "every point is the mean step from those before, and leads to its row")
 
 
-def forecast_error(process: Posterior, places: Array, stated: Array) -> float:
+def forecast_error(process: GaussianProcess, places: Array, stated: Array) -> float:
     """Return the largest error of stated means (m x d) at places (m x p), relative to the terms of their sums."""
     values = kernel(figures_of(process.covariance), places, process.places)
     sizes = np.abs(values) @ np.abs(process.weights) + np.abs(process.mean)
@@ -363,7 +363,7 @@ def stated_objective(data: Features, model: Model, problem: Problem) -> float | 
     return None if trace is None or not len(trace) else -float(trace[-1]) - data.unit.logarithm(cells)
 
 
-def latent_end(data: Features, model: Model, problem: Problem, posterior: Posterior, latent: Array,
+def latent_end(data: Features, model: Model, problem: Problem, posterior: GaussianProcess, latent: Array,
                  tolerance: float) -> EndOfIteration:
     """Return the end of a GP-LVM's iteration at latent points (n x p), or clouds (n x 2p: means, log variances).
 
@@ -372,7 +372,7 @@ def latent_end(data: Features, model: Model, problem: Problem, posterior: Poster
     varying, axes = Varying.of(data.values).compact, model.embedding.shape[1]
     exact = isinstance(problem.evidence, Exact)
 
-    def again(state: State) -> tuple[float, float]:
+    def again(state: FittedParameters) -> tuple[float, float]:
         points, figures = state.latent.reshape(latent.shape), figures_of(posterior.covariance.at(state.logs))
         if exact:
             found = log_density(figures, points, varying)
@@ -382,7 +382,8 @@ def latent_end(data: Features, model: Model, problem: Problem, posterior: Poster
         prior = 0.5 * float(np.sum(points**2)) if problem.prior else 0.0
         return parameter_energy(figures, varying.variance, axes) + prior - value, noise
 
-    state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
+    state = FittedParameters(latent.ravel(), latent[:0, :axes] if exact else posterior.places,
+                             posterior.covariance.logs)
     moves, placed = layers(model, data.values)
     return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
                  converged=bool(model.fit["converged"]), tolerance=tolerance, layers=moves, placed=placed,
@@ -418,14 +419,14 @@ def layers(model: Model, points: Array) -> tuple[tuple[Callable[[Array], Array],
     return (output, hidden), rounding
 
 
-def sequence_end(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],
+def sequence_end(data: Features, model: Model, problem: SequenceProblem, processes: tuple[GaussianProcess, Motion],
                    tolerance: float) -> EndOfIteration:
     """Return the end of the iteration of a GPDM, whose points have mean zero and mean square one over all axes."""
     (posterior, motion), varying = processes, Varying.of(data.values).compact
     axes, density = model.embedding.shape[1], problem.latents.density
     size = model.embedding.size
 
-    def again(state: State) -> tuple[float, float]:
+    def again(state: FittedParameters) -> tuple[float, float]:
         points = state.latent[:size].reshape(-1, axes)
         points = points - points.mean(axis=0)
         points = points / np.sqrt(np.mean(points**2))
@@ -435,8 +436,8 @@ def sequence_end(data: Features, model: Model, problem: SequenceProblem, process
         priors = parameter_energy(figures, varying.variance, axes) + parameter_energy(moving, 1.0, axes)
         return priors - found.value - density.weight * steps, found.noise + density.weight * noise
 
-    state = State(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],
-                  posterior.covariance.logs)
+    state = FittedParameters(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],
+                             posterior.covariance.logs)
     return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
                  converged=bool(model.fit["converged"]), tolerance=tolerance, work=2.0 * len(model.embedding) ** 3)
 
@@ -469,7 +470,7 @@ def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimi
             *end.checks(full), ascent_check(model.trace, np.hstack([view.values for view in views]))]
 
 
-def joint_bound(active: Sequence[tuple[Features, Posterior]], clouds: Array, logs: Sequence[Array] = (),
+def joint_bound(active: Sequence[tuple[Features, GaussianProcess]], clouds: Array, logs: Sequence[Array] = (),
                 places: Sequence[Array] = ()) -> tuple[float, float]:
     """Return the bound of all views and its rounding at clouds (n x 2p); parameters may be others than the model's."""
     size = clouds.shape[1] // 2
@@ -482,7 +483,7 @@ def joint_bound(active: Sequence[tuple[Features, Posterior]], clouds: Array, log
     return sum(value for value, _ in found) + (len(active) - 1) * distance, rounding
 
 
-def shared_end(active: Sequence[tuple[Features, Posterior]], model: Model, clouds: Array, inducing: int,
+def shared_end(active: Sequence[tuple[Features, GaussianProcess]], model: Model, clouds: Array, inducing: int,
                  minimize: Minimize) -> EndOfIteration:
     """Return the end of the iteration of the fit at clouds (n x 2p)."""
     axes = model.embedding.shape[1]
@@ -491,15 +492,15 @@ def shared_end(active: Sequence[tuple[Features, Posterior]], model: Model, cloud
         problem = problem.final
     variances = [Varying.of(view.values).variance for view, _ in active]
 
-    def again(state: State) -> tuple[float, float]:
+    def again(state: FittedParameters) -> tuple[float, float]:
         places, logs = problem.parts(state)
         value, noise = joint_bound(active, state.latent.reshape(clouds.shape), logs, places)
         energies = [parameter_energy(figures_of(posterior.covariance.at(own)), variance, axes)
                     for (_, posterior), own, variance in zip(active, logs, variances, strict=True)]
         return sum(energies) - value, noise
 
-    state = State(clouds.ravel(), np.vstack([posterior.places for _, posterior in active]),
-                  np.concatenate([posterior.covariance.logs for _, posterior in active]))
+    state = FittedParameters(clouds.ravel(), np.vstack([posterior.places for _, posterior in active]),
+                             np.concatenate([posterior.covariance.logs for _, posterior in active]))
     shift = sum(view.unit.logarithm(Observations.of(view.values).cells) for view, _ in active)
     trace = model.trace
     return EndOfIteration(problem=problem, state=state, again=again,
@@ -508,7 +509,7 @@ def shared_end(active: Sequence[tuple[Features, Posterior]], model: Model, cloud
                  work=float(len(clouds)) * sum(len(posterior.places) ** 2 for _, posterior in active))
 
 
-def share_checks(posteriors: Sequence[Posterior], model: Model, threshold: float) -> list[Check]:
+def share_checks(posteriors: Sequence[GaussianProcess], model: Model, threshold: float) -> list[Check]:
     """Check the shares of relevances of every view, their means in the spectrum, and the axes in use."""
     spread = np.mean((model.embedding - model.embedding.mean(axis=0)) ** 2, axis=0)
     size = np.max(spread + model.embedding.mean(axis=0) ** 2)

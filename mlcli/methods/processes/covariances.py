@@ -188,7 +188,7 @@ Term = Rbf | Linear | Bias
 
 @stored("covariance")
 @frozen
-class Covariance:
+class CovarianceFunction:
     """A sum of terms, and white noise in every observation."""
 
     terms: tuple[Term, ...]
@@ -217,7 +217,7 @@ class Covariance:
         """The logarithms of all parameters, the noise last."""
         return np.log(np.concatenate([*(term.parameters for term in self.terms), [self.noise]]))
 
-    def at(self, logs: Array) -> "Covariance":
+    def at(self, logs: Array) -> "CovarianceFunction":
         """Return the covariance with other parameters: a (q,) array of logarithms, the noise last."""
         ends = np.cumsum([len(term.parameters) for term in self.terms])
         *parts, noise = np.split(np.exp(logs), ends)
@@ -251,7 +251,7 @@ class Covariance:
             turn = np.eye(size)[:, np.argsort(-self.relevances(points), kind="stable")]
         return turn * leading_signs(points @ turn)
 
-    def rotate(self, turn: Array) -> "Covariance":
+    def rotate(self, turn: Array) -> "CovarianceFunction":
         """Return the covariance for points times a (p, p) rotation."""
         return replace(self, terms=tuple([term.rotate(turn) for term in self.terms]))
 
@@ -274,7 +274,7 @@ class Covariance:
         return np.concatenate([*(own & (place == first) for place, own in enumerate(marked)), [False]])
 
 
-def start_covariance(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> Covariance:
+def start_covariance(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> CovarianceFunction:
     """Return terms by their names, each with the data's variance, for coordinates of variance one; a tenth is noise.
 
     With `rbf-ard` each of the axes has its own length scale, longer the more axes there are.
@@ -282,4 +282,4 @@ def start_covariance(names: Sequence[Name], variance: float, least: float, axes:
     lengths = np.full(axes, np.sqrt(max(axes / USUAL, 1.0)))
     terms: dict[Name, Term] = {"rbf": Rbf(variance, np.ones(1)), "rbf-ard": Rbf(variance, lengths),
                                "linear": Linear(variance), "bias": Bias(variance)}
-    return Covariance(tuple(terms[name] for name in names), 0.1 * variance, least * variance)
+    return CovarianceFunction(tuple(terms[name] for name in names), 0.1 * variance, least * variance)

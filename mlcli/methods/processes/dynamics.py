@@ -16,10 +16,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import Options, option
-from mlcli.methods.processes.covariances import Bias, Covariance, start_covariance
+from mlcli.methods.processes.covariances import Bias, CovarianceFunction, start_covariance
 from mlcli.methods.processes.evidence import Exact, Observations, Slope
-from mlcli.methods.processes.fitting import Problem, State
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.fitting import FittedParameters, Problem
+from mlcli.methods.processes.posterior import GaussianProcess
 
 
 @frozen
@@ -59,7 +59,7 @@ class Steps:
 class Motion:
     """The posterior of the process from each point's predecessors to the point."""
 
-    covariance: Covariance
+    covariance: CovarianceFunction
     before: Array  # s x o x p
     weights: Array  # s x p
     known: Array  # s x s
@@ -67,7 +67,7 @@ class Motion:
     @classmethod
     def none(cls, order: int) -> "Motion":
         """Return a constant sequence on one axis."""
-        return cls(Covariance((Bias(0.0),), 0.0), before=np.zeros((0, order, 1)), weights=np.zeros((0, 1)),
+        return cls(CovarianceFunction((Bias(0.0),), 0.0), before=np.zeros((0, order, 1)), weights=np.zeros((0, 1)),
                    known=np.zeros((0, 0)))
 
     @property
@@ -76,18 +76,19 @@ class Motion:
         return int(self.before.shape[1])
 
     @property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> GaussianProcess:
         """The posterior from the predecessors of a point (o p) to the point (p)."""
         steps, axes = self.weights.shape
-        return Posterior(self.covariance, places=self.before.reshape(steps, self.order * axes), weights=self.weights,
-                         known=self.known, mean=np.zeros(axes))
+        return GaussianProcess(self.covariance, places=self.before.reshape(steps, self.order * axes),
+                               weights=self.weights,
+                               known=self.known, mean=np.zeros(axes))
 
 
 @frozen
-class Density:
+class SequenceDensity:
     """log p(X) of a latent sequence, multiplied by `weight` in the objective."""
 
-    covariance: Covariance  # at the start
+    covariance: CovarianceFunction  # at the start
     order: int
     weight: float = 1.0
 
@@ -120,9 +121,9 @@ class Dynamics(Options):
     weight: float = option(1.0, "Weight of the log-density of the sequence, relative to that of the features.", gt=0)
 
     @property
-    def density(self) -> Density:
+    def density(self) -> SequenceDensity:
         """The density of a sequence of variance one."""
-        return Density(start_covariance(self.kernel, 1.0, self.floor), self.order, self.weight)
+        return SequenceDensity(start_covariance(self.kernel, 1.0, self.floor), self.order, self.weight)
 
 
 @frozen
@@ -133,7 +134,7 @@ class Trail:
     """
 
     axes: int
-    density: Density
+    density: SequenceDensity
 
     def start(self, points: Array) -> Array:
         """Return the initial parameters (n p + q) for (n, p) points."""
@@ -179,7 +180,7 @@ class SequenceProblem(Problem):
 
     latents: Trail
 
-    def __call__(self, state: State) -> tuple[float, State]:
+    def __call__(self, state: FittedParameters) -> tuple[float, FittedParameters]:
         """Return the objective and its derivatives; the parameters of the steps have a log-normal prior too."""
         value, slope = Problem.__call__(self, state)
         density, logs = self.latents.density, self.latents.logs(state.latent)

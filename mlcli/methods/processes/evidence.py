@@ -13,8 +13,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.core.linalg import orthonormal, positive_inverse
 from mlcli.errors import NumericalError
-from mlcli.methods.processes.covariances import Covariance
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.covariances import CovarianceFunction
+from mlcli.methods.processes.posterior import GaussianProcess
 
 JITTERS = (0.0, *(10.0**power for power in range(-10, -3)))  # shares of the mean diagonal
 
@@ -30,12 +30,12 @@ class Slope:
     values: Array | None = None  # by the features, n x at most n, of an exact likelihood
 
     @classmethod
-    def undefined(cls, covariance: Covariance, points: Array, places: Array) -> "Slope":
+    def undefined(cls, covariance: CovarianceFunction, points: Array, places: Array) -> "Slope":
         """Return minus infinity with zero slopes (n x p, m x p), for a singular covariance matrix."""
         return cls(-np.inf, points=0 * points, logs=0 * covariance.logs, places=0 * places)
 
 
-class Evidence(Protocol):
+class Likelihood(Protocol):
     """The likelihood of features given latent points: exact, or a lower bound."""
 
     @property
@@ -45,16 +45,16 @@ class Evidence(Protocol):
     def places(self, points: Array) -> Array:
         """Return the initial inducing points (m x p) for (n, p) points; with m = 0 where there are none."""
 
-    def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
+    def __call__(self, covariance: CovarianceFunction, points: Array, places: Array) -> Slope:
         """Return the log-likelihood of the varying columns, with its gradient, at (n, p) points and (m, p) inducing
         points.
         """
 
-    def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
+    def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior of the functions, for (n, p) points and (m, p) inducing points; raises NumericalError.
         """
 
-    def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
+    def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the share of the mean diagonal that must be added to a covariance matrix to invert it.
 
         `points` is an (n, p) array and `places` an (m, p) array. Raises NumericalError.
@@ -100,7 +100,7 @@ class Exact:
         """Return no inducing points, a (0, p) array."""
         return points[:0]
 
-    def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
+    def __call__(self, covariance: CovarianceFunction, points: Array, places: Array) -> Slope:
         """Return the log-likelihood with its gradient, at (n, p) points."""
         parts = covariance.parts(points, points)
         found = inverse_of(add_noise(np.sum(parts, axis=0), covariance))
@@ -116,19 +116,19 @@ class Exact:
         logs = np.append(logs, covariance.noise * np.trace(inverse))
         return Slope(value, points=2 * left, logs=logs, places=places, values=-solved)
 
-    def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
+    def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior with weights K⁻¹ Y and variance reduction K⁻¹, for (n, p) points; raises NumericalError.
         """
         inverse, _, _ = require_inverse(add_noise(covariance(points, points), covariance))
-        return Posterior(covariance, places=points, weights=inverse @ self.data.values, known=inverse,
-                         mean=self.data.mean)
+        return GaussianProcess(covariance, places=points, weights=inverse @ self.data.values, known=inverse,
+                               mean=self.data.mean)
 
-    def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
+    def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the jitter of K at (n, p) points; raises NumericalError."""
         return require_inverse(add_noise(covariance(points, points), covariance))[2]
 
 
-def add_noise(matrix: Array, covariance: Covariance) -> Array:
+def add_noise(matrix: Array, covariance: CovarianceFunction) -> Array:
     """Add the noise to the diagonal of an (n, n) covariance matrix, in place."""
     matrix[np.diag_indices_from(matrix)] += covariance.whole_noise
     return matrix

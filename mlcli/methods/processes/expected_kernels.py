@@ -16,10 +16,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.core.distances import BLOCK
-from mlcli.methods.processes.covariances import Covariance, Rbf
+from mlcli.methods.processes.covariances import CovarianceFunction, Rbf
 from mlcli.methods.processes.evidence import Observations, Slope
 from mlcli.methods.processes.inducing import Statistics, bound, farthest_points, jitter_of, posterior_of
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 
 @frozen
@@ -74,7 +74,7 @@ class Clouds:
         """Return the initial inducing points, an (m, p) array: means far from each other, of (n, 2p) clouds."""
         return farthest_points(Cloud.of(points).means, self.count)
 
-    def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
+    def __call__(self, covariance: CovarianceFunction, points: Array, places: Array) -> Slope:
         """Return the bound with its gradient, for (n, 2p) clouds and (m, p) inducing points."""
         kernel, cloud = kernel_of(covariance), Cloud.of(points)
         known, inducing = self.statistics(covariance, points, places), kernel(places, places)
@@ -92,7 +92,7 @@ class Clouds:
                             variances * pulls.variances - 0.5 * self.share * (variances - 1)])
         return Slope(found.value - self.share * divergence, points=slopes, logs=logs, places=pulls.places + 2 * own)
 
-    def statistics(self, covariance: Covariance, points: Array, places: Array) -> Statistics:
+    def statistics(self, covariance: CovarianceFunction, points: Array, places: Array) -> Statistics:
         """Return the expectations over (n, 2p) clouds, for (m, p) inducing points."""
         kernel, cloud, squared = kernel_of(covariance), Cloud.of(points), np.zeros((len(places), len(places)))
         pairs = np.triu_indices(len(places))
@@ -101,16 +101,16 @@ class Clouds:
         squared = np.triu(squared) + np.triu(squared, 1).T
         return Statistics(len(points) * kernel.variance, expected(kernel, cloud, places), squared)
 
-    def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
+    def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior by (m, p) inducing points, for (n, 2p) clouds; raises NumericalError."""
         return posterior_of(self.data, covariance, places, self.statistics(covariance, points, places))
 
-    def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
+    def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
         return jitter_of(covariance, places)
 
 
-def kernel_of(covariance: Covariance) -> Rbf:
+def kernel_of(covariance: CovarianceFunction) -> Rbf:
     """Return the covariance's only term."""
     (kernel,) = covariance.terms
     return cast(Rbf, kernel)

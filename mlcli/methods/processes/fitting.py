@@ -10,14 +10,14 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.core.iterate import Iterated
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import Minimize, Point
-from mlcli.methods.processes.covariances import Covariance
-from mlcli.methods.processes.evidence import Evidence
+from mlcli.methods.processes.covariances import CovarianceFunction
+from mlcli.methods.processes.evidence import Likelihood
 from mlcli.methods.processes.latents import Latents
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 
 @frozen
-class State:
+class FittedParameters:
     """All fitted parameters."""
 
     latent: Array  # parameters of the latent points
@@ -35,36 +35,36 @@ class Problem:
     log-normal around their start with deviation one, except for the noise.
     """
 
-    evidence: Evidence
+    evidence: Likelihood
     latents: Latents
-    covariance: Covariance  # at the start
+    covariance: CovarianceFunction  # at the start
     prior: bool  # whether latent points are standard normal
     fixed: AnyArray  # mask of the covariance's parameters whose product is constant
     freed: bool = False  # whether that product is optimized too, after convergence of the others
 
-    def __call__(self, state: State) -> tuple[float, State]:
+    def __call__(self, state: FittedParameters) -> tuple[float, FittedParameters]:
         """Return the objective and its derivatives."""
         points = self.latents.points(state.latent)
         slope = self.evidence(self.covariance.at(state.logs), points, state.places)
         off = np.append(state.logs[:-1] - self.covariance.logs[:-1], 0.0)
         value = 0.5 * float(off @ off) + 0.5 * self.prior * float(np.sum(points**2)) - slope.value
         latent = self.latents.pull_back(state.latent, self.prior * points - slope.points)
-        return value, State(latent, -slope.places, self.constrain(off - slope.logs, 0.0))
+        return value, FittedParameters(latent, -slope.places, self.constrain(off - slope.logs, 0.0))
 
     def constrain(self, logs: Array, like: Array | float) -> Array:
         """Return log parameters (q) with the mean of `like` (q, or one number) over those with a fixed product."""
         return logs + self.fixed * np.mean(like - logs, where=self.fixed) if self.fixed.any() else logs
 
-    def at(self, start: State, values: Array) -> State:
+    def at(self, start: FittedParameters, values: Array) -> FittedParameters:
         """Return the state for a vector of all parameters, in the shapes of `start`."""
         latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
-        return State(latent, places.reshape(start.places.shape), self.constrain(logs, start.logs))
+        return FittedParameters(latent, places.reshape(start.places.shape), self.constrain(logs, start.logs))
 
-    def vector(self, state: State) -> Array:
+    def vector(self, state: FittedParameters) -> Array:
         """Return the parameters of a state, or derivatives by them, as one vector."""
         return np.concatenate([state.latent, state.places.ravel(), state.logs])
 
-    def fit(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+    def fit(self, points: Array, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
         """Return the minimum reached from latent points (n x p), and the iterations; raises NumericalError."""
         state, ended = self.minimize_from(self.start(points), minimize)
         left = minimize.limit - len(ended.trace)
@@ -78,10 +78,10 @@ class Problem:
         """The number of values that the likelihood covers."""
         return self.evidence.data.cells
 
-    def start(self, points: Array) -> State:
+    def start(self, points: Array) -> FittedParameters:
         """Return the state at latent points (n x p), with the first parameters; raises NumericalError."""
         latent = self.latents.start(points)
-        start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
+        start = FittedParameters(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
         self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # raises NumericalError
         return start
 
@@ -90,7 +90,7 @@ class Problem:
         """The problem that is minimized last: with all parameters free, if it is freed."""
         return replace(self, fixed=np.zeros_like(self.fixed)) if self.freed else self
 
-    def minimize_from(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+    def minimize_from(self, start: FittedParameters, minimize: Minimize) -> tuple[FittedParameters, Iterated[Point]]:
         """Return the minimum reached from a state, and the iterations."""
 
         def function(values: Array) -> tuple[float, Array]:
@@ -101,7 +101,7 @@ class Problem:
         ended = minimize(function, self.vector(start), numbers=self.cells)
         return self.at(start, ended.state.values), ended
 
-    def result(self, state: State, iterated: Iterated[Point]) -> "FittedProcess":
+    def result(self, state: FittedParameters, iterated: Iterated[Point]) -> "FittedProcess":
         """Return the fitted process with canonical axes."""
         points, covariance = self.latents.points(state.latent), self.covariance.at(state.logs)
         turn = covariance.turn(points[:, : state.places.shape[1]])
@@ -119,8 +119,8 @@ class FittedProcess:
 
     latent: Array  # parameters of the latent points
     points: Array  # n x p, or n x 2p: means, and logarithms of variances
-    covariance: Covariance
-    posterior: Posterior
+    covariance: CovarianceFunction
+    posterior: GaussianProcess
     value: float  # the log-likelihood, or its bound
     jitter: float
     iterated: Iterated[Point]

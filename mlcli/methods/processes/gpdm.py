@@ -41,13 +41,13 @@ from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import best
 from mlcli.methods.processes.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 from mlcli.methods.processes.projection import LatentSequence, latent_projector
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import variant
 
 
-def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) -> Forecast:
+def forecast(posterior: GaussianProcess, motion: Motion, latent: Array, count: int) -> Forecast:
     """Return the `count` rows that follow those at the latent points (n x p)."""
     steps, (axes, order) = motion.posterior, (latent.shape[1], motion.order)
     past, spread = latent[len(latent) - order :].ravel(), np.zeros((order * axes, order * axes))
@@ -64,7 +64,7 @@ def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) ->
     return Forecast(points, posterior.means(points), np.sqrt(variances))
 
 
-def slopes(posterior: Posterior, point: Array) -> Array:
+def slopes(posterior: GaussianProcess, point: Array) -> Array:
     """Return the derivative of the means (d x p) at a point (p)."""
     left = np.repeat(point[None], len(posterior.mean), axis=0)
     parts = posterior.covariance.parts(left, posterior.places)
@@ -150,7 +150,7 @@ class GPDM(GaussianProcessMethod):
         """Compute the most probable sequence with the parameters of both kernels."""
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
-            return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
+            return self._model(starts[0], GaussianProcess.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
         problem = self.problem(observed, starts[0].shape[1])
         trail, ended = problem.latents, best(problem, starts, self.minimize)
@@ -170,7 +170,7 @@ class GPDM(GaussianProcessMethod):
         return SequenceProblem(Exact(observed), Trail(axes, self.dynamics.density), covariance, False,
                                np.zeros(len(covariance.logs), dtype=bool))
 
-    def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
+    def _model(self, points: Array, posterior: GaussianProcess, motion: Motion, **more: Any) -> Model:
         """Return the model of latent points (n x p), with the forecast if chosen."""
         ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
         projector = latent_projector(LatentSequence(posterior, motion))

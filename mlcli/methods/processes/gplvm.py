@@ -29,7 +29,7 @@ from mlcli.methods.processes.fitting import best
 from mlcli.methods.processes.inference import Induced, Inference, MostProbable
 from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
 from mlcli.methods.processes.latents import BackConstraint, Free, FreeClouds, Unconstrained
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 from mlcli.methods.processes.projection import projector_of
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
@@ -127,7 +127,7 @@ class GPLVM(GaussianProcessMethod):
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
             return Model(embedding=starts[0], spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True),
-                         projector=projector_of(Posterior.constant(observed.mean), False, None))
+                         projector=projector_of(GaussianProcess.constant(observed.mean), False, None))
         axes = starts[0].shape[1]
         latents = self.constraint.latents(data.values, axes, compute.generator())
         problem = self.inference.problem(observed, self.kernel, latents, axes)

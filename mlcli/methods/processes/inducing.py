@@ -15,9 +15,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.core.linalg import cholesky, lower_solve
-from mlcli.methods.processes.covariances import Covariance
+from mlcli.methods.processes.covariances import CovarianceFunction
 from mlcli.methods.processes.evidence import Observations, Slope, inverse_of, require_inverse, singular
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 NUGGET = 1e-8  # share of the mean diagonal, added to the diagonal of the inducing points' covariance
 ROUNDING = 1e-6  # error allowed in shares of a whole, and in variances in units of the noise
@@ -34,7 +34,7 @@ class Statistics:
 
 
 @frozen
-class Bound:
+class InducingBound:
     """The bound and its derivatives by the statistics, by the inducing points' covariance (m x m) and by the noise."""
 
     value: float
@@ -46,7 +46,7 @@ class Bound:
 
 
 @frozen
-class Factors:
+class InducingFactors:
     """The factors of K + β Ψ₂ = L (1 + β W) Lᵀ, with K = L Lᵀ and W = L⁻¹ Ψ₂ L⁻ᵀ.
 
     They give the difference of the inverses of K and K + β Ψ₂ without subtraction.
@@ -58,7 +58,7 @@ class Factors:
     logarithm: float  # log |1 + β W|
 
     @classmethod
-    def of(cls, covariance: Covariance, matrix: Array, known: Statistics) -> "Factors | None":
+    def of(cls, covariance: CovarianceFunction, matrix: Array, known: Statistics) -> "InducingFactors | None":
         """Return the factors from K (m x m), which is overwritten; None where it is singular."""
         add_nugget(matrix)
         triangle = None if inverse_of(matrix) is None else cholesky(matrix)
@@ -93,13 +93,13 @@ def squared(factor: Array) -> Array:
     return factor @ factor.T
 
 
-def bound(data: Observations, covariance: Covariance, matrix: Array, known: Statistics) -> Bound | None:
+def bound(data: Observations, covariance: CovarianceFunction, matrix: Array, known: Statistics) -> InducingBound | None:
     """Return the bound for the varying columns; `matrix`, the inducing points' covariance (m x m), is overwritten.
 
     None where it is singular, to rounding.
     """
     beta, count, columns = 1 / covariance.whole_noise, len(data.factor), data.columns
-    solved = Factors.of(covariance, matrix, known)
+    solved = InducingFactors.of(covariance, matrix, known)
     if solved is None:
         return None
     products = known.crossed.T @ data.factor
@@ -116,24 +116,25 @@ def bound(data: Observations, covariance: Covariance, matrix: Array, known: Stat
     inducing = -0.5 * (columns * (solved.into.T @ (gap @ solved.white) @ solved.into) + outer)
     inducing = (inducing + inducing.T) / 2
     inducing[np.diag_indices_from(inducing)] += NUGGET * np.trace(inducing) / len(inducing)
-    return Bound(value=value, total=-0.5 * columns * beta, crossed=beta**2 * (data.factor @ weights.T),
-                 squared=0.5 * beta * (columns * solved.reduction - outer), inducing=inducing,
-                 noise=-(beta**2) * by_beta)
+    return InducingBound(value=value, total=-0.5 * columns * beta, crossed=beta**2 * (data.factor @ weights.T),
+                         squared=0.5 * beta * (columns * solved.reduction - outer), inducing=inducing,
+                         noise=-(beta**2) * by_beta)
 
 
-def posterior_of(data: Observations, covariance: Covariance, places: Array, known: Statistics) -> Posterior:
+def posterior_of(data: Observations, covariance: CovarianceFunction, places: Array,
+                 known: Statistics) -> GaussianProcess:
     """Return the posterior with means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y and variance reduction K⁻¹ - (K + β Ψ₂)⁻¹.
 
     `places` is the (m, p) array Z. Raises NumericalError where K is singular.
     """
-    solved = Factors.of(covariance, covariance(places, places), known)
+    solved = InducingFactors.of(covariance, covariance(places, places), known)
     if solved is None:
         raise singular()
     weights = solved.solve(known.crossed.T @ data.values) / covariance.whole_noise
-    return Posterior(covariance, places=places, weights=weights, known=solved.reduction, mean=data.mean)
+    return GaussianProcess(covariance, places=places, weights=weights, known=solved.reduction, mean=data.mean)
 
 
-def jitter_of(covariance: Covariance, places: Array) -> float:
+def jitter_of(covariance: CovarianceFunction, places: Array) -> float:
     """Return the jitter of the (m, p) inducing points' covariance, as a share of its mean diagonal.
 
     Raises NumericalError where none suffices.
@@ -162,7 +163,7 @@ def farthest_points(points: Array, count: int) -> Array:
 
 
 @frozen
-class Sparse:
+class SparseLikelihood:
     """The bound for latent points without uncertainty (Titsias, 2009)."""
 
     data: Observations
@@ -172,7 +173,7 @@ class Sparse:
         """Return the initial inducing points, an (m, p) array: points far from each other, of (n, p) points."""
         return farthest_points(points, self.count)
 
-    def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
+    def __call__(self, covariance: CovarianceFunction, points: Array, places: Array) -> Slope:
         """Return the bound with its gradient, for (n, p) points and (m, p) inducing points."""
         crossed, inducing = covariance.parts(points, places), covariance.parts(places, places)
         known = self.statistics(covariance, points, np.sum(crossed, axis=0))
@@ -187,15 +188,15 @@ class Sparse:
         logs = np.append(logs + own_logs + total_logs, covariance.noise * found.noise)
         return Slope(found.value, points=left + total, logs=logs, places=right + 2 * own)
 
-    def statistics(self, covariance: Covariance, points: Array, crossed: Array) -> Statistics:
+    def statistics(self, covariance: CovarianceFunction, points: Array, crossed: Array) -> Statistics:
         """Return the statistics of (n, p) points without uncertainty; `crossed` is Ψ₁ (n x m)."""
         return Statistics(float(covariance.diagonal(points).sum()), crossed, squared(crossed.T), crossed)
 
-    def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
+    def posterior(self, covariance: CovarianceFunction, points: Array, places: Array) -> GaussianProcess:
         """Return the posterior by (m, p) inducing points, for (n, p) points; raises NumericalError."""
         known = self.statistics(covariance, points, covariance(points, places))
         return posterior_of(self.data, covariance, places, known)
 
-    def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
+    def jitter(self, covariance: CovarianceFunction, points: Array, places: Array) -> float:
         """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
         return jitter_of(covariance, places)

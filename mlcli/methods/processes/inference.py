@@ -15,7 +15,7 @@ from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.expected_kernels import Clouds
 from mlcli.methods.processes.fitting import Problem
-from mlcli.methods.processes.inducing import Sparse
+from mlcli.methods.processes.inducing import SparseLikelihood
 from mlcli.methods.processes.latents import FreeClouds, Latents
 
 FLOOR = 1e-6  # least noise, as a share of the data's variance
@@ -68,7 +68,7 @@ class Induced(Options):
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """Return the objective."""
         covariance = start_covariance(kernel, observed.variance, FLOOR, axes)
-        return Problem(Sparse(observed, self.inducing), latents, covariance, self.normal, covariance.scales)
+        return Problem(SparseLikelihood(observed, self.inducing), latents, covariance, self.normal, covariance.scales)
 
     def step(self, rows: int, axes: int, limit: int) -> Step:
         """Return the cost of products with the inducing points."""

@@ -57,14 +57,14 @@ class Sequence:
 
 
 @frozen
-class Evidence:
+class StateInformation:
     """The information of each row about its state: precision Cᵀ R⁻¹ C and Cᵀ R⁻¹ y, over the observed cells."""
 
     precisions: Array  # g x K x K, for each pattern of missing cells
     pull: Array  # n x K
 
     @classmethod
-    def of(cls, sequence: Sequence, model: StateSpace) -> "Evidence":
+    def of(cls, sequence: Sequence, model: StateSpace) -> "StateInformation":
         """Return the evidence of a sequence under a model."""
         weighted = model.loadings / model.noise[:, None]
         precisions = np.stack([(model.loadings * kind[:, None]).T @ weighted for kind in sequence.kinds])
@@ -100,7 +100,7 @@ def smooth(sequence: Sequence, model: StateSpace) -> Smoothed:
 
     The backward recursion is that of de Jong and of Durbin and Koopman, which inverts no matrix.
     """
-    evidence = Evidence.of(sequence, model)
+    evidence = StateInformation.of(sequence, model)
     forward = kalman_filter(sequence, evidence, model)
     count, size = forward.means.shape
     pulls = np.einsum("tij,tj->ti", forward.shrink, evidence.pull
@@ -120,7 +120,7 @@ def smooth(sequence: Sequence, model: StateSpace) -> Smoothed:
                     start=forward.start, log_likelihood=forward.log_likelihood)
 
 
-def kalman_filter(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
+def kalman_filter(sequence: Sequence, evidence: StateInformation, model: StateSpace) -> Filtered:
     """Return Kalman's predictions, from the start of largest likelihood."""
     covariances, shrink, step = _covariances(sequence, evidence, model)
     precisions = evidence.precisions[sequence.kind]
@@ -133,7 +133,7 @@ def kalman_filter(sequence: Sequence, evidence: Evidence, model: StateSpace) -> 
                     log_likelihood=_log_likelihood(sequence, model, means, covariances, shrink))
 
 
-def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> tuple[Array, Array, Array]:
+def _covariances(sequence: Sequence, evidence: StateInformation, model: StateSpace) -> tuple[Array, Array, Array]:
     """Return predicted covariances P, (I + J P)⁻¹ and A (I + P J)⁻¹ (n x K x K), reused once they are steady."""
     count, size = evidence.pull.shape
     covariances, shrink, step = (np.empty((count, size, size)) for _ in range(3))
@@ -165,7 +165,7 @@ def _propagate(start: Array, step: Array, drift: Array) -> Array:
     return means
 
 
-def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
+def _start(evidence: StateInformation, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
     """Return the start of largest likelihood (K); its part that the rows do not determine, but for rounding, is zero.
 
     The information is a sum over rows, and each of its terms is rounded.

@@ -26,7 +26,7 @@ LAYERS, KEPT = 3, 26  # copies of a hidden layer, and of its weights, including 
 
 @stored("kernel-rows", origins="cd")
 @frozen
-class KernelRows:
+class RadialRows:
     """exp(-rate ‖y - yⱼ‖²) for each training row."""
 
     origins: Array  # n x d
@@ -76,7 +76,7 @@ class Latents(Protocol):
     def rotate(self, parameters: Array, turn: Array) -> Array:
         """Return parameters that give the points times a (p x p) rotation."""
 
-    def map(self, parameters: Array) -> tuple[KernelRows | HiddenUnits, Array] | None:
+    def map(self, parameters: Array) -> tuple[RadialRows | HiddenUnits, Array] | None:
         """Return the map from features to points: values of a row (c), and axes (c x p); None for free points."""
 
 
@@ -137,7 +137,7 @@ class FreeClouds:
 class KernelSmoother:
     """Latent points K (K + ridge)⁻¹ B with kernel values K of the features: kernel regression on parameters B."""
 
-    rows: KernelRows
+    rows: RadialRows
     values: Array  # eigenvalues of K
     vectors: Array
     ridge: float
@@ -159,7 +159,7 @@ class KernelSmoother:
         """Return the parameters times a (p, p) rotation."""
         return (parameters.reshape(-1, self.axes) @ turn).ravel()
 
-    def map(self, parameters: Array) -> tuple[KernelRows, Array]:
+    def map(self, parameters: Array) -> tuple[RadialRows, Array]:
         """Return kernel values, and (K + ridge)⁻¹ B (n x p)."""
         return self.rows, self._smooth(parameters.reshape(-1, self.axes), 1 / (self.values + self.ridge))
 
@@ -253,7 +253,7 @@ class KernelRegression(Options):
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Return kernel regression on the rows of `points`, an (n, d) array of features."""
         rate = self.rate or 1 / (median_squared_distance(points) or 1.0)
-        rows = KernelRows(points, rate)
+        rows = RadialRows(points, rate)
         values, vectors = symmetric_eigen(rows(points))
         return KernelSmoother(rows, values=np.maximum(values, 0.0), vectors=vectors, ridge=self.ridge, axes=axes)
 

@@ -22,7 +22,15 @@ from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
 from mlcli.methods.processes.kalman import Smoother
-from mlcli.methods.processes.state_space import USUAL, Dynamics, Form, Full, Noise, fit_model, smoother_seconds
+from mlcli.methods.processes.state_space import (
+    USUAL,
+    Dynamics,
+    Full,
+    Noise,
+    StateSpaceForm,
+    fit_model,
+    smoother_seconds,
+)
 from mlcli.methods.processes.state_space_check import ascent_check, likelihood_checks, state_checks
 from mlcli.methods.trials import variant
 
@@ -113,9 +121,9 @@ class LGSSM(Method):
         return SLOWNESSES if self.dynamics.diagonal else self.ranked_by
 
     @property
-    def form(self) -> Form:
+    def form(self) -> StateSpaceForm:
         """The free parameters of the model."""
-        return Form(self.dynamics, self.noise)
+        return StateSpaceForm(self.dynamics, self.noise)
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Compute the maximum of the likelihood, in canonical form."""

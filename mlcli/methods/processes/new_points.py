@@ -23,7 +23,7 @@ from mlcli.core.distances import BLOCK
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import run_lbfgs
 from mlcli.methods.processes.dynamics import Motion, Steps
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 PROBABLE, NEAR = 6, 5  # number of starts by density, and by distance of means
 SPREAD = 512  # places added to the training points
@@ -38,23 +38,23 @@ STEP = 1e-4  # step of the differences that give their Hessian, as a share of th
 
 
 @frozen
-class Rows:
+class NewRows:
     """New rows, in terms of a posterior."""
 
-    posterior: Posterior
+    posterior: GaussianProcess
     prior: bool  # whether latent points are standard normal
     values: Array  # m x d, centered; zero where missing
     observed: Array  # m x d, 1 where a cell is observed
 
     @classmethod
-    def of(cls, posterior: Posterior, prior: bool, new: Array) -> "Rows":
+    def of(cls, posterior: GaussianProcess, prior: bool, new: Array) -> "NewRows":
         """Return rows (m x d) with NaN where cells are missing; columns that did not vary carry no information."""
         observed = ~np.isnan(new) & posterior.varying
         return cls(posterior, prior, np.where(observed, new - posterior.mean, 0.0), observed.astype(np.float64))
 
-    def take(self, chosen: AnyArray) -> "Rows":
+    def take(self, chosen: AnyArray) -> "NewRows":
         """Return some of the rows, by an index or mask of any shape."""
-        return Rows(self.posterior, self.prior, self.values[chosen], self.observed[chosen])
+        return NewRows(self.posterior, self.prior, self.values[chosen], self.observed[chosen])
 
     def __call__(self, points: Array) -> tuple[Array, Array]:
         """Return the objective of every row (m) at its latent point (m x p), and its gradient (m x p)."""
@@ -89,7 +89,7 @@ class Candidates:
     around: Indices  # c x AROUND, the candidates next to each
 
     @classmethod
-    def of(cls, posterior: Posterior) -> "Candidates":
+    def of(cls, posterior: GaussianProcess) -> "Candidates":
         """Return the training points (or inducing ones), and places over and around them."""
         from scipy.spatial import cKDTree
 
@@ -100,7 +100,7 @@ class Candidates:
         means = (posterior.means(points) - posterior.mean) * posterior.varying
         return cls(points, means, posterior.variances(points), around)
 
-    def starts(self, rows: Rows) -> Indices:
+    def starts(self, rows: NewRows) -> Indices:
         """Return the numbers of the candidates to start from (m x s): the most probable ones, then those with near
         means.
         """
@@ -134,7 +134,7 @@ def spread(places: Array, count: int) -> Array:
     return places.min(axis=0) + extent * ((1 + 2 * MARGIN) * shares - MARGIN)
 
 
-def place(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
+def place(posterior: GaussianProcess, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
     """Return the latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
 
     For many batches, compute the `candidates` of the posterior once and pass them.
@@ -145,11 +145,11 @@ def place(posterior: Posterior, prior: bool, new: Array, candidates: Candidates 
     candidates = candidates or Candidates.of(posterior)
     for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
         with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite reject a step
-            points[block] = _place(Rows.of(posterior, prior, new[block]), candidates)
+            points[block] = _place(NewRows.of(posterior, prior, new[block]), candidates)
     return points
 
 
-def _place(rows: Rows, candidates: Candidates) -> Array:
+def _place(rows: NewRows, candidates: Candidates) -> Array:
     """Return the best of several starts, for a few rows."""
     starts = candidates.starts(rows)
     count, tries = starts.shape
@@ -159,7 +159,7 @@ def _place(rows: Rows, candidates: Candidates) -> Array:
     return best
 
 
-def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
+def descend(rows: NewRows, points: Array) -> tuple[Array, Array]:
     """Minimize from latent points (m x p) by BFGS; returns the points (m x p) and the objective there (m)."""
     size, farthest = points.shape[1], extent_of(rows)  # no step is longer
     points, (values, slopes) = points.copy(), rows(points)
@@ -187,12 +187,12 @@ def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
     return points, values
 
 
-def extent_of(rows: Rows) -> float:
+def extent_of(rows: NewRows) -> float:
     """Return the root of the variance of the training points over all axes; 1 if there is none."""
     return float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0
 
 
-def polish(rows: Rows, points: Array) -> Array:
+def polish(rows: NewRows, points: Array) -> Array:
     """Return minima (m x p) with the digits of their slope: the objective is flat there, and has half as many.
 
     Newton's steps, by differences of the slope, are taken where they shorten it.
@@ -224,7 +224,7 @@ def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -
     return np.nan_to_num(steps * shrink[:, None])
 
 
-def _line_search(rows: Rows, *, points: Array, values: Array, slopes: Array, steps: Array,
+def _line_search(rows: NewRows, *, points: Array, values: Array, slopes: Array, steps: Array,
               ) -> tuple[Array, Array, Array, AnyArray]:
     """Halve each step until it decreases the objective; returns points, objectives, slopes, and a mask of success."""
     moved, reached, slope = points.copy(), values.copy(), slopes.copy()
@@ -254,12 +254,12 @@ def _update_bfgs(bends: Array, shift: Array, change: Array, fresh: AnyArray) -> 
 LIMIT = 500  # iterations
 
 
-def track(posterior: Posterior, motion: Motion, new: Array) -> Array:
+def track(posterior: GaussianProcess, motion: Motion, new: Array) -> Array:
     """Return the latent points (m x p) of rows in time order (m x d; NaN where missing)."""
     start = place(posterior, True, new)
     if not len(posterior.places) or not len(new):
         return start
-    rows = Rows.of(posterior, False, new)
+    rows = NewRows.of(posterior, False, new)
     start = extrapolate(motion, start, np.flatnonzero(~rows.observed.any(axis=1)))
     with threads_for(len(motion.known)), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return lowest(sequence_objective(rows, motion), start)
@@ -273,7 +273,7 @@ def extrapolate(motion: Motion, points: Array, unseen: Indices) -> Array:
     return points
 
 
-def sequence_objective(rows: Rows, motion: Motion) -> Callable[[Array], tuple[float, Array]]:
+def sequence_objective(rows: NewRows, motion: Motion) -> Callable[[Array], tuple[float, Array]]:
     """Return -Σ log p(yₜ | xₜ) - log p(X) up to a constant, with its gradient, as a function of all points."""
     posterior, order = motion.posterior, motion.order
 
@@ -284,7 +284,7 @@ def sequence_objective(rows: Rows, motion: Motion) -> Callable[[Array], tuple[fl
         whole, first = float(value.sum()) + 0.5 * float(np.sum(steps.first**2)), steps.first
         if not len(steps.after):
             return whole, (slope + first).ravel()
-        moved, by_before = Rows.of(posterior, False, steps.after)(steps.before)
+        moved, by_before = NewRows.of(posterior, False, steps.after)(steps.before)
         off = (steps.after - posterior.means(steps.before)) / posterior.variances(steps.before)[:, None]
         return whole + float(moved.sum()), (slope + steps.gather(first, by_before, off)).ravel()
 

@@ -7,28 +7,29 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.core.distances import BLOCK
-from mlcli.methods.processes.covariances import Bias, Covariance
+from mlcli.methods.processes.covariances import Bias, CovarianceFunction
 
 
 @stored("gaussian-process", places="up", weights="ud", known="uu", mean="d")
 @frozen
-class Posterior:
+class GaussianProcess:
     """Features at latent points x: mean + k(x, Z) W, with variance k(x, x) - k(x, Z) A k(Z, x) + noise.
 
     Z are the training points, or fewer inducing points.
     """
 
-    covariance: Covariance
+    covariance: CovarianceFunction
     places: Array  # Z, u x p
     weights: Array  # W, u x d; zero for a column that does not vary
     known: Array  # A, u x u
     mean: Array  # d
 
     @classmethod
-    def constant(cls, mean: Array) -> "Posterior":
+    def constant(cls, mean: Array) -> "GaussianProcess":
         """Return a process with one irrelevant latent axis and the (d,) mean, for rows that are all equal."""
         nothing = np.zeros((0, len(mean)))
-        return cls(Covariance((Bias(0.0),), 0.0), places=np.zeros((0, 1)), weights=nothing, known=np.zeros((0, 0)),
+        return cls(CovarianceFunction((Bias(0.0),), 0.0), places=np.zeros((0, 1)), weights=nothing,
+                   known=np.zeros((0, 0)),
                    mean=mean)
 
     def means(self, points: Array) -> Array:

@@ -16,9 +16,9 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.errors import DataError
 from mlcli.methods.processes.covariances import Rbf
 from mlcli.methods.processes.dynamics import Motion
-from mlcli.methods.processes.latents import HiddenUnits, KernelRows
+from mlcli.methods.processes.latents import HiddenUnits, RadialRows
 from mlcli.methods.processes.new_points import Candidates, place, track
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 UNLIKE = 1e-3  # share of rows of the process itself that may be flagged
 KNOWN = 0.5  # share of the prior variance above which a place is far from all data
@@ -29,7 +29,7 @@ KNOWN = 0.5  # share of the prior variance above which a place is far from all d
 class LatentPoints(Similarity):
     """The most probable latent point of each row, given its observed cells."""
 
-    posterior: Posterior
+    posterior: GaussianProcess
     prior: bool  # whether latent points are standard normal
 
     def rows(self, new: Array) -> Array:
@@ -48,11 +48,11 @@ class LatentPoints(Similarity):
 
 @stored("view-process", places="vp", weights="ve", known="vv", mean="e")
 @frozen
-class ViewProcess(Posterior):
+class ViewProcess(GaussianProcess):
     """The process of a further view, with columns of its own."""
 
     @classmethod
-    def of(cls, posterior: Posterior) -> "ViewProcess":
+    def of(cls, posterior: GaussianProcess) -> "ViewProcess":
         """Return the process of a posterior."""
         return cls(posterior.covariance, places=posterior.places, weights=posterior.weights, known=posterior.known,
                    mean=posterior.mean)
@@ -80,7 +80,7 @@ class LatentSequence(Similarity):
     """The most probable latent points of successive rows, given their observed cells."""
 
     rowwise: ClassVar[bool] = False  # a point depends on the rows before and after it
-    posterior: Posterior
+    posterior: GaussianProcess
     motion: Motion
 
     def rows(self, new: Array) -> Array:
@@ -97,7 +97,7 @@ class LatentSequence(Similarity):
 class BackConstrained(Similarity):
     """Values of a map from features to latent points; coordinates are linear functions of them."""
 
-    map: KernelRows | HiddenUnits
+    map: RadialRows | HiddenUnits
 
     def rows(self, new: Array) -> Array:
         """Return the map's values (m x c) for an (m, d) array; raises DataError where a cell is missing."""
@@ -117,7 +117,7 @@ class BackConstrained(Similarity):
 class ProcessMeans(Decoder):
     """The posterior means of the features."""
 
-    posterior: Posterior
+    posterior: GaussianProcess
 
     def __call__(self, embedding: Array) -> Array:
         """Return features (m x d) at coordinates (m x p)."""
@@ -144,7 +144,8 @@ class ProcessMeans(Decoder):
         return (wrong | (variances > KNOWN * before)) & seen.any(axis=1)
 
 
-def projector_of(posterior: Posterior, prior: bool, mapped: tuple[KernelRows | HiddenUnits, Array] | None) -> Projector:
+def projector_of(posterior: GaussianProcess, prior: bool,
+                 mapped: tuple[RadialRows | HiddenUnits, Array] | None) -> Projector:
     """Return the projector of a fitted process: by a map and its axes (c x p) if any, or else by probability."""
     if mapped is None:
         return latent_projector(LatentPoints(posterior, prior))
@@ -157,7 +158,7 @@ def latent_projector(similarity: LatentPoints | LatentSequence) -> Projector:
     return Projector(similarity, uncentered(axes), np.eye(axes), ProcessMeans(similarity.posterior))
 
 
-def projector_of_views(processes: Sequence[Posterior]) -> Projector:
+def projector_of_views(processes: Sequence[GaussianProcess]) -> Projector:
     """Return the projector of rows of the first view, with the processes of all views."""
     first, *others = processes
     return latent_projector(SharedLatentPoints(first, True, tuple([ViewProcess.of(other) for other in others])))

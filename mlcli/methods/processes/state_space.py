@@ -24,7 +24,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterate, Iterated, objective_change
 from mlcli.core.linalg import require_finite, singular, symmetric_eigen
-from mlcli.core.whitening import Extent, require_no_faint, zero_rounding
+from mlcli.core.whitening import SampleExtent, require_no_faint, zero_rounding
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.processes.kalman import Sequence, Smoothed, StateSpace, smooth
 
@@ -160,7 +160,7 @@ Dynamics = Annotated[Full | Diagonal, Field(discriminator="name")]
 
 
 @frozen
-class Form:
+class StateSpaceForm:
     """Dynamics, and the noise of columns: of each, equal in all, or equal and known, as it vanishes."""
 
     dynamics: Full | Diagonal = Full()
@@ -258,13 +258,13 @@ STEADY = 10  # steps considered for convergence
 CLIMB = 500  # steps of L-BFGS from the end of EM at most
 REST = 1e-12  # gain of STEADY such steps, relative to the log-likelihood, that is none
 SINGULAR = 1e7  # condition of an innovation beyond which states that rows hardly show decide the likelihood
-USUAL_FORM = Form()  # any dynamics, and noise of each column
+USUAL_FORM = StateSpaceForm()  # any dynamics, and noise of each column
 USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother for a row
 
 
 @result("state-space-fit")
 @frozen
-class Fitted:
+class SmoothedModel:
     """A model during EM, with the states of the sequence."""
 
     model: StateSpace
@@ -279,7 +279,7 @@ class Fitted:
 
 
 @frozen
-class Solution:
+class StateSpaceFit:
     """The model of largest likelihood in canonical form; columns that do not vary are ignored."""
 
     means: Array  # d
@@ -301,7 +301,7 @@ class Solution:
                 "noise_variances": Quantity(model.noise, 2), **self.facts}
 
 
-def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: Form) -> Solution:
+def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: StateSpaceForm) -> StateSpaceFit:
     """Fit the state-space model to a sequence (n x d; NaN where missing), by EM from a deterministic start.
 
     The noise of a column stays above `floor` times its variance, or one in all columns above that share of the mean
@@ -315,9 +315,10 @@ def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: F
         size = axes.available_count(0)
         nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
                              loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
-        return Solution(means=means, model=nothing, states=np.zeros((len(points), size)),
-                        spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
-                        trace=np.zeros(0), facts={"iterations": 0, "converged": True})
+        return StateSpaceFit(means=means, model=nothing, states=np.zeros((len(points), size)),
+                             spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0,
+                             log_likelihood=0.0,
+                             trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     with running("iterate"):
         start = smooth_states(sequence, first_guess(sequence, axes.count, form))
@@ -333,10 +334,10 @@ def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: F
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
-    return Solution(means=means, model=replace(fitted.model, loadings=loadings, noise=noise),
-                    states=fitted.states.means, spreads=fitted.states.covariances,
-                    variance=float(sequence.variances.sum()), cells=cells, log_likelihood=fitted.objective,
-                    trace=ended.trace, facts=ended.facts)
+    return StateSpaceFit(means=means, model=replace(fitted.model, loadings=loadings, noise=noise),
+                         states=fitted.states.means, spreads=fitted.states.covariances,
+                         variance=float(sequence.variances.sum()), cells=cells, log_likelihood=fitted.objective,
+                         trace=ended.trace, facts=ended.facts)
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
@@ -351,7 +352,7 @@ def centered_sequence(points: Array) -> tuple[Array, Array]:
     cells = np.where(present, points, 0.0)
     means = means + more
     moved = np.where(present, points - means, 0.0)  # bit by bit as new rows are centered
-    whole = zero_rounding(moved, Extent.of(cells))
+    whole = zero_rounding(moved, SampleExtent.of(cells))
     require_no_faint(whole, cells, FAINT)
     return means, np.where(present, whole, np.nan)
 
@@ -361,7 +362,7 @@ def smoother_seconds(rows: int, size: int) -> float:
     return rows * CALLS * rates().called * (1 + size**3 / 1000)
 
 
-def first_guess(sequence: Sequence, size: int, form: Form = USUAL_FORM) -> StateSpace:
+def first_guess(sequence: Sequence, size: int, form: StateSpaceForm = USUAL_FORM) -> StateSpace:
     """Return the start of EM: states from the leading components of rows joined with the rows after them (centered).
 
     With no more states than columns, these are the principal components; with diagonal dynamics their slow features.
@@ -379,7 +380,7 @@ def first_guess(sequence: Sequence, size: int, form: Form = USUAL_FORM) -> State
                       noise=form.noise_of(noise, sequence))
 
 
-def accelerated_step(sequence: Sequence, fitted: Fitted, form: Form = USUAL_FORM) -> Fitted:
+def accelerated_step(sequence: Sequence, fitted: SmoothedModel, form: StateSpaceForm = USUAL_FORM) -> SmoothedModel:
     """Return the model after a step of EM with Anderson's acceleration, or a plain one where that is not better."""
     plain = maximize(sequence, fitted.states, form)
     try:
@@ -408,7 +409,7 @@ def extrapolate(past: tuple[tuple[Array, Array], ...]) -> Array:
     return ahead
 
 
-def climb(sequence: Sequence, ended: Iterated[Fitted], form: Form) -> Iterated[Fitted]:
+def climb(sequence: Sequence, ended: Iterated[SmoothedModel], form: StateSpaceForm) -> Iterated[SmoothedModel]:
     """Return the maximum of the likelihood near the end of EM, by L-BFGS; or that end, if it is not near.
 
     Where the likelihood is flat, EM creeps: its gains become small long before the maximum, and say little about the
@@ -450,7 +451,7 @@ def climb(sequence: Sequence, ended: Iterated[Fitted], form: Form) -> Iterated[F
     if not (done or rest is not None):
         note("W-UNCONVERGED", f"stopped after {len(ended.trace)} iterations without convergence: the log-likelihood "
              "rises on in a flat direction", iterations=len(ended.trace), change=objective_change(
-                 first, Fitted(first.model, replace(first.states, log_likelihood=heights[-1]))))
+                 first, SmoothedModel(first.model, replace(first.states, log_likelihood=heights[-1]))))
         return Iterated(first, ended.trace, False)
     top = smooth_states(sequence, unpack_parameters(best, first.model, form))
     if not top.objective > first.objective:
@@ -458,7 +459,7 @@ def climb(sequence: Sequence, ended: Iterated[Fitted], form: Form) -> Iterated[F
     return Iterated(top, np.append(ended.trace, [*heights[1:-1], top.objective]), True)
 
 
-def gradient(sequence: Sequence, fitted: Fitted, form: Form) -> Array:
+def gradient(sequence: Sequence, fitted: SmoothedModel, form: StateSpaceForm) -> Array:
     """Return the gradient of the log-likelihood by the free parameters as unbounded numbers (m)."""
     model, states = fitted.model, fitted.states
     moments = states.covariances + states.means[:, :, None] * states.means[:, None, :]
@@ -473,12 +474,12 @@ def gradient(sequence: Sequence, fitted: Fitted, form: Form) -> Array:
                       by_noise=(squares / model.noise - present.sum(axis=0)) / 2)
 
 
-def largest_gain(_: Fitted, after: Fitted) -> float:
+def largest_gain(_: SmoothedModel, after: SmoothedModel) -> float:
     """Return the largest gain of the last steps: accelerated steps are uneven, and a short one may come by chance."""
     return max(after.gains) if len(after.gains) == STEADY else np.inf
 
 
-def unpack_parameters(numbers: Array, like: StateSpace, form: Form) -> StateSpace:
+def unpack_parameters(numbers: Array, like: StateSpace, form: StateSpaceForm) -> StateSpace:
     """Return the model of unbounded numbers (m), in the shapes of `like`; NumericalError where too large."""
     with np.errstate(over="ignore", divide="ignore"):
         model = form.unpack(numbers, like)
@@ -486,12 +487,12 @@ def unpack_parameters(numbers: Array, like: StateSpace, form: Form) -> StateSpac
     return model
 
 
-def smooth_states(sequence: Sequence, model: StateSpace) -> Fitted:
+def smooth_states(sequence: Sequence, model: StateSpace) -> SmoothedModel:
     """Return a model with its smoothed states."""
-    return Fitted(model, smooth(sequence, model))
+    return SmoothedModel(model, smooth(sequence, model))
 
 
-def maximize(sequence: Sequence, states: Smoothed, form: Form = USUAL_FORM) -> StateSpace:
+def maximize(sequence: Sequence, states: Smoothed, form: StateSpaceForm = USUAL_FORM) -> StateSpace:
     """Return the M-step: regressions of states on the states before, and of columns on the states of observed rows.
 
     The likelihood of the result is no smaller. Source: Shumway and Stoffer; Ghahramani and Hinton.
@@ -521,7 +522,7 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
     return loadings, noise
 
 
-def canonical_fit(sequence: Sequence, fitted: Fitted, form: Form) -> Fitted:
+def canonical_fit(sequence: Sequence, fitted: SmoothedModel, form: StateSpaceForm) -> SmoothedModel:
     """Return the canonical form with states smoothed by that model, so that the same rows, projected, get them too.
 
     Where rows hardly determine the start, a new basis determines another part of it: then the form is computed again.
@@ -535,7 +536,7 @@ def canonical_fit(sequence: Sequence, fitted: Fitted, form: Form) -> Fitted:
     return fitted
 
 
-def order_states(fitted: Fitted) -> StateSpace:
+def order_states(fitted: SmoothedModel) -> StateSpace:
     """Return the model with its states in descending order of their coefficients; the largest of each is positive."""
     model = fitted.model
     order = np.argsort(-np.diag(model.transition), kind="stable")
@@ -550,7 +551,7 @@ def state_moments(states: Smoothed) -> Array:
     return np.asarray((moment + moment.T) / 2)
 
 
-def canonical_form(fitted: Fitted) -> Fitted:
+def canonical_form(fitted: SmoothedModel) -> SmoothedModel:
     """Return the same model in the basis where states have mean square 1, are uncorrelated and load orthogonally.
 
     Axes are in descending order of CᵀC, the variance that each carries; signs make the largest state positive.
@@ -565,5 +566,6 @@ def canonical_form(fitted: Fitted) -> Fitted:
     back = np.linalg.inv(into)
     turned = replace(states, means=states.means @ into.T, covariances=into @ states.covariances @ into.T,
                      following=into @ states.following @ into.T, start=into @ states.start)
-    return Fitted(StateSpace(transition=into @ model.transition @ back, innovation=into @ model.innovation @ into.T,
-                             loadings=model.loadings @ back, noise=model.noise), turned)
+    return SmoothedModel(StateSpace(transition=into @ model.transition @ back,
+                                    innovation=into @ model.innovation @ into.T,
+                                    loadings=model.loadings @ back, noise=model.noise), turned)

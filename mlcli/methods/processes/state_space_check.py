@@ -31,13 +31,13 @@ from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarit
 from mlcli.core.iterate import SMALL
 from mlcli.core.model import Model
 from mlcli.methods.processes.kalman import StateSpace
-from mlcli.methods.processes.state_space import Form
+from mlcli.methods.processes.state_space import StateSpaceForm
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
-def state_checks(similarity: Any, points: Array, states: Array, carried: Array, form: Form, floor: float,
+def state_checks(similarity: Any, points: Array, states: Array, carried: Array, form: StateSpaceForm, floor: float,
                  ) -> list[Check]:
     """Check a sequence's states (n x K) for points (n x d) with their model; `carried` (K) is the spectrum."""
     if similarity.rowwise:
@@ -72,7 +72,7 @@ def gradient_check(points: Array, means: Array, states: Array, model: StateSpace
                  "the gradient of the probability of all rows and states is zero")
 
 
-def form_checks(model: StateSpace, carried: Array, form: Form, least: Array) -> list[Check]:
+def form_checks(model: StateSpace, carried: Array, form: StateSpaceForm, least: Array) -> list[Check]:
     """Check that the dynamics are those of autoregressions of variance one, and the noise the same in all columns.
 
     With diagonal dynamics the spectrum `carried` (K) holds slownesses; `least` are the least noises of the columns that
@@ -224,7 +224,7 @@ class Displacement:
 
     model: StateSpace
     free: AnyArray  # d: noises that are not at their lower bound
-    form: Form
+    form: StateSpaceForm
     squares: Array  # K: mean squares of the states
 
     @property
@@ -281,7 +281,8 @@ class Displacement:
         return float(rows * known + cells @ (shown + noise**2 / 2))
 
 
-def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: Form, tolerance: float, floor: float,
+def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: StateSpaceForm, tolerance: float,
+                      floor: float,
                       full: bool) -> list[Check]:
     """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
 
@@ -314,7 +315,7 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: F
     return [*checks, stationarity_check(course, information, bool(fitted.fit["converged"]))]
 
 
-def mean_squares(fitted: Model, form: Form) -> Array:
+def mean_squares(fitted: Model, form: StateSpaceForm) -> Array:
     """Return the mean squares of the states (K), which the canonical form of full dynamics makes one."""
     squares: Array = np.mean(fitted.embedding**2, axis=0)
     if not form.dynamics.diagonal:

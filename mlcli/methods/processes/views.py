@@ -17,28 +17,28 @@ from mlcli.base.values.inputs import Features, Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.iterate import Iterated
 from mlcli.core.minimize import Point
-from mlcli.methods.processes.covariances import Covariance, start_covariance
+from mlcli.methods.processes.covariances import CovarianceFunction, start_covariance
 from mlcli.methods.processes.evidence import Observations
 from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import FittedProcess, Problem, State
+from mlcli.methods.processes.fitting import FittedParameters, FittedProcess, Problem
 from mlcli.methods.processes.inference import FLOOR
 from mlcli.methods.processes.latents import FreeClouds
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.posterior import GaussianProcess
 
 
 @frozen
-class View:
+class ViewBound:
     """A view's bound, and its covariance at the start."""
 
     evidence: Clouds
-    covariance: Covariance
+    covariance: CovarianceFunction
 
 
 @frozen
 class FittedViews(FittedProcess):
     """A fitted model of several views; the process that it is besides is that of the first."""
 
-    posteriors: tuple[Posterior, ...]  # of every view
+    posteriors: tuple[GaussianProcess, ...]  # of every view
 
 
 @frozen
@@ -48,13 +48,13 @@ class SharedProblem(Problem):
     A state has the inducing points of all views below each other, and their log parameters after each other.
     """
 
-    views: tuple[View, ...] = ()
+    views: tuple[ViewBound, ...] = ()
 
     @classmethod
     def of(cls, observed: Sequence[Observations], count: int, axes: int) -> "SharedProblem":
         """Return the problem of views that vary, with `count` inducing points each; their variances are fixed first."""
-        views = tuple([View(Clouds(one, count, 1 / len(observed)),
-                            start_covariance(["rbf-ard"], one.variance, FLOOR, axes)) for one in observed])
+        views = tuple([ViewBound(Clouds(one, count, 1 / len(observed)),
+                                 start_covariance(["rbf-ard"], one.variance, FLOOR, axes)) for one in observed])
         size = len(views[0].covariance.logs)
         return cls(views[0].evidence, FreeClouds(axes), views[0].covariance, False,
                    np.arange(size * len(views)) % size == 0, freed=True, views=views)
@@ -64,7 +64,7 @@ class SharedProblem(Problem):
         """The number of values that the likelihood covers."""
         return sum(view.evidence.data.cells for view in self.views)
 
-    def __call__(self, state: State) -> tuple[float, State]:
+    def __call__(self, state: FittedParameters) -> tuple[float, FittedParameters]:
         """Return the objective and its derivatives."""
         points, (places, logs) = self.latents.points(state.latent), self.parts(state)
         value, slopes, by_logs = 0.0, [], []
@@ -75,10 +75,10 @@ class SharedProblem(Problem):
             slopes.append(slope)
             by_logs.append(off - slope.logs)
         latent = self.latents.pull_back(state.latent, -np.sum([slope.points for slope in slopes], axis=0))
-        return value, State(latent, -np.vstack([slope.places for slope in slopes]),
-                            self.constrain(np.concatenate(by_logs), 0.0))
+        return value, FittedParameters(latent, -np.vstack([slope.places for slope in slopes]),
+                                       self.constrain(np.concatenate(by_logs), 0.0))
 
-    def parts(self, state: State) -> tuple[list[Array], list[Array]]:
+    def parts(self, state: FittedParameters) -> tuple[list[Array], list[Array]]:
         """Return the inducing points (m x p) and the log parameters (q) of each view."""
         return np.split(state.places, len(self.views)), np.split(state.logs, len(self.views))
 
@@ -86,17 +86,17 @@ class SharedProblem(Problem):
         """Return log parameters, with those of `like` (all, or one number) where they are fixed."""
         return np.where(self.fixed, like, logs)
 
-    def start(self, points: Array) -> State:
+    def start(self, points: Array) -> FittedParameters:
         """Return the state at latent points (n x p), with the first parameters; raises NumericalError."""
         latent = self.latents.start(points)
         clouds = self.latents.points(latent)
         places = self.evidence.places(clouds)
         for view in self.views:
             view.evidence.jitter(view.covariance, clouds, places)
-        return State(latent, np.vstack([places] * len(self.views)),
-                     np.concatenate([view.covariance.logs for view in self.views]))
+        return FittedParameters(latent, np.vstack([places] * len(self.views)),
+                                np.concatenate([view.covariance.logs for view in self.views]))
 
-    def result(self, state: State, iterated: Iterated[Point]) -> FittedViews:
+    def result(self, state: FittedParameters, iterated: Iterated[Point]) -> FittedViews:
         """Return the fitted processes, with axes in descending order of the mean of their shares in views."""
         places, logs = self.parts(state)
         covariances = [view.covariance.at(own) for view, own in zip(self.views, logs, strict=True)]
@@ -113,23 +113,23 @@ class SharedProblem(Problem):
                            iterated=iterated, posteriors=posteriors)
 
 
-def relevance_shares(points: Array, covariances: Sequence[Covariance]) -> Array:
+def relevance_shares(points: Array, covariances: Sequence[CovarianceFunction]) -> Array:
     """Return each axis's share of the relevances of a view (v x p), for latent means (n x p); zero without any."""
     found = np.array([covariance.relevances(points) for covariance in covariances])
     totals = found.sum(axis=1, keepdims=True)
     return np.divide(found, totals, out=np.zeros_like(found), where=totals > 0)
 
 
-def axes_turn(points: Array, covariances: Sequence[Covariance]) -> Array:
+def axes_turn(points: Array, covariances: Sequence[CovarianceFunction]) -> Array:
     """Return the permutation (p x p) of latent means (n x p) that makes axes descend in relevance, with signs."""
     order = np.argsort(-relevance_shares(points, covariances).mean(axis=0), kind="stable")
     turn = np.eye(points.shape[1])[:, order]
     return np.asarray(turn * leading_signs(points @ turn))
 
 
-def idle_process(observed: Observations, axes: int) -> Posterior:
+def idle_process(observed: Observations, axes: int) -> GaussianProcess:
     """Return the process of a view that does not vary, for latent points with some axes."""
-    return replace(Posterior.constant(observed.mean), places=np.zeros((0, axes)))
+    return replace(GaussianProcess.constant(observed.mean), places=np.zeros((0, axes)))
 
 
 def views_of(data: Input) -> list[Features]:

@@ -17,8 +17,8 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.goodness import Goodness
 from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, Order, Ranks, Ties, function_at_rest
-from mlcli.core.layouts.several_starts import Run, workers
+from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, PairOrder, Ranks, Ties, function_at_rest
+from mlcli.core.layouts.several_starts import Minimization, workers
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.minimize import Minimize
 from mlcli.errors import DataError
@@ -68,28 +68,28 @@ class NMDS(StressMethod):
             raise DataError("ALL-EQUAL", "all dissimilarities of different points are equal, so they have no order",
                             hint="use smacof, which keeps sizes")
 
-    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+    def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of squared stress-1 by L-BFGS, after which distances get the data's size."""
         import_module("scipy.optimize")  # whose linear algebra the limit of threads around the runs then reaches too
-        order = Order.of(pairs, self.ties)
+        order = PairOrder.of(pairs, self.ties)
 
-        def run(start: Array) -> Run:
+        def run(start: Array) -> Minimization:
             ranks = Ranks(order, pairs.counts)
             ended = self.minimize(ranks, start.ravel())
             points = ended.state.values.reshape(start.shape)
             stress = float(np.sqrt(max(ended.state.objective, 0.0)))
-            return Run(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
-                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
+            return Minimization(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
+                                np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
 
         return run
 
-    def disparities(self, pairs: Pairs, best: Run) -> Monotone:
+    def disparities(self, pairs: Pairs, best: Minimization) -> Monotone:
         """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
         return function_at_rest(pairs, self.ties, best.points, best.stress)
 
-    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+    def goodness(self, pairs: Pairs, best: Minimization) -> Goodness:
         """Return the stress of each point, and pairs for a Shepard diagram."""
-        return rank_goodness(pairs, Order.of(pairs, self.ties), best.points)
+        return rank_goodness(pairs, PairOrder.of(pairs, self.ties), best.points)
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of L-BFGS from all starts."""

@@ -17,7 +17,7 @@ from mlcli.core.krylov import SPARE, krylov
 from mlcli.core.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.methods.unfolding.cone import (
-    Iterate,
+    InteriorPoint,
     Program,
     Solution,
     climb,
@@ -27,14 +27,14 @@ from mlcli.methods.unfolding.cone import (
     relative_gap,
     symmetric_part,
 )
-from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 
 TOLERANCE = 1e-8  # residual of the basis's eigenvectors
 LEAST = 1e-7  # length of a step below which the iteration ends
 SMALL = 600  # groups of points up to which a Laplacian is solved whole
 
 
-def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute) -> Array:
+def laplacian_basis(pairs: NeighborPairs, groups: Indices, count: int, compute: Compute) -> Array:
     """Return orthonormal mean-free columns (n x q), bottom vectors of the Laplacian of the pairs between groups.
 
     `groups` (n) numbers the group of each point; there are at most `count` columns.
@@ -112,11 +112,11 @@ class VectorizedProgram:
 
 
 @frozen
-class Frame:
+class BasisIterate:
     """An iterate with its factorizations."""
 
     small: VectorizedProgram
-    now: Iterate
+    now: InteriorPoint
     cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
 
     @cached_property
@@ -144,7 +144,7 @@ class Direction:
     slack: Array
     cost: Array
 
-    def step(self, root: Array, cost_root: Array, now: Iterate, equal: bool) -> float:
+    def step(self, root: Array, cost_root: Array, now: InteriorPoint, equal: bool) -> float:
         """Return the largest common step of kernel and weights that stays inside; `root` and `cost_root` are q x q."""
         most = min(longest_step(root, self.kernel), longest_step(cost_root, self.cost))
         if equal:
@@ -157,21 +157,21 @@ def maximize_over_basis(program: PenalizedProgram, tolerance: float, limit: int)
     return climb(_start(program), partial(_frame, VectorizedProgram.of(program)), _step, tolerance, limit)
 
 
-def _start(program: PenalizedProgram) -> Iterate:
+def _start(program: PenalizedProgram) -> InteriorPoint:
     """Return the start: dual feasible weights, and a multiple of the identity with about the squared lengths b."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
     slack = np.full(len(program.pairs), program.squared.mean())
-    return Iterate(np.sqrt(share) * np.eye(size), slack, program.dual_start())
+    return InteriorPoint(np.sqrt(share) * np.eye(size), slack, program.dual_start())
 
 
-def _frame(small: VectorizedProgram, now: Iterate) -> Frame | None:
+def _frame(small: VectorizedProgram, now: InteriorPoint) -> BasisIterate | None:
     """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
     cost_root = cholesky(small.program.laplacian(now.weights) - np.eye(len(now.root)))
-    return None if cost_root is None else Frame(small, now, cost_root)
+    return None if cost_root is None else BasisIterate(small, now, cost_root)
 
 
-def _step(frame: Frame) -> Iterate | None:
+def _step(frame: BasisIterate) -> InteriorPoint | None:
     """Return the next iterate by a predictor-corrector step; None where the system cannot be solved."""
     small, now, root, cost_root = frame.small, frame.now, frame.now.root, frame.cost_root
     program, equal = small.program, small.program.equal
@@ -207,4 +207,4 @@ def _step(frame: Frame) -> Iterate | None:
     following = cholesky(symmetric_part(kernel + length * corrector.kernel))
     if length < LEAST or following is None:
         return None
-    return Iterate(following, now.slack + length * corrector.slack, now.weights + length * corrector.weights)
+    return InteriorPoint(following, now.slack + length * corrector.slack, now.weights + length * corrector.weights)

@@ -24,7 +24,7 @@ LEAST = 1e-290  # squared lengths below this have lost digits to the end of the 
 
 
 @frozen
-class Bound:
+class DualBound:
     """An upper bound of the objective over all kernels that meet the constraints, proven by the dual weights."""
 
     value: float  # infinite where the weights prove nothing
@@ -77,18 +77,18 @@ class RecomputedUnfolding:
         return float(np.sum(self.unfolded.factor**2))
 
     @cached_property
-    def bound(self) -> Bound:
+    def bound(self) -> DualBound:
         """The bound Σ y d²/λ, λ the least eigenvalue of Σ y vvᵀ over the mean-free vectors, or over the basis."""
         weights, squares = self.unfolded.weights, self.squares[self.unfolded.counted]
         values = np.linalg.eigvalsh(self._weighted_laplacian())
         least, top = float(values[0]), float(np.abs(values).max())
         if not least > 0:
-            return Bound(float("inf"), 0.0, 0.0)
+            return DualBound(float("inf"), 0.0, 0.0)
         linear = float(squares @ weights) / least
         soft = float(weights @ weights) / least**2 / (2 * self.unfolded.penalty) if self.unfolded.penalty else 0.0
         sizes = float(squares @ np.abs(weights)) / least
         rounding = EPS * len(values) * (top / least * (abs(linear) + 2 * soft) + sizes)
-        return Bound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
+        return DualBound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
 
     def _weighted_laplacian(self) -> Array:
         """Return Σ y vvᵀ over the basis, or the Laplacian with the constant vector's eigenvalue raised from zero."""

@@ -14,7 +14,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.core.blocked import product
 from mlcli.core.linalg import lower_solve, symmetric_eigenvalues
-from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 
 PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, ends the iteration
 SMALL = 200  # rows of a matrix up to which its least eigenvalue is computed with all others
@@ -30,11 +30,11 @@ class Program:
     """
 
     basis: Array  # n x r, V
-    pairs: Pairs  # m, with the squared distances b
+    pairs: NeighborPairs  # m, with the squared distances b
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all equal
     give: float = 0.0  # increase of relative gap and violation allowed to softened distances, under `equal`
-    implied: Pairs | None = None  # pairs that the others imply
+    implied: NeighborPairs | None = None  # pairs that the others imply
     usual: float | None = None  # squared distance that violations are relative to; None for the mean of b
 
     @property
@@ -93,7 +93,7 @@ class Solution:
 
 @result("inside")
 @frozen
-class Iterate:
+class InteriorPoint:
     """A point in the interior of both cones; Z is always Σ y vvᵀ - I of its weights."""
 
     root: Array  # r x r, L with R = L Lᵀ
@@ -101,11 +101,11 @@ class Iterate:
     weights: Array  # m, y
 
 
-class Frame(Protocol):
+class FactoredIterate(Protocol):
     """An iterate with its factorizations and figures."""
 
     @property
-    def now(self) -> Iterate:
+    def now(self) -> InteriorPoint:
         """The iterate."""
 
     @property
@@ -121,7 +121,7 @@ class Frame(Protocol):
         """The larger of relative gap and violation."""
 
 
-F = TypeVar("F", bound=Frame)
+F = TypeVar("F", bound=FactoredIterate)
 
 
 @frozen
@@ -140,24 +140,24 @@ class Progress(Generic[F]):
 
 @result("unfolding")
 @frozen
-class Checkpoint:
+class ConeCheckpoint:
     """State of a program between two steps; what follows from the iterates is computed again, to the same bits."""
 
-    now: Iterate
-    best: Iterate
+    now: InteriorPoint
+    best: InteriorPoint
     at: int  # of the last gain
     trace: Array  # the objective after each iteration so far
 
 
-def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[[F], Iterate | None],
+def climb(start: InteriorPoint, framed: Callable[[InteriorPoint], F | None], step: Callable[[F], InteriorPoint | None],
           tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
     """Iterate until gap and violation are below `tolerance`, or as far as rounding allows.
 
     `framed` factors an iterate; it returns None for one on the boundary to rounding. Stops as soon as the dual bound
     falls below `floor`, a value that every feasible kernel reaches: then none exists. Each step offers a checkpoint.
     """
-    with loop(Checkpoint) as place:
-        begun = place.left or Checkpoint(start, start, 0, np.zeros(0))
+    with loop(ConeCheckpoint) as place:
+        begun = place.left or ConeCheckpoint(start, start, 0, np.zeros(0))
         frame = framed(begun.now)
         best = frame if begun.best is begun.now else framed(begun.best)
         if frame is None or best is None:
@@ -174,7 +174,7 @@ def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[
             trace.append(frame.value)
             progress = progress.with_next(frame, iteration)
             advance(iteration, limit)
-            place.offer(partial(Checkpoint, frame.now, progress.best.now, progress.at, np.array(trace)))
+            place.offer(partial(ConeCheckpoint, frame.now, progress.best.now, progress.at, np.array(trace)))
     best = frame if frame.bound < floor else progress.best
     return Solution(best.now.root, best.now.weights, np.array(trace))
 

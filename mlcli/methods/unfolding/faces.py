@@ -13,7 +13,7 @@ from mlcli.core.blocked import gram_product
 from mlcli.core.distances import gower
 from mlcli.core.linalg import independent_columns, positive_solver, singular, symmetric_eigen
 from mlcli.errors import NumericalError
-from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 
 FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each point, below which it has no extent
 ROUNDING = 8 * EPS  # share of the largest coordinate that counts as zero
@@ -37,7 +37,7 @@ def centered_basis(groups: Indices) -> Array:
     return np.asarray((reflected[:, 1:] / np.sqrt(sizes)[:, None])[groups])
 
 
-def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: float) -> Array:
+def face_basis(pairs: NeighborPairs, groups: Indices, points: Array | None, tolerance: float) -> Array:
     """Return orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
 
     Points (n x d) distinguish flat groups from curved ones far better than distances. Raises NumericalError
@@ -57,7 +57,7 @@ def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: f
     return np.asarray(basis @ vectors[:, values <= EXPOSED * values[0]])
 
 
-def cliques(pairs: Pairs) -> list[Indices]:
+def cliques(pairs: NeighborPairs) -> list[Indices]:
     """Return the maximal groups of three or more points whose distances are all kept (Bron and Kerbosch, 1973).
 
     The search stops after CLIQUES steps for each point: fewer groups leave a larger face, not a wrong one.
@@ -93,7 +93,7 @@ def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:
     return np.asarray(basis @ whole[:, rank:])
 
 
-def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
+def _flat_by_distances(pairs: NeighborPairs, clique: Indices, tolerance: float) -> Array:
     """Return orthonormal weights (k x q), mean-free, that vanish on a group of points known by distances only."""
     inside = np.isin(pairs.left, clique) & np.isin(pairs.right, clique)
     squared = np.zeros((len(clique), len(clique)))

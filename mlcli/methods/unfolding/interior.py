@@ -18,7 +18,7 @@ from mlcli.base.types import Array
 from mlcli.core.blocked import gram_product, product, steady_solver
 from mlcli.core.linalg import cholesky, lower_solve
 from mlcli.methods.unfolding.cone import (
-    Iterate,
+    InteriorPoint,
     Program,
     Solution,
     climb,
@@ -35,11 +35,11 @@ COPIES = 3.0  # arrays of pairs x pairs in memory at once
 
 
 @frozen
-class Frame:
+class InteriorIterate:
     """An iterate with its factorizations."""
 
     program: Program
-    now: Iterate
+    now: InteriorPoint
     half: Array  # C⁻¹ (r x r), Z = C Cᵀ
     points: Array  # V L (n x r): their products are the kernel
     cross: Array  # LᵀC (r x r)
@@ -83,7 +83,7 @@ class Direction:
         """The product L⁻¹ D E C⁻ᵀ (r x r) of the changes D of R and E of Z."""
         return product(self.kernel, self.mixed)
 
-    def lengths(self, frame: Frame) -> tuple[float, float]:
+    def lengths(self, frame: InteriorIterate) -> tuple[float, float]:
         """Return the largest primal and dual steps that stay inside."""
         primal, dual = longest_scaled(self.kernel), longest_scaled(self.cost)
         if frame.program.equal:
@@ -96,14 +96,14 @@ class Direction:
 class System:
     """The Newton system at an iterate."""
 
-    frame: Frame
+    frame: InteriorIterate
     inverse_points: Array  # V C⁻ᵀ (n x r): their products are V Z⁻¹ Vᵀ
     inverse_rows: Array  # m x r, their differences
     turn: Array  # C⁻¹ L⁻ᵀ (r x r)
     solver: Callable[[Array], Array]  # of the system for the weights
 
     @classmethod
-    def at(cls, frame: Frame) -> "System | None":
+    def at(cls, frame: InteriorIterate) -> "System | None":
         """Return the factored system, with entries (uᵀRv)(uᵀZ⁻¹v), and s/y on the diagonal for slacks.
 
         None where it is singular.
@@ -148,7 +148,7 @@ def maximize(program: Program, tolerance: float, limit: int, floor: float) -> So
     return climb(_start(program), partial(_frame, program), _step, tolerance, limit, floor)
 
 
-def _start(program: Program) -> Iterate:
+def _start(program: Program) -> InteriorPoint:
     """Return the start: dual feasible weights, and R a multiple of Z⁻¹ with about the squared lengths b."""
     weights = program.dual_start()
     size = program.basis.shape[1]
@@ -158,10 +158,10 @@ def _start(program: Program) -> Iterate:
     share = float(program.squared @ weights) / float(lengths @ weights)
     slack = np.maximum(program.squared - share * lengths, 0.1 * program.squared.mean())
     root = cholesky(share * (half.T @ half))
-    return Iterate(np.zeros_like(half) if root is None else root, slack, weights)
+    return InteriorPoint(np.zeros_like(half) if root is None else root, slack, weights)
 
 
-def _frame(program: Program, now: Iterate) -> Frame | None:
+def _frame(program: Program, now: InteriorPoint) -> InteriorIterate | None:
     """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
     cost_root = cholesky(program.laplacian(now.weights) - np.eye(len(now.root)))
     if cost_root is None or not np.diag(now.root).min() > 0:
@@ -171,11 +171,11 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
     if not program.equal:
         pairing, count = pairing + float(now.slack @ now.weights), count + len(now.slack)
     gap = relative_gap(float(np.sum(now.root**2)), float(program.squared @ now.weights))
-    return Frame(program=program, now=now, half=inverse_root(cost_root), points=points, cross=cross,
-                 mean=pairing / count, merit=max(gap, program.violation(points)))
+    return InteriorIterate(program=program, now=now, half=inverse_root(cost_root), points=points, cross=cross,
+                           mean=pairing / count, merit=max(gap, program.violation(points)))
 
 
-def _step(frame: Frame) -> Iterate | None:
+def _step(frame: InteriorIterate) -> InteriorPoint | None:
     """Return the next iterate by a predictor-corrector step; None where no step is possible."""
     system = System.at(frame)
     if system is None:
@@ -192,10 +192,10 @@ def _step(frame: Frame) -> Iterate | None:
         return None
     now = frame.now
     slack, weights = now.slack + primal * direction.slack, now.weights + dual * direction.weights
-    return Iterate(product(now.root, change), slack, weights)
+    return InteriorPoint(product(now.root, change), slack, weights)
 
 
-def _mean_after(frame: Frame, direction: Direction, primal: float, dual: float) -> float:
+def _mean_after(frame: InteriorIterate, direction: Direction, primal: float, dual: float) -> float:
     """Return the complementarity, per eigenvalue and slack, after steps along a direction toward none.
 
     Such a direction takes all of ⟨R, Z⟩ to first order.

@@ -10,7 +10,7 @@ from mlcli.core.metrics.local import squares_of_pairs
 
 
 @frozen
-class Pairs:
+class NeighborPairs:
     """Pairs of points, each once, with their squared distances in the data."""
 
     size: int  # points
@@ -21,9 +21,9 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, places: Indices) -> "Pairs":
+    def take(self, places: Indices) -> "NeighborPairs":
         """Return the pairs at `places`, an (s,) array of indices."""
-        return Pairs(self.size, self.left[places], self.right[places], self.squared[places])
+        return NeighborPairs(self.size, self.left[places], self.right[places], self.squared[places])
 
     def differences(self, columns: Array) -> Array:
         """Return the rows xᵢ - xⱼ (m x r) of a matrix (n x r) with a row for each point."""
@@ -42,19 +42,19 @@ class Pairs:
         low, high = low[order], high[order]
         return order[np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]]
 
-    def merge(self, groups: Indices) -> "Pairs":
+    def merge(self, groups: Indices) -> "NeighborPairs":
         """Return the pairs between groups of points, each once, at the shortest distance; `groups` is an (n,) array."""
         places = self.shortest_between(groups)
         low, high = np.sort(np.stack([groups[self.left[places]], groups[self.right[places]]]), axis=0)
-        return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
+        return NeighborPairs(int(groups.max()) + 1, low, high, self.squared[places])
 
 
-def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
+def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> NeighborPairs:
     """Return the edges of the neighbor graph, and with `common` all pairs of points that have a neighbor in common."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = rows < graph.indices
     if not common or isinstance(data, WeightedGraph):
-        return Pairs(graph.size, rows[once], graph.indices[once], graph.lengths[once] ** 2)
+        return NeighborPairs(graph.size, rows[once], graph.indices[once], graph.lengths[once] ** 2)
     pattern = graph.matrix()
     pattern.data = np.ones_like(pattern.data)
     joined = (pattern + pattern @ pattern).tocoo()
@@ -62,10 +62,10 @@ def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
     left, right = joined.row[above].astype(np.int64), joined.col[above].astype(np.int64)
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
-    return Pairs(graph.size, left, right, squares_of_pairs(data, left, right))
+    return NeighborPairs(graph.size, left, right, squares_of_pairs(data, left, right))
 
 
-def coincident_groups(pairs: Pairs) -> Indices:
+def coincident_groups(pairs: NeighborPairs) -> Indices:
     """Return the group of each point (n), where pairs of distance zero join points to one group."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

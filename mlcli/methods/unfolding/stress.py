@@ -21,7 +21,7 @@ from mlcli.core.blocked import steady_solver
 from mlcli.core.linalg import cholesky, independent_columns, orthonormal, positive_solver, singular, symmetric_eigen
 from mlcli.methods.unfolding.cone import inverse_root, longest_step, symmetric_part
 from mlcli.methods.unfolding.faces import IMPLIED, independent_constraints
-from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
 SEMIDEFINITE = 1e-9  # share of the trace: how far below zero rounding may take eigenvalues
@@ -135,7 +135,7 @@ class BalancePoint:
 
 @result("balance")
 @frozen
-class Checkpoint:
+class StressCheckpoint:
     """State of the search between two steps; factorizations are computed again, to the same bits."""
 
     kernel: Array  # r x r, P
@@ -164,7 +164,7 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
 
 def _center(program: Balance) -> BalancePoint | None:
     """Iterate until closed directions are decided, or as far as rounding allows; each step offers a checkpoint."""
-    with loop(Checkpoint) as place:
+    with loop(StressCheckpoint) as place:
         begun = place.left
         now = _start(program) if begun is None else BalancePoint.at(program, begun.kernel, begun.place)
         for done in range(begun.steps if begun else 0, STEPS):
@@ -172,7 +172,7 @@ def _center(program: Balance) -> BalancePoint | None:
             if following is None:
                 break
             now = following
-            place.offer(partial(Checkpoint, now.kernel, now.place, done + 1))
+            place.offer(partial(StressCheckpoint, now.kernel, now.place, done + 1))
     return now
 
 
@@ -228,7 +228,7 @@ BALANCED = 1e-10  # share of the pulls of unit weights on unit pairs below which
 WEAK = (1e-3, 1e-6)  # of the largest Σ y vvᵀ of a unit stress: smaller ones are left out, because they lose digits
 
 
-def open_basis(pairs: Pairs, basis: Array, points: Array) -> Array:
+def open_basis(pairs: NeighborPairs, basis: Array, points: Array) -> Array:
     """Return orthonormal columns V (n x r') in the span of `basis` (n x r) of which no stress closes a direction.
 
     Every kernel in that span that keeps the pairs' distances, those of the points (n x d), is V R Vᵀ.

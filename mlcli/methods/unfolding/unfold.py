@@ -32,7 +32,7 @@ from mlcli.methods.unfolding.basis import PenalizedProgram, laplacian_basis, max
 from mlcli.methods.unfolding.cone import Program, Solution, relative_gap
 from mlcli.methods.unfolding.faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent_constraints
 from mlcli.methods.unfolding.interior import COPIES, maximize
-from mlcli.methods.unfolding.pairs import Pairs, coincident_groups, neighbor_pairs
+from mlcli.methods.unfolding.pairs import NeighborPairs, coincident_groups, neighbor_pairs
 from mlcli.methods.unfolding.stress import open_basis
 
 RUNAWAY = 100.0  # times that the terms of the bound exceed their sum where the dual is not attained
@@ -94,7 +94,7 @@ class DualityCertificate:
                 "basis": self.soft.vectors, "bound_without_basis": Quantity(self.soft.bound_without_basis, 2)}
 
 
-def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs,
+def certificate(program: Program, solution: Solution, factor: Array, pairs: NeighborPairs,
                 tolerance: float) -> DualityCertificate:
     """Return the certificate of K = F Fᵀ, computed from the factor F (n x r) and the weights alone."""
     least = program.least_curvature(solution.weights)
@@ -130,7 +130,7 @@ def require_feasible(found: DualityCertificate, floor: float, unit: Unit) -> Non
                              "(fewer neighbors, or a graph of fewer edges)")
 
 
-def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
+def require_metric(pairs: NeighborPairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
     """Raise NumericalError where two neighbors are farther apart than a path through other neighbors is long."""
     lengths = np.sqrt(pairs.squared)
     graph = undirected(pairs.size, pairs.left, pairs.right, lengths, "union")
@@ -256,7 +256,7 @@ class Unfolding:
         """Return the number of vectors in the basis, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
-    def _whole(self, pairs: Pairs, data: Joined) -> Outcome:
+    def _whole(self, pairs: NeighborPairs, data: Joined) -> Outcome:
         """Return the best of all kernels by the first attempt that ends well, or the best attempt."""
         floor = -np.inf
         if self.equal and not is_euclidean(data):
@@ -280,7 +280,7 @@ class Unfolding:
         """Whether a solution has converged to a trace within its bound: a larger trace comes from violations."""
         return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 
-    def _attempts(self, pairs: Pairs, data: Joined) -> Iterator[tuple[Array, float, float]]:
+    def _attempts(self, pairs: NeighborPairs, data: Joined) -> Iterator[tuple[Array, float, float]]:
         """Yield bases (n x r) of the kernels, the residual of implied pairs, and the softness of distances.
 
         Where distances are kept, groups of neighbors close directions of the kernel. Stresses of the whole graph may
@@ -297,7 +297,7 @@ class Unfolding:
         for rest in (IMPLIED, DEPENDENT):
             yield basis, rest, GIVE * self.tolerance
 
-    def _program(self, pairs: Pairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
+    def _program(self, pairs: NeighborPairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
         """Return the program over kernels V R Vᵀ, and its pairs: on a face, without pairs implied up to `rest`."""
         groups = coincident_groups(pairs)
         places = pairs.shortest_between(groups)
@@ -310,7 +310,7 @@ class Unfolding:
             places = places[chosen]
         return program, places
 
-    def _solve(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
+    def _solve(self, program: Program, places: Indices, pairs: NeighborPairs, basis: Array, floor: float) -> Outcome:
         """Return the best of the kernels V R Vᵀ."""
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
@@ -318,7 +318,7 @@ class Unfolding:
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
         return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
-    def _over_basis(self, pairs: Pairs, count: int, ceiling: float, compute: Compute) -> Outcome:
+    def _over_basis(self, pairs: NeighborPairs, count: int, ceiling: float, compute: Compute) -> Outcome:
         """Return the best of the kernels over a Laplacian basis; `ceiling` bounds the trace of all kernels.
 
         The penalty makes the error of a pair of usual weight, trace over pairs and mean, about `softness`.

@@ -25,7 +25,7 @@ from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
-from mlcli.core.whitening import Extent, negligible
+from mlcli.core.whitening import SampleExtent, negligible
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
@@ -109,7 +109,7 @@ def style_factors(points: Array, crossing: Crossing) -> StyleFactors:
     styles, columns, contents = means.shape
     stacked = means.reshape(styles * columns, contents)
     left, sizes, _ = singular(stacked)
-    least = negligible(Extent.of(stacked), np.ones(contents), float(sizes.max(initial=0.0)))
+    least = negligible(SampleExtent.of(stacked), np.ones(contents), float(sizes.max(initial=0.0)))
     rank = int(np.sum(sizes > least))
     return StyleFactors((left * sizes)[:, :rank].reshape(styles, columns, rank), sizes[:rank] ** 2, least)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.report.comparison.runs import MEASURES, Line, Row, lines
+from mlcli.report.comparison.runs import MEASURES, Row, SweepLine, lines
 from mlcli.report.drawing.axes import Panel, Scale, tick_text
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
 from mlcli.report.drawing.palette import CLASSES
@@ -67,7 +67,7 @@ def tick_numbers(panel: Panel, places: Sequence[float], logarithmic: bool) -> li
                  "middle", "small") for place in places[::every]]
 
 
-def line_marks(line: Line, panel: Panel, number: int, logarithmic: bool) -> list[Mark]:
+def line_marks(line: SweepLine, panel: Panel, number: int, logarithmic: bool) -> list[Mark]:
     """Return lines from value to value, a dot at each with its figures as a tip, and its error as a bar."""
     points = np.array([(panel.x(scale_value(value, logarithmic)), panel.y(height))
                        for value, height in zip(line.values, line.heights, strict=True)])

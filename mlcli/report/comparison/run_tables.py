@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.findings.quality.section import MEASURES
-from mlcli.report.comparison.side_by_side import LEADING, Comparison, Pair, Side
+from mlcli.report.comparison.side_by_side import LEADING, Comparison, RunPair, Side
 from mlcli.report.drawing.html import UNKNOWN, Part, fold, join, section, sentence, table
 from mlcli.report.drawing.text import distinct, number
 
@@ -108,13 +108,13 @@ def digits(value: float | None, sides: Sequence[Side]) -> str:
     return UNKNOWN if value is None else number(value) if len(sides) <= FEW else f"{value:.4g}"
 
 
-def angles(pair: Pair) -> str:
+def angles(pair: RunPair) -> str:
     """Return the principal angles in degrees to 0.01, ascending; the first four of many."""
     shown = [f"{round(float(angle), 2):.3g}°" for angle in pair.angles]
     return ", ".join(shown[:4]) + (f" to {shown[-1]}" if len(shown) > 4 else "")
 
 
-def neighbors(pair: Pair) -> tuple[str, str]:
+def neighbors(pair: RunPair) -> tuple[str, str]:
     """Return the shares of neighbors in common."""
     near = pair.agreement
     if near is None:

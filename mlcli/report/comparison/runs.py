@@ -10,7 +10,7 @@ Row = Mapping[str, Any]  # a row of the table by column: numbers, texts, or None
 
 
 @frozen
-class Measure:
+class RankedFigure:
     """A figure that ranks runs."""
 
     column: str
@@ -27,8 +27,8 @@ class Measure:
         return float(row.get(f"{self.column}_se") or 0.0)
 
 
-MEASURES = (Measure("trustworthiness", "trustworthiness", True), Measure("continuity", "continuity", True),
-            Measure("residual_variance", "residual variance", False))
+MEASURES = (RankedFigure("trustworthiness", "trustworthiness", True), RankedFigure("continuity", "continuity", True),
+            RankedFigure("residual_variance", "residual variance", False))
 
 
 RESIDUAL = MEASURES[2]
@@ -53,7 +53,7 @@ def graphs_differ(parameters: Sequence[str]) -> bool:
     return any(path.startswith(GRAPH) for path in parameters)
 
 
-def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[Measure]:
+def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[RankedFigure]:
     """Return the measures that rank the runs.
 
     Residual variance is measured along each run's own graph, so it compares only runs with the same graph.
@@ -62,14 +62,14 @@ def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[Measure]
             and not (measure is RESIDUAL and graphs_differ(parameters))]
 
 
-def ranking(rows: Sequence[Row], measures: Sequence[Measure]) -> list[RankedRun]:
+def ranking(rows: Sequence[Row], measures: Sequence[RankedFigure]) -> list[RankedRun]:
     """Return runs by their mean rank, the best first; of equal ones in their order."""
     by_measure = [ranks(rows, measure) for measure in measures]
     found = [RankedRun(row, own) for row, own in zip(rows, zip(*by_measure, strict=True), strict=False)]
     return sorted(found, key=lambda one: one.mean)
 
 
-def ranks(rows: Sequence[Row], measure: Measure) -> list[int]:
+def ranks(rows: Sequence[Row], measure: RankedFigure) -> list[int]:
     """Return for each run 1 plus the number of runs that are better by more than both errors; last without a value."""
     sign = 1 if measure.largest else -1
     known = [(sign * value, measure.error(row)) for row in rows if (value := measure.value(row)) is not None]
@@ -81,7 +81,7 @@ def ranks(rows: Sequence[Row], measure: Measure) -> list[int]:
 class Best:
     """The best run by a measure."""
 
-    measure: Measure
+    measure: RankedFigure
     row: Row
     value: float
     tied: int  # number of others whose difference from it is within the standard errors
@@ -92,7 +92,7 @@ def best(rows: Sequence[Row]) -> list[Best]:
     return [found for measure in MEASURES if (found := best_by(measure, rows)) is not None]
 
 
-def best_by(measure: Measure, rows: Sequence[Row]) -> Best | None:
+def best_by(measure: RankedFigure, rows: Sequence[Row]) -> Best | None:
     """Return the best run by one measure; None where no run has it."""
     known = [(value if measure.largest else -value, row) for row in rows if (value := measure.value(row)) is not None]
     if not known:
@@ -104,7 +104,7 @@ def best_by(measure: Measure, rows: Sequence[Row]) -> Best | None:
 
 
 @frozen
-class Line:
+class SweepLine:
     """A measure as one option changes while the others stay: by ascending values of the option."""
 
     name: str  # the values of the others
@@ -120,7 +120,7 @@ def numeric(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
                 as_number(row.get(path)) is not None for row in rows)]
 
 
-def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: Measure) -> list[Line]:
+def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: RankedFigure) -> list[SweepLine]:
     """Return a measure against one option: a line for each combination of the others."""
     groups: dict[str, list[tuple[float, float, float]]] = {}
     for row in rows:
@@ -128,7 +128,7 @@ def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: M
         value, place = measure.value(row), as_number(row.get(swept))
         if value is not None and place is not None:
             groups.setdefault(name, []).append((place, value, measure.error(row)))
-    return [Line(name, *zip(*sorted(points), strict=True)) for name, points in groups.items()]
+    return [SweepLine(name, *zip(*sorted(points), strict=True)) for name, points in groups.items()]
 
 
 def as_number(value: Any) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
 from mlcli.base.types import Array, Indices
-from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardize
+from mlcli.findings.frame.likeness import Agreement, Alignment, agreement, principal_angles, procrustes, standardize
 
 EXACT = 20_000  # largest number of points for the neighbors of all
 SAMPLE = 2_000  # of more points, size of the sample whose neighborhoods are compared
@@ -39,12 +39,12 @@ class Side:
 
 
 @frozen
-class Pair:
+class RunPair:
     """A comparison of two runs."""
 
     first: str
     second: str
-    fit: Fit
+    fit: Alignment
     angles: Array  # degrees, ascending
     agreement: Agreement | None  # None for fewer than three points
 
@@ -67,7 +67,7 @@ class Comparison:
     sides: Sequence[Side]
     ids: Sequence[str]  # of the common rows
     labels: Mapping[str, Sequence[str]]  # the first run's
-    pairs: Sequence[Pair]
+    pairs: Sequence[RunPair]
     placed: Sequence[Array]  # each embedding, standardized, and aligned with the first or in its own orientation
     aligned: bool = True
     colors: Sequence[str] = ()  # columns among the labels; none: the first
@@ -127,8 +127,8 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
     pairs = []
     for done, (i, j) in enumerate(every):
         alike = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
-        pairs.append(Pair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
-                          principal_angles(shapes[i], shapes[j]), alike))
+        pairs.append(RunPair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
+                             principal_angles(shapes[i], shapes[j]), alike))
         advance(done + 1, len(every))
     return Comparison(sides, ids, labels, pairs, align_to_first(shapes))
 

@@ -67,7 +67,7 @@ class Groups(Coloring):
 
 
 @frozen
-class Range(Coloring):
+class ColorRange(Coloring):
     """A scale of colors from the least number to the largest."""
 
     low: float
@@ -126,13 +126,14 @@ def numbers_of(texts: Sequence[str]) -> list[float] | None:
     return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
 
 
-def _range_of(name: str, values: AnyArray) -> Range:
+def _range_of(name: str, values: AnyArray) -> ColorRange:
     absent = np.isnan(values)
     low, high = float(values[~absent].min()), float(values[~absent].max())
     shares = (np.where(absent, low, values) / 2 - low / 2) / (high / 2 - low / 2)
     steps = np.minimum((shares * STEPS).astype(np.int64), STEPS - 1)
     kinds = (*(f"s{i}" for i in range(STEPS)), "other")
-    return Range(name, np.where(absent, STEPS, steps), kinds, ("circle",) * len(kinds), low, high, int(absent.sum()))
+    return ColorRange(name, np.where(absent, STEPS, steps), kinds, ("circle",) * len(kinds), low, high,
+                      int(absent.sum()))
 
 
 def _groups_of(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:

@@ -9,7 +9,7 @@ from mlcli.base.values.quantiles import quantiles
 from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Mark, Picture
 from mlcli.report.drawing.palette import BY_GROUND, INKS
-from mlcli.report.figures.coloring import Coloring, Range
+from mlcli.report.figures.coloring import Coloring, ColorRange
 
 FINE = 1.25  # cells of the image for each pixel of the figure
 LEAST = 0.5  # opacity of a cell with a single point
@@ -73,7 +73,7 @@ def spread(sums: AnyArray, reach: int) -> AnyArray:
 
 def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
     """Return the kind of each cell: the group with most points, or on a scale of numbers the step of their mean."""
-    return mean_step(groups, reach) if isinstance(colors, Range) else most_common(groups, reach)
+    return mean_step(groups, reach) if isinstance(colors, ColorRange) else most_common(groups, reach)
 
 
 def most_common(groups: AnyArray, reach: int) -> AnyArray:

@@ -30,14 +30,14 @@ LONGEST_RATIO = WIDE / LOWEST  # largest ratio of the axes' ranges with equal un
 
 
 @frozen
-class Edges:
+class DrawnEdges:
     """Edges under the points: the places of both ends on the plane, an (m, 4) array."""
 
     ends: Array
     whole: int  # number of all edges, of which these may be a sample
 
     @classmethod
-    def of(cls, values: Array, pairs: Indices, seed: int) -> "Edges":
+    def of(cls, values: Array, pairs: Indices, seed: int) -> "DrawnEdges":
         """Return edges between rows of an embedding, at most `MOST_EDGES` of them by a seeded sample.
 
         `values` is an (n, p) array, `pairs` an (e, 2) array of row numbers.
@@ -100,7 +100,7 @@ def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:
     return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
-def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None,
+def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviations: Array | None = None,
             names: Sequence[str] = ()) -> Figure:
     """Draw the first two axes, with equal scales where that fits; one axis against the rows' numbers.
 

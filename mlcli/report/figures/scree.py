@@ -53,7 +53,7 @@ KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bou
 
 
 @frozen
-class Eigenvalues:
+class ScreeValues:
     """The eigenvalues to show, in the form of spectrum.csv."""
 
     values: Sequence[float]  # descending, with their signs
@@ -65,7 +65,7 @@ class Eigenvalues:
     line: Sequence[float] = ()  # line of parallel analysis, from the first on
 
 
-def scree(spectrum: Eigenvalues, title: str, *, shared: bool = False) -> Figure:
+def scree(spectrum: ScreeValues, title: str, *, shared: bool = False) -> Figure:
     """Draw eigenvalues as bars; kept axes are darker, negative ones and lower bounds have other colors.
 
     With `shared`, their cumulative share is a curve over them, on a scale to the right whose zero is that of the bars.
@@ -86,7 +86,7 @@ def scree(spectrum: Eigenvalues, title: str, *, shared: bool = False) -> Figure:
     return Figure(f"Scree plot: {title}", WIDTH, HEIGHT, marks)
 
 
-def _bars_name(spectrum: Eigenvalues, drawn: int) -> str:
+def _bars_name(spectrum: ScreeValues, drawn: int) -> str:
     """Return the label below the bars."""
     kept = f", {spectrum.kept:,} kept" if spectrum.kept > drawn else ""
     return "component" if drawn >= spectrum.computed else (
@@ -107,7 +107,7 @@ def _share_curve(panel: Panel, shares: Sequence[float]) -> list[Mark]:
               if tick > -1e-9)]
 
 
-def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
+def cumulative(spectrum: ScreeValues, title: str) -> Figure | None:
     """Draw the running share of the trace, up to the kept axes at least; None where the trace is unknown."""
     shares = shares_of(spectrum, max(MOST, spectrum.kept))
     if not shares:
@@ -125,7 +125,7 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
 
 
-def shares_of(spectrum: Eigenvalues, most: int) -> list[float]:
+def shares_of(spectrum: ScreeValues, most: int) -> list[float]:
     """Return the running share of the trace at the first components; empty where one of them is unknown."""
     shares = [share for share in spectrum.cumulative[:most] if share is not None and np.isfinite(share)]
     return shares if len(shares) == len(spectrum.cumulative[:most]) else []
@@ -135,7 +135,7 @@ def _panel(count: int, heights: Scale, beside: float = 0) -> Panel:
     return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - max(RIGHT, beside), step=1), heights)
 
 
-def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:
+def bars(spectrum: ScreeValues) -> list[tuple[float, str]]:
     """Return the heights of the bars, each with its kind."""
     values = [*spectrum.values, *spectrum.at_least][:MOST]
     zero = ALIKE * max(map(abs, values), default=0.0)

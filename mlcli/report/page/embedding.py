@@ -8,12 +8,12 @@ from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
 from mlcli.report.drawing.text import number, shorten
-from mlcli.report.figures.coloring import Coloring, Range, coloring, single_color
+from mlcli.report.figures.coloring import Coloring, ColorRange, coloring, single_color
 from mlcli.report.figures.scatter import (
     LONGEST_RATIO,
     MOST,
     MOST_IN_PAIRS,
-    Edges,
+    DrawnEdges,
     Points,
     equal_units,
     names_beside,
@@ -60,7 +60,7 @@ def _interactive_hint(run: FinishedRun) -> Part:
                     "extra manifold-cli[interactive]).", "soft advice")
 
 
-def _matplotlib_part(run: FinishedRun, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
+def _matplotlib_part(run: FinishedRun, points: Points, edges: DrawnEdges | None, said: str, first: bool) -> Part:
     """Return a scatter plot by Matplotlib of all points; the `first` is the run's own."""
     from mlcli.report.paper import drawings
     from mlcli.report.paper.inline import inline
@@ -111,11 +111,11 @@ def first_column(run: FinishedRun) -> str | None:
     return next(iter(color_columns(run)), None)
 
 
-def _edges(run: FinishedRun) -> Edges | None:
+def _edges(run: FinishedRun) -> DrawnEdges | None:
     """Return the edges of the neighbor graph, where they are drawn: on a plane."""
     if run.edges is None or run.embedding.values.shape[1] < 2:
         return None
-    return Edges.of(run.embedding.values, run.edges, int(run.manifest.get("seed") or 0))
+    return DrawnEdges.of(run.embedding.values, run.edges, int(run.manifest.get("seed") or 0))
 
 
 def _background_note(deviations: Array | None) -> str:
@@ -135,7 +135,7 @@ def _names_note(points: Points, names: Sequence[str]) -> str:
         "all of them apart (needs the extra manifold-cli[plot]).")
 
 
-def _edges_note(edges: Edges | None) -> str:
+def _edges_note(edges: DrawnEdges | None) -> str:
     if edges is None:
         return ""
     count = len(edges.ends)
@@ -152,7 +152,8 @@ def _caption(points: Points, first: bool) -> str:
     units = (f" The axes have different scales: the second axis is stretched, because the ranges differ by more than "
              f"{LONGEST_RATIO:.2g} times."
              if stretched else " Both axes have the same scale." if points.values.shape[1] > 1 else "")
-    scale = " Colors are linear from the smallest number to the largest." if isinstance(points.colors, Range) else ""
+    scale = " Colors are linear from the smallest number to the largest." if isinstance(points.colors,
+                                                                                        ColorRange) else ""
     return f"{_axes_drawn(points)}{units if first else ''}{scale}{_density_note(points)}"
 
 
@@ -164,7 +165,7 @@ def _density_note(points: Points) -> str:
     if len(points.values) <= MOST:
         return ""
     colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
-        points.colors, Range) else "; its color is that of the largest group there")
+        points.colors, ColorRange) else "; its color is that of the largest group there")
     return f" All {points.whole:,} points: the more points in a place, the more opaque it is{colored}."
 
 

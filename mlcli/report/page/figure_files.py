@@ -7,7 +7,7 @@ from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.scree import Eigenvalues, scree
+from mlcli.report.figures.scree import ScreeValues, scree
 from mlcli.report.page.embedding import colored_drawing, main_drawing, main_scatter
 
 MOST_COLORS = 12  # columns chosen for colors, each with a plot; more make the page large
@@ -46,7 +46,7 @@ def colored_scatter(run: FinishedRun, name: str, format: str) -> bytes:
     return _svg(main_scatter(run, run.title, name))
 
 
-def paper_scree(run: FinishedRun, eigenvalues: Eigenvalues, format: str) -> bytes:
+def paper_scree(run: FinishedRun, eigenvalues: ScreeValues, format: str) -> bytes:
     """Return the scree plot by Matplotlib as the content of a file."""
     from mlcli.report.paper.drawings import scree_plot
 

@@ -7,8 +7,8 @@ from mlcli.config.drawing import Ellipses, Look
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.palette import INKS
-from mlcli.report.figures.scatter import Edges, Points
-from mlcli.report.figures.scree import KINDS, Eigenvalues, bars, shares_of
+from mlcli.report.figures.scatter import DrawnEdges, Points
+from mlcli.report.figures.scree import KINDS, ScreeValues, bars, shares_of
 from mlcli.report.paper.needs import deviations, texts
 from mlcli.report.paper.scatter import MOVED, Arrows, Plot
 from mlcli.report.paper.sheet import entitle, inches, one_line, sheet
@@ -21,7 +21,7 @@ SHARE = "cumulative share"
 class ScreePlot:
     """A scree plot: its contents and look."""
 
-    eigenvalues: Eigenvalues
+    eigenvalues: ScreeValues
     title: str
     look: Look = Look()
 
@@ -75,7 +75,7 @@ def _key(figure: Any) -> None:
         figure.legend(*zip(*pairs, strict=True), loc="outside lower center", ncols=2 if len(pairs) > 2 else len(pairs))
 
 
-def plot(run: FinishedRun, points: Points, title: str, edges: Edges | None = None) -> Plot:
+def plot(run: FinishedRun, points: Points, title: str, edges: DrawnEdges | None = None) -> Plot:
     """Return the scatter plot of all points of a run."""
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
@@ -90,7 +90,7 @@ def arrows(run: FinishedRun) -> Arrows | None:
     return Arrows.of(loadings, count)
 
 
-def scree_plot(run: FinishedRun, eigenvalues: Eigenvalues, title: str) -> ScreePlot:
+def scree_plot(run: FinishedRun, eigenvalues: ScreeValues, title: str) -> ScreePlot:
     """Return the scree plot of a run."""
     return ScreePlot(eigenvalues, title, run.config.report.look)
 

@@ -11,8 +11,8 @@ from mlcli.base.types import Array
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines, Outlines
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
-from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, Groups, Range
-from mlcli.report.figures.scatter import Edges, Points, equal_units, panel_of, plane
+from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, ColorRange, Groups
+from mlcli.report.figures.scatter import DrawnEdges, Points, equal_units, panel_of, plane
 from mlcli.report.figures.shade import gray, shares_of
 from mlcli.report.paper.sheet import entitle, fix_layout, inches, one_line, sheet
 
@@ -187,7 +187,7 @@ class Plot:
     title: str
     look: Look = Look()
     texts: Sequence[str] = ()  # names next to the points, one for each, or none
-    edges: Edges | None = None
+    edges: DrawnEdges | None = None
     outlines: Outlines = NoOutlines()
     arrows: Arrows | None = None
     deviations: Array | None = None  # (rows, columns) array: a decoder's deviations over the panel
@@ -282,7 +282,7 @@ class Plot:
         """Draw a closed curve around each group; around all points where they have no groups."""
         colors, looks = self.points.colors, styles(self.points.colors, self.look)
         parts = ([(looks[group][0], colors.of == group) for group in range(len(colors.kinds))
-                  if colors.kinds[group] not in UNGROUPED] if not isinstance(colors, Range) else
+                  if colors.kinds[group] not in UNGROUPED] if not isinstance(colors, ColorRange) else
                  [(INKS["guide"].light, np.full(len(colors.of), True))])
         for color, rows in parts:
             curve = outline(self._places[rows], self.outlines)
@@ -324,7 +324,7 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
     """Return the color of each group in the chosen palette or scale."""
     import matplotlib
 
-    if isinstance(colors, Range):
+    if isinstance(colors, ColorRange):
         steps = len(colors.kinds) - 1
         if look.scale == "viridis":
             return [INKS[kind].light for kind in colors.kinds]
@@ -340,14 +340,14 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
 
 
 def _has_legend(colors: Coloring) -> bool:
-    return isinstance(colors, Groups | Range)
+    return isinstance(colors, Groups | ColorRange)
 
 
 def _key(figure: Any, colors: Coloring, look: Look) -> None:
     """Draw the legend of colors and shapes to the right of the panel."""
     from matplotlib.lines import Line2D
 
-    if isinstance(colors, Range):
+    if isinstance(colors, ColorRange):
         _bar(figure, colors, look)
     elif isinstance(colors, Groups):
         (wide, high), rows = figure.get_size_inches(), len(colors.names) + 2
@@ -361,7 +361,7 @@ def _key(figure: Any, colors: Coloring, look: Look) -> None:
                       ncols=math.ceil(rows * size * PITCH / (72 * high) - 0.01))
 
 
-def _bar(figure: Any, colors: Range, look: Look) -> None:
+def _bar(figure: Any, colors: ColorRange, look: Look) -> None:
     """Draw the scale of numbers."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize

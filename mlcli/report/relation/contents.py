@@ -6,7 +6,7 @@ from typing import Any
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.core.relation.dispersion import Center, Dispersion
-from mlcli.core.relation.permanova import By, Row
+from mlcli.core.relation.permanova import AnalysisRow, By
 from mlcli.core.relation.vectors import Centroids, Vector
 
 
@@ -37,7 +37,7 @@ class Partition:
     formula: str
     by: By
     rows: int
-    table: Sequence[Row]
+    table: Sequence[AnalysisRow]
 
 
 @frozen

@@ -8,7 +8,7 @@ from mlcli.report.drawing.text import number, safe
 from mlcli.report.relation.contents import Relation
 from mlcli.report.relation.figure import caption, plain_figure
 from mlcli.report.relation.tables import tables_of
-from mlcli.report.tables.table import Table, as_html
+from mlcli.report.tables.table import ReportTable, as_html
 
 BY = {"terms": "Terms are added one after the other, so that their order matters.",
       "margin": "Each term is tested after all others.",
@@ -35,12 +35,12 @@ def _figure(found: Relation, report: Report, title: str, drawn: bytes) -> Part:
     return section("Ordination and environment", frame_picture(picture, caption(found)))
 
 
-def _shown(tables: Mapping[str, Table], name: str) -> Part:
+def _shown(tables: Mapping[str, ReportTable], name: str) -> Part:
     table = tables.get(name)
     return None if table is None else as_html(table)
 
 
-def _environment(found: Relation, tables: Mapping[str, Table]) -> Part:
+def _environment(found: Relation, tables: Mapping[str, ReportTable]) -> Part:
     if not (found.vectors or found.factors):
         return None
     axes = ", ".join(map(str, found.axes))
@@ -52,7 +52,7 @@ def _environment(found: Relation, tables: Mapping[str, Table]) -> Part:
         fold("Means of the levels", _shown(tables, "centroids.csv")))
 
 
-def _partition(found: Relation, tables: Mapping[str, Table]) -> Part:
+def _partition(found: Relation, tables: Mapping[str, ReportTable]) -> Part:
     if found.partition is None:
         return None
     return section("PERMANOVA", sentence(
@@ -61,7 +61,7 @@ def _partition(found: Relation, tables: Mapping[str, Table]) -> Part:
         "dispersion (--dispersion) tells which.", "soft"), _shown(tables, "permanova.csv"))
 
 
-def _dispersion(found: Relation, tables: Mapping[str, Table]) -> Part:
+def _dispersion(found: Relation, tables: Mapping[str, ReportTable]) -> Part:
     if found.spread is None:
         return None
     test = found.spread.found
@@ -76,7 +76,7 @@ def _center(center: str) -> str:
     return "spatial median" if center == "median" else center
 
 
-def _species(tables: Mapping[str, Table]) -> Part:
+def _species(tables: Mapping[str, ReportTable]) -> Part:
     table = tables.get("species.csv")
     if table is None:
         return None

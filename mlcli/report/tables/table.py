@@ -21,7 +21,7 @@ MARKDOWN = {sign: f"\\{sign}" for sign in "\\|*_`<>[]"}
 
 
 @frozen
-class Table:
+class ReportTable:
     """Rows under a head: the first column names them."""
 
     caption: str
@@ -63,7 +63,7 @@ class Table:
                 *(self.cells(row, blank=False) for row in self.footers)]
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ReportTable) -> str:
     """Return all rows with all digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -78,7 +78,7 @@ def _exact(cell: Cell) -> str:
     return f"{cell:.17g}" if isinstance(cell, float) else str(cell)
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: ReportTable) -> str:
     """Return a pipe table, as GitHub and Pandoc read it."""
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cells)} |"
@@ -89,7 +89,7 @@ def as_markdown(table: Table) -> str:
     return "\n".join([f"{caption}\n", line(rows[0]), line(rule), *map(line, rows[1:])]) + "\n"
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: ReportTable) -> str:
     r"""A floating table with the rules of the package booktabs."""
     def line(cells: Sequence[str]) -> str:
         return " & ".join(_escape(cell, LATEX) for cell in cells) + r" \\"
@@ -102,14 +102,14 @@ def as_latex(table: Table) -> str:
                       *map(line, lines[:count]), *below, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
 
 
-def as_html(table: Table) -> html.Part:
+def as_html(table: ReportTable) -> html.Part:
     """Return the table as a part of a page, footers below the rows."""
     places, lines = range(len(table.head)), table.lines
     short = all(len(line[0]) <= NAME for line in lines)
     return html.table(table.head, lines, [place for place in places if place not in table.words], [0] if short else [])
 
 
-FORMS: Mapping[Form, Callable[[Table], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}
+FORMS: Mapping[Form, Callable[[ReportTable], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
 def _escape(text: str, signs: Mapping[str, str]) -> str:

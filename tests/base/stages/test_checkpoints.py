@@ -20,7 +20,7 @@ from mlcli.core.latent.probabilistic import Grouped, expectation_maximization, r
 from mlcli.core.paths.floyd import floyd_warshall
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
-from mlcli.methods.factors.factor_analysis import Bounds, Whole, maximum_likelihood
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, maximum_likelihood
 from mlcli.methods.unfolding.unfold import Unfolding
 from tests.checkpoints import Died, Dying, in_parts, restored, stored
 from tests.native.support import random_graph
@@ -134,7 +134,7 @@ def by_em(options: Any) -> Iterated[Any]:
 
 
 def by_newton(options: Any) -> Iterated[Any]:
-    moments = Whole(np.corrcoef(POINTS.T))
+    moments = ColumnCovariance(np.corrcoef(POINTS.T))
     return maximum_likelihood(moments, 2, Bounds.of(moments, 0.005), options)
 
 
@@ -189,6 +189,6 @@ def test_a_loop_inside_of_another_one_has_no_checkpoints_of_its_own() -> None:
 
 
 def test_checkpoints_that_nobody_keeps_are_not_made() -> None:
-    with loop(krylov.Checkpoint) as place:
+    with loop(krylov.KrylovCheckpoint) as place:
         place.offer(lambda: pytest.fail("made"))
     assert place.left is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcli import errors
-from mlcli.cli.screen.failure import Form, attempt, escaped, understood
+from mlcli.cli.screen.failure import ErrorForm, attempt, escaped, understood
 from mlcli.errors import MlcliError
 from mlcli.process.signals import Stopped
 from tests.journeys.support import Caller
@@ -26,7 +26,7 @@ def failing(error: BaseException) -> None:
 def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFixture[str],
                                                        kind: type[MlcliError]) -> None:
     error = kind("RAGGED", "row 3 has 4 values", where="data.csv:4", hint="count the commas")
-    assert attempt(lambda: failing(error), Form()) == kind.exit_code
+    assert attempt(lambda: failing(error), ErrorForm()) == kind.exit_code
     said = "data.csv:4: row 3 has 4 values" if kind.place_first else "row 3 has 4 values; data.csv:4"
     assert capsys.readouterr() == ("", f"mlcli: error[E-RAGGED]: {said}; count the commas\n")
 
@@ -57,15 +57,15 @@ def test_the_codes_are_those_of_the_table() -> None:
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     error = errors.DataError("RAGGED", "row 3 has\n4 values", where="data.csv:4", hint="count")
-    assert attempt(lambda: failing(error), Form(json=True)) == 65
+    assert attempt(lambda: failing(error), ErrorForm(json=True)) == 65
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1
     assert json.loads(err) == {"error": {"code": "E-RAGGED", "exit": 65, "what": "row 3 has\n4 values",
                                          "where": "data.csv:4", "hint": "count"}}
 
 
-@pytest.mark.parametrize("form", [Form(), Form(json=True)])
-def test_a_long_part_of_a_message_is_cut_with_a_count(capsys: pytest.CaptureFixture[str], form: Form) -> None:
+@pytest.mark.parametrize("form", [ErrorForm(), ErrorForm(json=True)])
+def test_a_long_part_of_a_message_is_cut_with_a_count(capsys: pytest.CaptureFixture[str], form: ErrorForm) -> None:
     error = errors.DataError("RAGGED", "9" * 100_000, where="data.csv:4", hint="count the commas")
     assert attempt(lambda: failing(error), form) == 65
     err = capsys.readouterr().err
@@ -77,7 +77,7 @@ def test_an_error_that_is_its_own_cause_is_told(capsys: pytest.CaptureFixture[st
     error.__cause__, error.__context__ = None, error
     around = errors.OutputRefused("OUTPUT-EXISTS", "the output exists")
     around.__cause__ = around
-    assert [attempt(partial(failing, each), Form()) for each in (error, around)] == [65, 73]
+    assert [attempt(partial(failing, each), ErrorForm()) for each in (error, around)] == [65, 73]
     assert capsys.readouterr().err.count("\n") == 2
 
 
@@ -90,12 +90,12 @@ def test_json_is_asked_for_by_flags(mlcli: Caller, arguments: list[str]) -> None
 
 def test_json_is_asked_for_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLI_PROGRESS", "json")
-    assert Form.of(["embed", "x"]) == Form(json=True)
-    assert Form.of(["embed", "x", "--progress", "log"]) == Form()
+    assert ErrorForm.of(["embed", "x"]) == ErrorForm(json=True)
+    assert ErrorForm.of(["embed", "x", "--progress", "log"]) == ErrorForm()
 
 
 def test_after_two_dashes_nothing_is_a_flag() -> None:
-    assert Form.of(["embed", "--", "--json"]) == Form()
+    assert ErrorForm.of(["embed", "--", "--json"]) == ErrorForm()
 
 
 def chained(error: Exception, cause: Exception) -> Exception:
@@ -127,7 +127,7 @@ def test_other_exceptions(error: Exception, code: int, name: str) -> None:
 
 
 def test_a_bug_leaves_its_traceback_in_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert attempt(lambda: failing(ZeroDivisionError("by\nzero")), Form()) == 1
+    assert attempt(lambda: failing(ZeroDivisionError("by\nzero")), ErrorForm()) == 1
     line = capsys.readouterr().err
     found = re.fullmatch(r"mlcli: error\[E-INTERNAL\]: ZeroDivisionError: by\\nzero; traceback in (.+\.log); "
                          r"this is a bug; please report it with that file\n", line)
@@ -139,7 +139,7 @@ def test_a_bug_leaves_its_traceback_in_a_file(capsys: pytest.CaptureFixture[str]
 def test_a_bug_is_told_where_nothing_can_be_written(
         capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wording: Wording) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    assert attempt(lambda: failing(KeyError("x")), Form()) == 1
+    assert attempt(lambda: failing(KeyError("x")), ErrorForm()) == 1
     assert "E-INTERNAL" in wording(capsys.readouterr().err)
 
 
@@ -168,7 +168,7 @@ def test_names_of_users_cannot_break_the_line(mlcli: Caller) -> None:
 def test_closed_pipes_and_signals_are_not_errors_of_the_work() -> None:
     for error in (BrokenPipeError(), Stopped(15), KeyboardInterrupt()):
         with pytest.raises(type(error)):
-            attempt(lambda error=error: failing(error), Form())
+            attempt(lambda error=error: failing(error), ErrorForm())
 
 
 @pytest.mark.parametrize(("arguments", "code", "name"), [
@@ -215,5 +215,5 @@ def loading() -> None:
 
 def test_a_signal_of_which_a_library_makes_an_error_is_a_signal() -> None:
     with pytest.raises(Stopped) as caught:
-        attempt(loading, Form())
+        attempt(loading, ErrorForm())
     assert caught.value.number == 15

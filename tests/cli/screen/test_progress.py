@@ -12,7 +12,7 @@ import pytest
 
 from mlcli.base.stages import stage
 from mlcli.cli.screen import progress
-from mlcli.cli.screen.progress import Bar, Events, Log, Silent, shown_as, watching
+from mlcli.cli.screen.progress import Events, Log, ProgressBar, Silent, shown_as, watching
 from tests.processes import forked, neutral
 
 
@@ -127,7 +127,7 @@ def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(shown_as("bar", False), Log)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    assert isinstance(shown_as("auto", False), Bar)
+    assert isinstance(shown_as("auto", False), ProgressBar)
     assert isinstance(shown_as("log", False), Log)
     assert isinstance(shown_as("json", False), Events)
     assert isinstance(shown_as("auto", True), Silent)
@@ -139,7 +139,7 @@ def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bar_says_starting_until_it_knows_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    bar = Bar()
+    bar = ProgressBar()
 
     def shown() -> str:
         with bar.progress.console.capture() as captured:

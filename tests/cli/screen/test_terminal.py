@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from mlcli.cli.screen.failure import Form, rendered, tell
+from mlcli.cli.screen.failure import ErrorForm, rendered, tell
 from mlcli.cli.screen.terminal import WIDTH, columns_of, fold, for_stream
 from mlcli.errors import InputMissing
 
@@ -81,7 +81,7 @@ def test_the_path_of_an_error_stays_whole(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "30")
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
-    assert tell(error, Form()) == 66
+    assert tell(error, ErrorForm()) == 66
     lines = shown.getvalue().splitlines()
     assert max(map(len, lines)) <= 32 and any("my data/of all sites.csv" in line for line in lines)
-    assert " ".join(shown.getvalue().split()) == rendered(error, Form())
+    assert " ".join(shown.getvalue().split()) == rendered(error, ErrorForm())

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mlcli.base.rows.source import Rows, in_unit
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.core.kernels.row_factor import Products, TransposedProducts
+from mlcli.core.kernels.row_factor import FactorProducts, TransposedProducts
 
 COUNTS = sparse.random_array((70, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
 MEANS = np.linspace(0, 1, 40), np.full(40, 0.25)
@@ -35,7 +35,7 @@ def every(source: Any) -> list[Any]:
 @pytest.mark.parametrize("images", [True, False])
 def test_scores_and_images_are_those_of_the_whole(rows: Rows, images: bool) -> None:
     vectors = np.random.default_rng(1).normal(size=(40, 9))
-    found = every(Products(rows, MEANS, vectors, images=images))
+    found = every(FactorProducts(rows, MEANS, vectors, images=images))
     scores = np.full((70, 9), np.nan)
     for parts, _ in found:
         for first, some in parts:

@@ -8,11 +8,18 @@ from scipy.special import ndtr
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.core.iterate import Iterate
-from mlcli.core.latent.polychoric import Answers, Pairs, definite, normal_below, polychoric_correlations, rectangles
+from mlcli.core.latent.polychoric import (
+    ItemAnswers,
+    ItemPairs,
+    definite,
+    normal_below,
+    polychoric_correlations,
+    rectangles,
+)
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import METHODS
-from mlcli.methods.factors.factor_analysis import Bounds, Whole
-from mlcli.methods.factors.factor_model import Residuals, derivatives, estimate, least_squares
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance
+from mlcli.methods.factors.factor_model import FactorResiduals, derivatives, estimate, least_squares
 from tests.support import Notes, fit
 from tests.wording import Wording
 
@@ -33,7 +40,7 @@ def test_the_normal_integral_has_its_known_values() -> None:
 def test_a_table_of_exact_probabilities_has_its_correlation_back(rho: float) -> None:
     one, other = np.array([[-0.7, 0.4]]), np.array([[-0.2, 1.1]])
     table = rectangles(normal_below(one[:, :, None], other[:, None, :], np.array([[[rho]]])), one, other)
-    pairs = Pairs(table, one, other)
+    pairs = ItemPairs(table, one, other)
     assert pairs.maximize()[0] == pytest.approx(rho, abs=1e-7 if abs(rho) < 0.98 else 1e-5)
     numeric = approx_fprime(np.array([0.3]), lambda at: pairs.objective(at)[0], 1e-7)
     assert pairs.slope(np.array([0.3])) == pytest.approx(numeric, rel=1e-5)
@@ -65,10 +72,10 @@ def test_an_empty_cell_of_two_by_two_answers_counts_as_half_an_answer() -> None:
     with Notes() as notes:
         found = polychoric_correlations(two, ["a", "b"])
     assert notes.codes == {"N-EMPTY-CELLS"} and 0.9 < found.matrix[0, 1] < 0.99
-    table = Answers.of(two, ["a", "b"]).tables(np.array([0]), np.array([1]))
+    table = ItemAnswers.of(two, ["a", "b"]).tables(np.array([0]), np.array([1]))
     assert (table * 30).tolist() == [[[10, 5], [0.5, 15]]]
     three = np.column_stack([two[:, 0], np.arange(30) % 3])
-    assert Answers.of(three, ["a", "b"]).tables(np.array([0]), np.array([1]))[0, 2].tolist() == [0, 0, 0]
+    assert ItemAnswers.of(three, ["a", "b"]).tables(np.array([0]), np.array([1]))[0, 2].tolist() == [0, 0, 0]
 
 
 def test_more_than_ten_values_and_gaps_are_refused(wording: Wording) -> None:
@@ -103,15 +110,15 @@ def test_a_fit_is_that_of_the_matrix_and_scores_are_regressions_on_standardized_
 def test_derivatives_of_least_squares_are_those_of_the_function() -> None:
     matrix = np.corrcoef(HIDDEN.T)
 
-    def state(parameters: np.ndarray) -> Residuals:
+    def state(parameters: np.ndarray) -> FactorResiduals:
         values, vectors = np.linalg.eigh(matrix - np.diag(np.exp(parameters)))
-        return Residuals(parameters, np.exp(parameters), values[::-1], vectors[:, ::-1], 1)
+        return FactorResiduals(parameters, np.exp(parameters), values[::-1], vectors[:, ::-1], 1)
 
     at = np.log([0.3, 0.5, 0.4, 0.6])
     gradient, hessian = derivatives(state(at))
     assert np.allclose(gradient, approx_fprime(at, lambda t: -state(t).objective, 1e-7), atol=1e-6)
     assert np.allclose(hessian, approx_fprime(at, lambda t: derivatives(state(t))[0], 1e-7), atol=1e-6)
-    whole = Whole(matrix)
+    whole = ColumnCovariance(matrix)
     found = least_squares(whole, 1, Bounds.of(whole, 0.005), Iterate(tolerance=1e-13)).state
     model = found.loadings @ found.loadings.T + np.diag(found.uniquenesses)
     assert np.allclose(np.diag(model), 1, atol=1e-12)  # the diagonal is fitted

@@ -8,14 +8,14 @@ import pytest
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
-from mlcli.core.layouts.several_starts import Run, Starts, run_starts
+from mlcli.core.layouts.several_starts import Minimization, Starts, run_starts
 
 COUNT = 60
 
 
-def ended(start: Array) -> Run:
+def ended(start: Array) -> Minimization:
     """A run that ends where it starts, with the first number as its stress."""
-    return Run(start, float(start[0, 0]), np.zeros(1), converged=True)
+    return Minimization(start, float(start[0, 0]), np.zeros(1), converged=True)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -7,7 +7,7 @@ from scipy import sparse
 from mlcli import native
 from mlcli.core import sparse_factors
 from mlcli.core.graph.affinities import incidence
-from mlcli.core.sparse_factors import CompressedRows, Factorization, SuperLU, factorization
+from mlcli.core.sparse_factors import CompressedRows, SparseFactorization, SuperLU, factorization
 from mlcli.errors import NumericalError
 from tests.native.support import lattice
 
@@ -28,7 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def factored(root: CompressedRows, shift: float) -> Factorization:
+def factored(root: CompressedRows, shift: float) -> SparseFactorization:
     return factorization(root, shift, where="here", hint="do that")
 
 

@@ -13,12 +13,12 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels.functions import Gaussian
-from mlcli.core.kernels.passes import Pass
+from mlcli.core.kernels.passes import KernelPass
 from mlcli.core.kernels.tiles import Tiles
 from mlcli.core.moments_pass import RowSums
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.engine.cluster.executor import size_of
-from mlcli.engine.cluster.serialize import LARGE, Kept, Packing, opened, read_array, write_array
+from mlcli.engine.cluster.serialize import LARGE, KeptValues, Packing, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
 from mlcli.storage.keys import Keys
 from tests.engine.test_executor import eliminates
@@ -43,7 +43,7 @@ class Counted:
 
 def test_the_message_of_a_pass_is_short_and_names_each_array_once() -> None:
     tiles = Tiles(Gaussian(rate=0.7), POINTS, np.float64)
-    message = Packing(whole=True).message(Pass(tiles, VECTORS, True))
+    message = Packing(whole=True).message(KernelPass(tiles, VECTORS, True))
     assert len(message.pickled) < 2000
     assert [array is POINTS for array in message.lasting.values()] == [True]
     assert [array is VECTORS for array in message.passing.values()] == [True]
@@ -51,7 +51,7 @@ def test_the_message_of_a_pass_is_short_and_names_each_array_once() -> None:
 
 def test_a_kernel_is_made_once_for_all_passes_and_gives_the_same_bytes() -> None:
     packing, tiles = Packing(whole=True), Tiles(Gaussian(rate=0.7), POINTS, np.float64)
-    passes = [Pass(tiles, vectors, False) for vectors in (VECTORS, VECTORS + 1)]
+    passes = [KernelPass(tiles, vectors, False) for vectors in (VECTORS, VECTORS + 1)]
     asked: list[str] = []
     there = []
     for message in map(packing.message, passes):
@@ -73,7 +73,7 @@ def test_a_kernel_is_made_once_for_all_passes_and_gives_the_same_bytes() -> None
 def test_an_eliminated_graph_travels_whole_or_is_eliminated_again(whole: bool) -> None:
     graph = graph_of(nearest(POINTS, 9), "union")
     source = EliminationRows.of(Analysis.of(graph), "float32")
-    message = Packing(whole=whole).message(Pass(source, VECTORS, True))
+    message = Packing(whole=whole).message(KernelPass(source, VECTORS, True))
     numbers = source.weights.state()["numbers"]
     assert (Keys().of(numbers) in message.lasting) == whole
     sent = sum(array.nbytes for array in message.lasting.values())
@@ -90,7 +90,7 @@ def test_small_arrays_stay_in_the_message() -> None:
 
 
 def test_what_was_used_last_is_kept() -> None:
-    kept, packing = Kept(most=2), Packing(whole=True)
+    kept, packing = KeptValues(most=2), Packing(whole=True)
     first, second, third = (packing.message(Counted(np.full(3, number))).pickled for number in (1.0, 2.0, 3.0))
     one = kept.value(first, {}.__getitem__)
     kept.value(second, {}.__getitem__)

@@ -16,9 +16,9 @@ from mlcli.core.check.stationarity import Course
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import require_projector
 from mlcli.methods import METHODS, Model
-from mlcli.methods.networks.network import Layer, Network
+from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.processes.check import figures_of
-from mlcli.methods.processes.covariances import Covariance
+from mlcli.methods.processes.covariances import CovarianceFunction
 from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.latents import Perceptron
@@ -64,7 +64,7 @@ def checked(case: str, change: Callable[[Model, Features], Model] | None = None,
     return {check.name: check for check in checks_of(method, data, model, full=full)}
 
 
-def process(model: Model, data: Features, points: Array, covariance: Covariance) -> Model:
+def process(model: Model, data: Features, points: Array, covariance: CovarianceFunction) -> Model:
     """A GP-LVM at other latent points or parameters, with the likelihood and the decoder that belong to them."""
     projector: Any = model.projector
     old, exact = projector.decoder.posterior, Exact(Observations.of(data.values))
@@ -167,7 +167,7 @@ def bent(model: Model, data: Features) -> Model:
     """Linear networks with other weights of the decoder, and the share that it leaves unexplained."""
     projector: Any = model.projector
     (layer,) = projector.decoder.network.layers
-    other = Network((Layer(layer.weights + 1e-4, layer.biases, "identity"),))
+    other = Network((DenseLayer(layer.weights + 1e-4, layer.biases, "identity"),))
     decoder = replace(projector.decoder, network=other)
     lost = float(np.sum((decoder(model.embedding) - data.values) ** 2))
     total = float(np.sum((data.values - data.values.mean(axis=0)) ** 2))
@@ -219,14 +219,14 @@ def test_an_objective_that_is_stated_wrongly_fails(case: str) -> None:
 
 
 def test_a_wrong_gradient_of_a_fit_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Covariance.pull_back
+    whole = CovarianceFunction.pull_back
 
-    def wrong(self: Covariance, *given: Any, **named: Any) -> tuple[Array, Array]:
+    def wrong(self: CovarianceFunction, *given: Any, **named: Any) -> tuple[Array, Array]:
         logs, points = whole(self, *given, **named)
         return logs, 1.01 * points
 
     assert checked("gplvm", moved_point)["gradient"].verdict == "pass"
-    monkeypatch.setattr(Covariance, "pull_back", wrong)
+    monkeypatch.setattr(CovarianceFunction, "pull_back", wrong)
     assert checked("gplvm", moved_point)["gradient"].verdict == "fail"
 
 

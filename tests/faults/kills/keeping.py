@@ -18,14 +18,14 @@ def eagerly(arguments: list[str]) -> None:
 
     resume.EVERY, resume.SHARE = 0.0, 1e9
     if PAUSE:
-        offer = resume.Kept.offer
+        offer = resume.KeptPlace.offer
 
-        def told(place: resume.Kept, checkpoint: object) -> None:
+        def told(place: resume.KeptPlace, checkpoint: object) -> None:
             print("offered", file=sys.stderr)
             time.sleep(PAUSE)
             offer(place, checkpoint)  # type: ignore[arg-type]
 
-        resume.Kept.offer = told  # type: ignore[assignment, method-assign]
+        resume.KeptPlace.offer = told  # type: ignore[assignment, method-assign]
     dispatch(arguments)
 
 

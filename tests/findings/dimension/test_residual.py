@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.cli.program import run
-from mlcli.findings.dimension.evidence import NotApplicable, Verdict
+from mlcli.findings.dimension.evidence import NotApplicable, RuleVerdict
 from mlcli.findings.dimension.residual import FEW, MOST, stress_verdict
 from mlcli.methods import METHODS
 
@@ -19,7 +19,7 @@ PLANE = RANDOM.standard_normal((40, 2)) * (3, 2)
 CLOUD = np.column_stack([PLANE, 0.05 * RANDOM.standard_normal((40, 3))])
 
 
-def verdict(method: str, points: Array) -> Verdict | NotApplicable:
+def verdict(method: str, points: Array) -> RuleVerdict | NotApplicable:
     data = Features(points, [str(i) for i in range(len(points))], [str(i) for i in range(points.shape[1])])
     return stress_verdict(METHODS[method](), METHODS[method]().fit(data, Compute()), data, Compute(), long=False)
 
@@ -27,19 +27,19 @@ def verdict(method: str, points: Array) -> Verdict | NotApplicable:
 @pytest.mark.parametrize("method", ["nmds", "smacof", "sammon"])
 def test_points_near_a_plane_need_two_axes(method: str) -> None:
     found = verdict(method, CLOUD)
-    assert isinstance(found, Verdict) and found.components == 2
+    assert isinstance(found, RuleVerdict) and found.components == 2
     stresses = found.figures["stresses"]
     assert stresses == sorted(stresses, reverse=True) and len(stresses) <= MOST
 
 
 def test_axes_end_where_there_is_no_stress() -> None:
     found = verdict("smacof", PLANE)
-    assert isinstance(found, Verdict) and found.components == 2 and len(found.figures["stresses"]) == 2
+    assert isinstance(found, RuleVerdict) and found.components == 2 and len(found.figures["stresses"]) == 2
 
 
 def test_random_points_of_high_dimension_are_left_to_more_axes() -> None:
     found = verdict("nmds", RANDOM.standard_normal((60, 30)))
-    assert isinstance(found, Verdict)
+    assert isinstance(found, RuleVerdict)
     stresses = found.figures["stresses"]
     assert found.components is None or stresses[found.components - 1] < 0.2 <= stresses[found.components - 2]
 

@@ -15,7 +15,7 @@ import pytest
 from mlcli.errors import UsageError
 from mlcli.pipeline.read_run import read_run
 from mlcli.report.drawing.palette import STEPS
-from mlcli.report.figures.coloring import Groups, Range
+from mlcli.report.figures.coloring import ColorRange, Groups
 from mlcli.report.page.embedding import coloring_of
 from mlcli.runs.input import split_names, with_colors
 from tests.journeys.support import Caller
@@ -69,7 +69,7 @@ def test_columns_of_the_input_are_matched_to_the_rows(mlcli: Caller, sites: Path
     values = np.random.default_rng(5).standard_normal((ROWS, 3))[places, 0]
     np.testing.assert_array_equal([float(text) for text in table.labels["a"]], values)
     few, kinds = coloring_of(table, "moisture"), coloring_of(table, "use")
-    assert isinstance(few, Range) and (few.low, few.high, few.absent) == (0, 4, 1) and isinstance(kinds, Groups)
+    assert isinstance(few, ColorRange) and (few.low, few.high, few.absent) == (0, 4, 1) and isinstance(kinds, Groups)
     assert few.of[places.index(4)] == STEPS - 1 and few.of[places.index(3)] == STEPS
 
 
@@ -122,7 +122,7 @@ def test_columns_of_h5ad_are_genes_and_those_of_obs(mlcli: Caller) -> None:
     assert [float(text) for text in table.labels["G1"]] == counts[:, 1].tolist()
     assert [float(text) for text in table.labels["depth"]] == (np.arange(20) % 4).tolist()
     assert table.measured == {"G5", "depth", "G1"}
-    assert isinstance(coloring_of(table, "depth"), Range) and isinstance(coloring_of(table, "kind"), Groups)
+    assert isinstance(coloring_of(table, "depth"), ColorRange) and isinstance(coloring_of(table, "kind"), Groups)
 
 
 def test_columns_of_parquet_and_of_a_run_of_a_run(mlcli: Caller) -> None:

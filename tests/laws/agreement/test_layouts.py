@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.ranks import Order
+from mlcli.core.layouts.ranks import PairOrder
 from mlcli.methods import Model
 from tests import support
 from tests.laws.agreement.tables import facts, read
@@ -82,6 +82,6 @@ def test_the_result_of_another_program_is_a_minimum_here() -> None:
 def test_stress_of_points_is_vegans_goodness() -> None:
     table = read("stress/dune_goodness.csv", names=False)
     pairs = Pairs.of(read("pcoa/dune_bray/D.csv"), 0.0, [""] * 20)
-    found = rank_goodness(pairs, Order.of(pairs, "primary"), table[:, :2])
+    found = rank_goodness(pairs, PairOrder.of(pairs, "primary"), table[:, :2])
     assert np.allclose(found.points, table[:, 2], rtol=0, atol=1e-8)
     assert found.linear == pytest.approx(LINEAR, rel=1e-7)

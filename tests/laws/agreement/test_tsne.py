@@ -6,7 +6,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.search import nearest
-from mlcli.methods.neighbor_embedding.perplexity import Affinities, calibrate
+from mlcli.methods.neighbor_embedding.perplexity import JointAffinities, calibrate
 from mlcli.methods.neighbor_embedding.starts import principal_start, small_start
 from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence
 from tests.laws.agreement.tables import TABLES, facts, read
@@ -17,7 +17,7 @@ ARRESTS = np.loadtxt(TABLES.parents[1] / "sample_data" / "us_arrests.csv", delim
 START = small_start(principal_start(features(ARRESTS), 2, Compute()), 2, Compute())
 
 
-def square(found: Affinities) -> Array:
+def square(found: JointAffinities) -> Array:
     dense = np.zeros((50, 50))
     dense[np.repeat(np.arange(50), np.diff(found.starts)), found.indices] = found.values
     return dense

@@ -58,7 +58,7 @@ class OfStages(engine.Folder):
         return self.holds(name) and super().keep(name, *rest)
 
     def holds(self, name: str) -> bool:
-        return engine.Entry(self.path / name, 0, 0.0).stage in self.stages
+        return engine.CacheEntry(self.path / name, 0, 0.0).stage in self.stages
 
 
 class Cache(engine.StageCache):

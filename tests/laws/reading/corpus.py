@@ -22,7 +22,7 @@ from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile
-from mlcli.data.read.labels import Labels, read_labels
+from mlcli.data.read.labels import LabelColumns, read_labels
 from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
@@ -123,7 +123,7 @@ def reading(found: Case, way: str) -> Any:
     return {**said, **({"notes": once} if once else {})}
 
 
-def _read(found: Case, way: str) -> Table | Labels:
+def _read(found: Case, way: str) -> Table | LabelColumns:
     """Read a case in a way; raises MlcliError."""
     asked = Input(**found["input"])
     compute = Compute(**{"memory_limit": "8G", **found.get("compute", {})})  # whatever the machine has
@@ -145,9 +145,9 @@ def _read(found: Case, way: str) -> Table | Labels:
     return read(asked, compute, categories, found.get("streams", False))
 
 
-def plain(table: Table | Labels) -> dict[str, Any]:
+def plain(table: Table | LabelColumns) -> dict[str, Any]:
     """Return a table or labels as plain values; of many numbers the shape and the hash."""
-    if isinstance(table, Labels):
+    if isinstance(table, LabelColumns):
         return {"labels": short({name: [*texts] for name, texts in table.columns.items()}), "format":
                 table.source.format, "sha256": table.source.sha256[:12]}
     rows = rows_of(table.values)

@@ -13,11 +13,11 @@ from mlcli.methods.networks import training
 from mlcli.methods.networks.autoencoding import Autoencoding
 from mlcli.methods.networks.backend import jax, random
 from mlcli.methods.networks.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
-from mlcli.methods.networks.evidence import Evidence
+from mlcli.methods.networks.evidence import NegativeBound
 from mlcli.methods.networks.feeding import training_rows
 from mlcli.methods.networks.learning import Learning
 from mlcli.methods.networks.likelihoods import BernoulliLikelihood, GaussianLikelihood
-from mlcli.methods.networks.network import Layer, Network
+from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.networks.standard import Standard
 from mlcli.methods.networks.training import TrainingResult
 from tests.checkpoints import in_parts
@@ -35,9 +35,9 @@ OBJECTIVES: dict[str, tuple[Any, list[int]]] = {
     "masked": (Autoencoding(**{**PLAIN, "corruption": Masking(), "hidden": "logistic"}), SIZES),
     "small": (Autoencoding(**{**PLAIN, "sparsity": Absolute()}), SIZES),
     "rarely active": (Autoencoding(**{**PLAIN, "sparsity": RarelyActive()}), SIZES),
-    "bound": (Evidence(**VARIATIONAL), SIZES), "linear bound": (Evidence(**VARIATIONAL), [3, 2]),
-    "given noise": (Evidence(**{**VARIATIONAL, "level": -1.0, "beta": 0.5}), SIZES),
-    "bernoulli": (Evidence(**{**VARIATIONAL, "likelihood": BernoulliLikelihood(), "level": 0.0}), SIZES),
+    "bound": (NegativeBound(**VARIATIONAL), SIZES), "linear bound": (NegativeBound(**VARIATIONAL), [3, 2]),
+    "given noise": (NegativeBound(**{**VARIATIONAL, "level": -1.0, "beta": 0.5}), SIZES),
+    "bernoulli": (NegativeBound(**{**VARIATIONAL, "likelihood": BernoulliLikelihood(), "level": 0.0}), SIZES),
 }
 
 
@@ -153,13 +153,13 @@ def test_rates_fall_along_a_cosine_or_stay() -> None:
 
 
 def test_layers_that_do_not_fit_together_are_refused() -> None:
-    first, second = (Layer(np.ones(shape), np.ones(shape[1]), "tanh") for shape in ((2, 3), (3, 1)))
+    first, second = (DenseLayer(np.ones(shape), np.ones(shape[1]), "tanh") for shape in ((2, 3), (3, 1)))
     assert Network((first, second)).width == 3
     for wrong in ((), (second, first)):
         with pytest.raises(ValueError, match="weights to a unit"):
             Network(wrong)
     with pytest.raises(ValueError, match="a bias for each"):
-        Layer(np.ones((2, 3)), np.ones(2), "tanh")
+        DenseLayer(np.ones((2, 3)), np.ones(2), "tanh")
 
 
 BUSY = """

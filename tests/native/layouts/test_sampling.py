@@ -9,7 +9,7 @@ from mlcli import native
 from mlcli.core.graph.search import nearest
 from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph
 from mlcli.methods.neighbor_embedding.negative_sampling import density_moves, local_radii, move_rows, phases_of
-from mlcli.native.layouts import Draw, Edges, density_rows, radii_rows, sample_rows
+from mlcli.native.layouts import Draw, EdgeArrays, density_rows, radii_rows, sample_rows
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
@@ -72,7 +72,7 @@ def test_extreme_positions_have_finite_steps() -> None:
 def test_edges_that_are_not_there_are_refused() -> None:
     points = RANDOM.random((60, 2))
     edges = EDGES[0]
-    changes: list[Callable[[Edges], Edges]] = [
+    changes: list[Callable[[EdgeArrays], EdgeArrays]] = [
         lambda e: e._replace(columns=e.columns + np.int32(60)), lambda e: e._replace(columns=e.columns - np.int32(60)),
         lambda e: e._replace(starts=e.starts + len(e.columns)), lambda e: e._replace(starts=e.starts[:-1]),
         lambda e: e._replace(starts=e.starts[::-1].copy()), lambda e: e._replace(rates=e.rates[:-1])]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.methods.parts.nonnegative import Entries, hals_sweep
+from mlcli.methods.parts.nonnegative import NonzeroEntries, hals_sweep
 from mlcli.native.products import sweep_rows
 from tests.native.support import choose, levels, needs_native
 
@@ -20,7 +20,7 @@ def test_sweeps_are_those_of_numpy(rows: int, columns: int, count: int, level: s
     parts, weights = generator.random((count, columns)), generator.random((count, rows))
     parts[0] = 0.0 if count > 1 else parts[0]  # a part of zeros leaves its weights as they are
     gram = parts @ parts.T
-    entries = Entries.of(points)
+    entries = NonzeroEntries.of(points)
     assert entries is not None
     expected, found, usual = weights.copy(), weights.copy(), native.describe()
     hals_sweep(expected, gram, parts @ points.T, 3)
@@ -38,7 +38,7 @@ def test_rows_of_a_block_have_the_bits_that_they_have_alone() -> None:
     generator = np.random.default_rng(3)
     points = generator.random((30, 8)) * (generator.random((30, 8)) < 0.3)
     parts, weights = generator.random((4, 8)), generator.random((4, 30))
-    entries, gram, some = Entries.of(points), parts @ parts.T, weights[:, 5:9].copy()
+    entries, gram, some = NonzeroEntries.of(points), parts @ parts.T, weights[:, 5:9].copy()
     assert entries is not None
     entries.improve(slice(0, 30), weights, parts, gram, 2)
     entries.improve(slice(5, 9), some, parts, gram, 2)

@@ -8,7 +8,7 @@ from mlcli.report.drawing.figure import Figure, Picture
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import INKS, STEPS
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.coloring import Groups, Range, coloring, single_color
+from mlcli.report.figures.coloring import ColorRange, Groups, coloring, single_color
 from mlcli.report.figures.density import FINE, LEAST, SHADES, clouds
 from mlcli.report.figures.scatter import MOST
 from mlcli.report.page.page import page
@@ -81,7 +81,7 @@ def test_overlapping_groups_keep_their_colors() -> None:
 def test_a_mixed_cell_of_numbers_has_the_color_of_their_mean() -> None:
     numbers = [*map(str, range(STEPS)), "NA"]
     values = coloring("size", [*numbers, "0", "20", "10", "NA"])
-    assert isinstance(values, Range) and values.of[-2] == 10
+    assert isinstance(values, ColorRange) and values.of[-2] == 10
     pixels = np.vstack([np.full((len(numbers), 2), 50.0), [[200, 100]] * 2, [[300, 100], [300, 200]]])
     picture = next(mark for mark in clouds(placed(pixels), values, PANEL) if isinstance(mark, Picture))
     assert cell(picture, 200, 100).tolist() == cell(picture, 300, 100).tolist()[:3] + [cell(picture, 200, 100)[3]]

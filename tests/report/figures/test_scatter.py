@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.report.drawing.axes import Panel, Scale
-from mlcli.report.figures.scatter import APART, ASCENT, DESCENT, MOST_EDGES, SMALL, Edges, place_names
+from mlcli.report.figures.scatter import APART, ASCENT, DESCENT, MOST_EDGES, SMALL, DrawnEdges, place_names
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from tests.report.support import contents
@@ -47,7 +47,7 @@ def many(rows: int, edges: int) -> tuple[Array, Indices]:
 
 def test_of_many_edges_a_seeded_sample_is_drawn_and_the_page_says_so() -> None:
     values, pairs = many(100, 3 * MOST_EDGES)
-    first, again, other = (Edges.of(values, pairs, seed) for seed in (0, 0, 1))
+    first, again, other = (DrawnEdges.of(values, pairs, seed) for seed in (0, 0, 1))
     assert (len(first.ends), first.whole) == (MOST_EDGES, 3 * MOST_EDGES)
     assert np.array_equal(first.ends, again.ends)
     assert not np.array_equal(first.ends, other.ends)

@@ -13,7 +13,7 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.scree import Eigenvalues, bars, cumulative, scree
+from mlcli.report.figures.scree import ScreeValues, bars, cumulative, scree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -62,15 +62,15 @@ def test_the_smallest_is_found_in_every_order(values: list[float], smallest: flo
     assert spectrum_facts(Spectrum.of_values(np.array(values), complete=True))["smallest"] == smallest
 
 
-def shown(values: list[float], kept: int = 2) -> Eigenvalues:
+def shown(values: list[float], kept: int = 2) -> ScreeValues:
     shares = np.cumsum(values) / sum(values) if sum(values) else [None] * len(values)
-    return Eigenvalues(values, list(shares), kept, len(values))
+    return ScreeValues(values, list(shares), kept, len(values))
 
 
 @pytest.mark.parametrize("values", [[5.0, 3.0, 1.0], [5.0, 3.0, -1.0, -4.0], [0.0], [1e-300, 1e-301], [1e300, 1e299],
                                     list(range(80, 0, -1)), [float("inf"), 1.0], [-1.0, -2.0], [1.7e308, -1.7e308], []])
 def test_the_picture_is_well_formed_and_has_a_bar_for_each_value(values: list[float]) -> None:
-    figure = scree(Eigenvalues(values, [None] * len(values), 2, len(values)), "a <name> & more")
+    figure = scree(ScreeValues(values, [None] * len(values), 2, len(values)), "a <name> & more")
     root = ElementTree.fromstring(document(figure))
     bars = [bar for bar in root.findall(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     assert len(bars) == min(len(values), 30)
@@ -102,17 +102,17 @@ def test_the_scree_plot_of_a_file_has_the_share_of_the_trace_on_a_scale_with_the
     numbers = {mark.text: mark.y for mark in figure.marks if isinstance(mark, Text) and mark.x > 430}
     assert numbers["0"] == pytest.approx(zero + 4) and numbers["100"] == pytest.approx(line.points[-1][1] + 4)
     assert "cumulative share" in texts(figure) and "cumulative share" not in texts(scree(shown([6.0, 3.0]), ""))
-    assert "cumulative share" not in texts(scree(Eigenvalues([2.0, 1.0], [None] * 2, 1, 2), "", shared=True))
+    assert "cumulative share" not in texts(scree(ScreeValues([2.0, 1.0], [None] * 2, 1, 2), "", shared=True))
 
 
 def test_a_cut_scree_says_so() -> None:
-    texts = [mark.text for mark in scree(Eigenvalues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
+    texts = [mark.text for mark in scree(ScreeValues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
              if isinstance(mark, Text)]
     assert "component, the first 2 of 500 computed" in texts
 
 
 def test_lower_bounds_are_drawn_as_such_after_the_computed_ones() -> None:
-    figure = scree(Eigenvalues([4.0, 2.0], [None] * 2, 1, 2, at_least=[1.0, 0.5]), "")
+    figure = scree(ScreeValues([4.0, 2.0], [None] * 2, 1, 2, at_least=[1.0, 0.5]), "")
     bars = [mark for mark in figure.marks if isinstance(mark, Bar) and mark.tip]
     assert [bar.kind for bar in bars] == ["kept", "rest", "bound", "bound"] and bars[2].tip == "3: at least 1"
     assert bars[0].height == pytest.approx(4 * bars[2].height)
@@ -129,7 +129,7 @@ def test_the_cumulative_curve_goes_as_far_as_axes_were_kept() -> None:
     figure = cumulative(whole, "")
     assert figure is not None and f"50 kept: {sum(values[:50]) / sum(values):.1%}" in texts(figure)
     assert "component, the first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
-    cut = cumulative(Eigenvalues(values[:3], whole.cumulative[:3], 50, 80), "")
+    cut = cumulative(ScreeValues(values[:3], whole.cumulative[:3], 50, 80), "")
     assert cut is not None and not any("kept:" in text for text in texts(cut))
 
 
@@ -139,7 +139,7 @@ def test_the_cumulative_curve_rises_by_the_shares_and_needs_a_trace() -> None:
     curve = next(mark for mark in figure.marks if isinstance(mark, Curve))
     rises = -np.diff([y for _, y in curve.points])
     assert rises[0] == pytest.approx(3 * rises[1])
-    assert cumulative(Eigenvalues([2.0], [None], 1, 1), "") is None
+    assert cumulative(ScreeValues([2.0], [None], 1, 1), "") is None
 
 
 def test_bounds_beyond_the_range_of_doubles_are_left_out() -> None:
@@ -152,5 +152,5 @@ def test_bounds_beyond_the_range_of_doubles_are_left_out() -> None:
 @pytest.mark.parametrize("share", [9.2e18, 1.7e308])
 def test_a_share_beyond_all_others_has_few_ticks(share: float) -> None:
     """As a damaged file of eigenvalues may have it."""
-    figure = scree(Eigenvalues([3.0, 1.0], [0.75, share], 1, 2), "")
+    figure = scree(ScreeValues([3.0, 1.0], [0.75, share], 1, 2), "")
     assert len(figure.marks) < 60

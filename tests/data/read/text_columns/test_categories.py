@@ -12,7 +12,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.data.text import delimited
-from mlcli.data.text.records import Text
+from mlcli.data.text.records import InputText
 from mlcli.errors import DataError
 from tests.data.helpers import refused, written
 from tests.support import Notes
@@ -69,7 +69,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts whose conventions were detected, once for each time."""
     found, detect = list[str](), delimited.detect_dialect
 
-    def counted(text: Text) -> Text:
+    def counted(text: InputText) -> InputText:
         found.append(text.path)
         return detect(text)
 

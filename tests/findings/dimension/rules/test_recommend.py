@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from mlcli.findings.dimension.evidence import Verdict
+from mlcli.findings.dimension.evidence import RuleVerdict
 from mlcli.findings.dimension.rules import elect, recommendation, strength_sentence
 from tests.findings.dimension.support import found
 
 RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")
 
 
-def said(**counts: int | tuple[int, str]) -> dict[str, Verdict]:
+def said(**counts: int | tuple[int, str]) -> dict[str, RuleVerdict]:
     """Verdicts with these counts, some of them with a doubt."""
     whole = {name: count if isinstance(count, tuple) else (count, "") for name, count in counts.items()}
-    return {name: Verdict(count, "", "found", {}, doubt) for name, (count, doubt) in whole.items()}
+    return {name: RuleVerdict(count, "", "found", {}, doubt) for name, (count, doubt) in whole.items()}
 
 
 def test_the_best_rule_decides_unless_all_others_agree_on_something_else() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.findings.quality.measures import Order
+from mlcli.findings.quality.measures import DistanceOrder
 from tests.findings.quality.support import measured
 
 RANDOM = np.random.default_rng(17)
@@ -63,7 +63,7 @@ def test_equal_but_for_rounding_is_equal(size: int) -> None:
     squared = np.where(RANDOM.random(whole.shape) < 0.5, np.nextafter(whole, 0.0), whole)
     whole[rows, rows] = 1000
     right = np.argsort(whole, axis=1, kind="stable")
-    order = Order.of(squared, rows, 120)
+    order = DistanceOrder.of(squared, rows, 120)
     assert np.array_equal(order.nearest(120), right[:, :120])
     named = right[:, [0, 3, 119, size // 2, size - 2]]
     assert order.ranks(named, exact=5).tolist() == [[1, 4, 120, size // 2 + 1, size - 1]] * 8

@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.findings.quality.measure import quality
-from mlcli.findings.quality.measures import Pairs, Shepard, shepard_table
+from mlcli.findings.quality.measures import AnchorPairs, Shepard, shepard_table
 from tests.support import distances
 
 
@@ -35,7 +35,7 @@ def test_given_dissimilarities_are_the_distances_to_keep() -> None:
 
 
 def test_no_point_is_paired_with_itself_and_all_points_occur() -> None:
-    pairs = Pairs.draw(np.arange(100), 100, np.random.default_rng(0))
+    pairs = AnchorPairs.draw(np.arange(100), 100, np.random.default_rng(0))
     assert (pairs.first != pairs.second).all() and (np.diff(pairs.first) >= 0).all()
     assert set(pairs.first.tolist()) == set(pairs.second.tolist()) == set(range(100))
 

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features
-from mlcli.core.latent.polychoric import Answers, Pairs, normal_below, polychoric_correlations
+from mlcli.core.latent.polychoric import ItemAnswers, ItemPairs, normal_below, polychoric_correlations
 from mlcli.methods import METHODS
 from tests.laws.agreement.columns.test_fa import deviation
 from tests.laws.agreement.tables import TABLES, read
@@ -53,7 +53,7 @@ def test_polychoric_correlations_and_thresholds() -> None:
     assert np.abs(found.matrix - expected).max() < PSYCH and not found.smooth
     first, second = np.triu_indices(10, 1)
     cuts = found.answers.thresholds
-    pairs = Pairs(found.answers.tables(first, second), cuts[first], cuts[second])
+    pairs = ItemPairs(found.answers.tables(first, second), cuts[first], cuts[second])
     assert np.all(pairs.objective(found.matrix[first, second]) >= pairs.objective(expected[first, second]))
 
 
@@ -86,9 +86,9 @@ def test_the_maximum_is_that_of_another_integral_to_1e_8() -> None:
     """SciPy integrates the bivariate normal density by another method (Genz); golden sections end at the root of 1e-16
     in the correlation, so the slope by central differences is compared."""
     points = answers()[:, :2]
-    found = Answers.of(points, ["a", "b"])
+    found = ItemAnswers.of(points, ["a", "b"])
     tables = found.tables(np.array([0]), np.array([1]))
-    rho = Pairs(tables, found.thresholds[:1], found.thresholds[1:]).maximize()[0]
+    rho = ItemPairs(tables, found.thresholds[:1], found.thresholds[1:]).maximize()[0]
     h, k = np.meshgrid(*found.thresholds, indexing="ij")
     grid = [np.concatenate([[-9.0], cuts, [9.0]]) for cuts in found.thresholds]
 

@@ -15,7 +15,7 @@ from mlcli.core.latent.rotations import Oblimin, Promax, Varimax
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.factors import factor_analysis
-from mlcli.methods.factors.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, Thin, gradient, hessian, maximum_likelihood
 from tests.support import Notes, fit
 
 GENERATOR = np.random.default_rng(8)
@@ -45,7 +45,7 @@ def test_the_equations_of_the_maximum_hold_in_every_rotation(rotation: str) -> N
 
 
 def test_gradient_and_hessian_are_those_of_the_function() -> None:
-    whole = Whole(np.corrcoef(POINTS.T))
+    whole = ColumnCovariance(np.corrcoef(POINTS.T))
     bounds = Bounds.of(whole, 0.005)
 
     def state(parameters: np.ndarray):  # type: ignore[no-untyped-def]
@@ -65,7 +65,7 @@ def test_a_factor_of_the_covariance_serves_as_well_as_the_covariance() -> None:
     points = GENERATOR.standard_normal((40, 2)) @ GENERATOR.standard_normal((2, 60))
     points += GENERATOR.standard_normal(points.shape)
     factor = (points - points.mean(axis=0)) / points.std(axis=0) / np.sqrt(40)
-    thin, whole = Thin(factor), Whole(factor.T @ factor)
+    thin, whole = Thin(factor), ColumnCovariance(factor.T @ factor)
     one, other = (maximum_likelihood(held, 2, Bounds.of(held, 0.005), Iterate()) for held in (thin, whole))
     assert one.converged and other.converged
     assert np.allclose(one.state.uniquenesses, other.state.uniquenesses, rtol=0, atol=1e-8)
@@ -146,8 +146,8 @@ def test_leading_eigenpairs_alone_lead_to_the_same_maximum(monkeypatch: pytest.M
     monkeypatch.setattr(factor_analysis, "MANY", 10)
     monkeypatch.setattr(factor_analysis, "symmetric_eigen", lambda matrix: pytest.fail("all of them were found"))
     if rows > 60:  # where an iteration starts follows from all of them
-        monkeypatch.setattr(Whole, "partial_variances", property(lambda whole: 0.5 * whole.variances))
-        monkeypatch.setattr(Whole, "log_determinant", None)
+        monkeypatch.setattr(ColumnCovariance, "partial_variances", property(lambda whole: 0.5 * whole.variances))
+        monkeypatch.setattr(ColumnCovariance, "log_determinant", None)
     few = fit("fa", points, iterate=EXACT)
     assert np.allclose(few.embedding, whole.embedding, rtol=0, atol=1e-8)
     assert few.trace[-1] == pytest.approx(whole.trace[-1], rel=1e-13)

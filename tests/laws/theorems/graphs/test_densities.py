@@ -21,7 +21,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
     density_term,
     move_by_density,
 )
-from mlcli.native.layouts import Edges
+from mlcli.native.layouts import EdgeArrays
 from tests.support import Notes, dissimilarities, distances, features, fit
 from tests.wording import Wording
 
@@ -85,7 +85,8 @@ def test_steps_along_all_edges_are_the_gradient_of_the_correlation(options: Dens
     term = term_of(GROUPS, options)
     assert term is not None
     rates = np.ones(len(term.columns), dtype=np.uint32)
-    edges, moved = Edges(term.starts, term.columns, rates, np.full(len(rates), -1, dtype=np.int32)), np.zeros((80, 2))
+    edges, moved = EdgeArrays(term.starts, term.columns, rates,
+                              np.full(len(rates), -1, dtype=np.int32)), np.zeros((80, 2))
     move_by_density(edges, 0, PLACES, pulls=term.pulls(PLACES, FORM), curve=FORM, epoch=0, rate=1.0, moved=moved)
     gradient = 2 * moved / (WORD * options.weight * term.shares)
     for row, axis in ((0, 0), (17, 1), (44, 0), (79, 1)):

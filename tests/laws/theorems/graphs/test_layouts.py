@@ -8,7 +8,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.majorize import laplacian_solver, layout_at, minimize_stress
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.ranks import Order, Ranks
+from mlcli.core.layouts.ranks import PairOrder, Ranks
 from mlcli.errors import DataError
 from mlcli.methods import METHODS
 from tests.support import dissimilarities, distances, features, fit
@@ -47,7 +47,7 @@ def test_in_full_dimension_stress_of_euclidean_distances_reaches_zero_from_anywh
 
 
 def test_the_gradient_of_stress_of_ranks_is_that_of_differences() -> None:
-    ranks = Ranks(Order.of(pairs_of(LENGTHS), "primary"), np.ones(40))
+    ranks = Ranks(PairOrder.of(pairs_of(LENGTHS), "primary"), np.ones(40))
     values = RANDOM.standard_normal(80)
     slope = ranks(values)[1]
     for direction in RANDOM.standard_normal((5, 80)):
@@ -56,7 +56,7 @@ def test_the_gradient_of_stress_of_ranks_is_that_of_differences() -> None:
 
 
 def test_only_the_order_of_dissimilarities_counts() -> None:
-    plain, bent = (Ranks(Order.of(pairs_of(lengths), "primary"), np.ones(40)) for lengths in (LENGTHS, LENGTHS**3))
+    plain, bent = (Ranks(PairOrder.of(pairs_of(lengths), "primary"), np.ones(40)) for lengths in (LENGTHS, LENGTHS**3))
     values = RANDOM.standard_normal(80)
     assert plain(values)[0] == bent(values)[0]
 
@@ -64,7 +64,7 @@ def test_only_the_order_of_dissimilarities_counts() -> None:
 @pytest.mark.parametrize("ties", ["primary", "secondary"])
 def test_disparities_are_the_nearest_monotone_function(ties: str) -> None:
     """Against quadratic programming's optimality: pooled means, no fall, and equal ones for secondary ties."""
-    order = Order.of(pairs_of(np.rint(2 * LENGTHS) + (1 - np.eye(40))), ties)  # type: ignore[arg-type]
+    order = PairOrder.of(pairs_of(np.rint(2 * LENGTHS) + (1 - np.eye(40))), ties)  # type: ignore[arg-type]
     given = RANDOM.random(len(order.lengths))
     fitted = order.disparities(given)
     means = np.add.reduceat(fitted, order.groups) / np.diff(order.groups, append=len(given))

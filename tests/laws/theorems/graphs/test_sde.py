@@ -14,7 +14,7 @@ from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.unfolding.cone import Program, least_eigenvalue
 from mlcli.methods.unfolding.faces import centered_basis, cliques
 from mlcli.methods.unfolding.interior import maximize
-from mlcli.methods.unfolding.pairs import Pairs
+from mlcli.methods.unfolding.pairs import NeighborPairs
 from mlcli.methods.unfolding.unfold import DualityCertificate, Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 from tests.wording import Wording
@@ -96,7 +96,7 @@ def test_no_weights_give_a_bound_below_the_optimum() -> None:
     graph = undirected(40, lists.rows, lists.indices, lists.lengths, "union")
     rows = np.repeat(np.arange(40), np.diff(graph.starts))
     once = rows < graph.indices
-    pairs = Pairs(40, rows[once], graph.indices[once], graph.lengths[once] ** 2)
+    pairs = NeighborPairs(40, rows[once], graph.indices[once], graph.lengths[once] ** 2)
     program = Program(centered_basis(np.arange(40)), pairs, True)
     solution = maximize(program, 1e-6, 100, -np.inf)
     best = float(np.sum(solution.root**2))
@@ -265,7 +265,7 @@ def test_a_negative_basis_is_refused() -> None:
 def test_groups_of_neighbors_are_all_found() -> None:
     """Two tetrahedra that share an edge, and a triangle hung on by one corner."""
     left, right = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 5, 6], [1, 2, 3, 2, 3, 3, 4, 5, 4, 5, 5, 6, 7, 7]
-    found = cliques(Pairs(8, np.array(left), np.array(right), np.ones(14)))
+    found = cliques(NeighborPairs(8, np.array(left), np.array(right), np.ones(14)))
     assert sorted(group.tolist() for group in found) == [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7]]
 
 

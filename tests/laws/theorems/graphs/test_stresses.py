@@ -9,7 +9,7 @@ from mlcli.core.blocked import steady_solver
 from mlcli.core.graph.search import nearest
 from mlcli.data.samples.generated import sample
 from mlcli.methods.unfolding.faces import centered_basis
-from mlcli.methods.unfolding.pairs import Pairs, squared_norms
+from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 from mlcli.methods.unfolding.stress import closed_directions, equilibrium, open_basis, open_directions
 from tests.checkpoints import in_parts
 
@@ -80,7 +80,7 @@ def test_the_open_basis_holds_the_points_and_no_stress_is_left() -> None:
     points = sample("swiss-roll", 100, 0).values
     lists = nearest(points, 6)
     low, high = np.unique(np.sort(np.stack([lists.rows, lists.indices]), axis=0), axis=1)
-    pairs = Pairs(100, low, high, squared_norms(points[low] - points[high]))
+    pairs = NeighborPairs(100, low, high, squared_norms(points[low] - points[high]))
     with single_threaded_blas():
         basis = open_basis(pairs, centered_basis(np.arange(100)), points)
         again = open_basis(pairs, basis, points)

@@ -8,7 +8,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.search import nearest
 from mlcli.methods import METHODS
-from mlcli.methods.neighbor_embedding.perplexity import Affinities, calibrate
+from mlcli.methods.neighbor_embedding.perplexity import JointAffinities, calibrate
 from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence
 from tests.checkpoints import in_parts
 from tests.support import dissimilarities, distances, features, fit
@@ -18,7 +18,7 @@ POINTS = RANDOM.standard_normal((60, 4)) * [3, 2, 1, 0.5] + 6.0 * (np.arange(60)
 PLACES = RANDOM.standard_normal((60, 2))
 
 
-def affinities(points: Array = POINTS, perplexity: float = 10.0) -> Affinities:
+def affinities(points: Array = POINTS, perplexity: float = 10.0) -> JointAffinities:
     return calibrate(nearest(points, int(3 * perplexity)), (perplexity,))
 
 

@@ -8,14 +8,14 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.methods.processes.covariances import Covariance, Linear, Rbf, start_covariance
-from mlcli.methods.processes.dynamics import Density, Dynamics, Motion, SequenceProblem, Trail
+from mlcli.methods.processes.covariances import CovarianceFunction, Linear, Rbf, start_covariance
+from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceDensity, SequenceProblem, Trail
 from mlcli.methods.processes.evidence import Exact, Observations
-from mlcli.methods.processes.fitting import Problem, State
+from mlcli.methods.processes.fitting import FittedParameters, Problem
 from mlcli.methods.processes.gpdm import forecast, slopes
 from mlcli.methods.processes.latents import Free
-from mlcli.methods.processes.new_points import Rows, place, sequence_objective, track
-from mlcli.methods.processes.posterior import Posterior
+from mlcli.methods.processes.new_points import NewRows, place, sequence_objective, track
+from mlcli.methods.processes.posterior import GaussianProcess
 from tests.support import fit
 from tests.wording import Wording
 
@@ -23,18 +23,18 @@ GENERATOR = np.random.default_rng(0)
 ROWS, POINTS = GENERATOR.standard_normal((12, 3)), GENERATOR.standard_normal((12, 2))
 NOTHING = POINTS[:0]
 DATA = Observations.of(ROWS)
-KERNEL = Covariance((Rbf(1.3, np.array([0.8])), Linear(0.4)), 0.05)
+KERNEL = CovarianceFunction((Rbf(1.3, np.array([0.8])), Linear(0.4)), 0.05)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def problem_of(order: int, weight: float, points: Array = POINTS) -> tuple[SequenceProblem, State]:
+def problem_of(order: int, weight: float, points: Array = POINTS) -> tuple[SequenceProblem, FittedParameters]:
     """The objective for all terms, at parameters off their start."""
     trail = Trail(2, Dynamics(kernel=("rbf", "linear", "bias"), order=order, weight=weight).density)  # type: ignore
     covariance = start_covariance(("rbf", "bias"), 0.7, 1e-3)
     problem = SequenceProblem(Exact(DATA), trail, covariance, False, np.zeros(len(covariance.logs), dtype=bool))
     latent = trail.start(points)
     off = 0.1 * np.random.default_rng(1).standard_normal(len(latent) + len(covariance.logs))
-    return problem, State(latent + off[: len(latent)], NOTHING, covariance.logs + off[len(latent) :])
+    return problem, FittedParameters(latent + off[: len(latent)], NOTHING, covariance.logs + off[len(latent) :])
 
 
 def differences(function: Any, vector: Array, step: float = 1e-5) -> Array:
@@ -59,19 +59,19 @@ def test_the_density_is_that_of_normal_vectors(order: int) -> None:
     matrix = 1.3 * np.exp(-0.5 * squares / 0.8**2) + 0.4 * before @ before.T + 0.05 * np.eye(len(before))
     expected = multivariate_normal(cov=np.eye(2 * order)).logpdf(POINTS[:order].ravel())
     expected += sum(multivariate_normal(cov=matrix).logpdf(column) for column in POINTS[order:].T)
-    assert Density(KERNEL, order)(KERNEL.logs, POINTS).value == pytest.approx(expected, rel=1e-12)
+    assert SequenceDensity(KERNEL, order)(KERNEL.logs, POINTS).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_steps_of_white_noise_alone_are_the_prior_of_latent_points() -> None:
     """With unit white noise for steps the objective is that of the model without dynamics, to the last constant."""
-    white, covariance = Covariance((Linear(1e-300),), 1.0), start_covariance(("rbf", "bias"), 0.7, 1e-3)
+    white, covariance = CovarianceFunction((Linear(1e-300),), 1.0), start_covariance(("rbf", "bias"), 0.7, 1e-3)
     fixed = np.zeros(len(covariance.logs), dtype=bool)
-    trail, constant = Trail(2, Density(white, 1)), POINTS.size / 2 * np.log(2 * np.pi)
+    trail, constant = Trail(2, SequenceDensity(white, 1)), POINTS.size / 2 * np.log(2 * np.pi)
     points = trail.points(trail.start(POINTS))
     moving, still = (SequenceProblem(Exact(DATA), trail, covariance, False, fixed),
                      Problem(Exact(DATA), Free(2), covariance, True, fixed))
-    value, slope = moving(State(trail.start(points), NOTHING, covariance.logs))
-    expected, free = still(State(points.ravel(), NOTHING, covariance.logs))
+    value, slope = moving(FittedParameters(trail.start(points), NOTHING, covariance.logs))
+    expected, free = still(FittedParameters(points.ravel(), NOTHING, covariance.logs))
     assert value == pytest.approx(expected + constant, rel=1e-12)
     across = free.latent - trail.points(trail.start(points)).ravel() * float(free.latent @ points.ravel()) / points.size
     across = (across.reshape(-1, 2) - free.latent.reshape(-1, 2).mean(axis=0)).ravel()
@@ -88,7 +88,7 @@ def test_neither_a_turn_nor_another_scale_or_place_changes_the_objective() -> No
         points, logs = trail.points(state.latent), trail.logs(state.latent)
         assert points.mean(axis=0) == pytest.approx(0, abs=1e-12) and np.mean(points**2) == pytest.approx(1)
         for other in (points @ turn, 3 * points + [5, -2]):
-            moved = State(np.concatenate([other.ravel(), logs]), NOTHING, state.logs)
+            moved = FittedParameters(np.concatenate([other.ravel(), logs]), NOTHING, state.logs)
             assert problem(moved)[0] == pytest.approx(value, rel=1e-12)
 
 
@@ -98,8 +98,8 @@ def nearly_linear(matrix: Array) -> tuple[Motion, Array]:
     points[0] = 1.0, 0.5
     for row in range(29):
         points[row + 1] = points[row] @ matrix.T
-    covariance = Covariance((Linear(1.0),), 1e-6)
-    return Density(covariance, 1).motion(covariance.logs, points), points
+    covariance = CovarianceFunction((Linear(1.0),), 1e-6)
+    return SequenceDensity(covariance, 1).motion(covariance.logs, points), points
 
 
 def test_a_forecast_of_a_linear_process_is_kalmans() -> None:
@@ -118,10 +118,10 @@ def test_a_forecast_of_a_linear_process_is_kalmans() -> None:
     assert np.allclose(ahead.means, ahead.points, rtol=0, atol=1e-5)
 
 
-def fitted() -> tuple[Posterior, Motion]:
+def fitted() -> tuple[GaussianProcess, Motion]:
     """Both processes, at random points."""
-    return (Exact(DATA).posterior(Covariance((Rbf(1.0, np.ones(1)),), 0.1), POINTS, NOTHING),
-            Density(KERNEL, 2).motion(KERNEL.logs, POINTS))
+    return (Exact(DATA).posterior(CovarianceFunction((Rbf(1.0, np.ones(1)),), 0.1), POINTS, NOTHING),
+            SequenceDensity(KERNEL, 2).motion(KERNEL.logs, POINTS))
 
 
 def test_slopes_and_the_objective_of_new_sequences_are_those_of_finite_differences() -> None:
@@ -131,7 +131,7 @@ def test_slopes_and_the_objective_of_new_sequences_are_those_of_finite_differenc
     expected = np.column_stack([(posterior.means(point[None] + 1e-6 * unit) - posterior.means(
         point[None] - 1e-6 * unit))[0] / 2e-6 for unit in np.eye(2)])
     assert np.abs(slopes(posterior, point) - expected).max() <= 1e-8
-    function, start = sequence_objective(Rows.of(posterior, False, new), motion), POINTS[:6].ravel()
+    function, start = sequence_objective(NewRows.of(posterior, False, new), motion), POINTS[:6].ravel()
     by_hand = differences(lambda values: function(values)[0], start)
     assert np.abs(function(start)[1] - by_hand).max() <= 1e-8 * np.abs(by_hand).max()
 
@@ -140,8 +140,8 @@ def test_a_new_sequence_lies_lower_than_its_rows_one_by_one() -> None:
     posterior, motion = fitted()
     new = ROWS[3:9] + 0.1
     alone, together = place(posterior, True, new), track(posterior, motion, new)
-    value, slope = sequence_objective(Rows.of(posterior, False, new), motion)(together.ravel())
-    assert value < sequence_objective(Rows.of(posterior, False, new), motion)(alone.ravel())[0]
+    value, slope = sequence_objective(NewRows.of(posterior, False, new), motion)(together.ravel())
+    assert value < sequence_objective(NewRows.of(posterior, False, new), motion)(alone.ravel())[0]
     assert np.abs(slope).max() < 1e-4
     for count in (0, 1, 2):  # as many as the order, or fewer
         assert track(posterior, motion, new[:count]).shape == (count, 2)

@@ -11,14 +11,14 @@ from numpy.polynomial.hermite_e import hermegauss
 from mlcli.base.types import Array
 from mlcli.core.minimize import Likeliest
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.methods.processes.covariances import Bias, Covariance, Rbf, start_covariance
-from mlcli.methods.processes.evidence import Evidence, Exact, Observations, require_inverse
+from mlcli.methods.processes.covariances import Bias, CovarianceFunction, Rbf, start_covariance
+from mlcli.methods.processes.evidence import Exact, Likelihood, Observations, require_inverse
 from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import Problem, State
-from mlcli.methods.processes.inducing import Sparse
+from mlcli.methods.processes.fitting import FittedParameters, Problem
+from mlcli.methods.processes.inducing import SparseLikelihood
 from mlcli.methods.processes.inference import Bayesian, MostProbable
 from mlcli.methods.processes.latents import Free, FreeClouds, KernelRegression, Latents, Network
-from mlcli.methods.processes.new_points import Rows, descend
+from mlcli.methods.processes.new_points import NewRows, descend
 from tests.laws.agreement.tables import facts, read
 from tests.support import fit
 from tests.wording import Wording
@@ -32,7 +32,7 @@ NOTHING = POINTS[:0]
 
 def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
     known = facts("gplvm/summary.json")["iris_pca2"]
-    covariance = Covariance((Rbf(1.3, np.array([0.8])), Bias(0.1)), 0.05)
+    covariance = CovarianceFunction((Rbf(1.3, np.array([0.8])), Bias(0.1)), 0.05)
     likelihood = Exact(Observations.of(read("gplvm/iris_pca2/Y_centred.csv")))
     points = read("gplvm/iris_pca2/X_latent.csv")
     found = likelihood(covariance, points, NOTHING)
@@ -51,12 +51,12 @@ def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
     assert np.abs(found.logs[[0, 1, 3, 2]] - by_logs).max() <= 1e-8 * np.abs(by_logs).max()
 
 
-PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
+PROBLEMS: dict[str, tuple[Likelihood, Latents, tuple[str, ...], int]] = {
     "all terms": (Exact(DATA), Free(2), ("rbf", "linear", "bias"), 1),
     "a length for each axis": (Exact(DATA), Free(2), ("rbf-ard",), 2),
-    "the same by inducing points": (Sparse(DATA, 5), Free(2), ("rbf-ard", "bias"), 2),
+    "the same by inducing points": (SparseLikelihood(DATA, 5), Free(2), ("rbf-ard", "bias"), 2),
     "linear": (Exact(DATA), Free(2), ("linear",), 1),
-    "inducing points": (Sparse(DATA, 5), Free(2), ("rbf", "linear"), 2),
+    "inducing points": (SparseLikelihood(DATA, 5), Free(2), ("rbf", "linear"), 2),
     "clouds": (Clouds(DATA, 5), FreeClouds(2), ("rbf-ard",), 2),
     "kernel regression": (Exact(DATA), KernelRegression().latents(ROWS, 2, GENERATOR), ("rbf",), 1),
     "network": (Exact(DATA), Network(hidden=4).latents(ROWS, 2, GENERATOR), ("rbf",), 1)}
@@ -70,8 +70,9 @@ def test_gradients_are_those_of_finite_differences(name: str, prior: bool) -> No
     problem = Problem(evidence, latents, covariance, prior, np.zeros(len(covariance.logs), dtype=bool))
     generator = np.random.default_rng(1)
     latent = latents.start(POINTS)
-    state = State(latent + 0.1 * generator.standard_normal(len(latent)), evidence.places(latents.points(latent)) + 0.1,
-                  covariance.logs + 0.1 * generator.standard_normal(len(covariance.logs)))
+    state = FittedParameters(latent + 0.1 * generator.standard_normal(len(latent)),
+                             evidence.places(latents.points(latent)) + 0.1,
+                             covariance.logs + 0.1 * generator.standard_normal(len(covariance.logs)))
     vector, step = problem.vector(state), 1e-5
     found = problem.vector(problem(state)[1])
     expected = np.array([(problem(problem.at(state, vector + step * unit))[0]
@@ -83,13 +84,13 @@ def test_gradients_are_those_of_finite_differences(name: str, prior: bool) -> No
 def test_length_scales_of_axes_trade_with_coordinates_at_no_cost_but_for_their_product() -> None:
     """The likelihood is the same; so without a fixed scale a prior on coordinates would shrink both without end."""
     generator, factors = np.random.default_rng(6), np.array([2.0, 0.3])
-    covariance = Covariance((Rbf(1.3, np.array([0.8, 1.7])), Bias(0.1)), 0.05)
-    scaled = Covariance((Rbf(1.3, np.array([0.8, 1.7]) * factors), Bias(0.1)), 0.05)
+    covariance = CovarianceFunction((Rbf(1.3, np.array([0.8, 1.7])), Bias(0.1)), 0.05)
+    scaled = CovarianceFunction((Rbf(1.3, np.array([0.8, 1.7]) * factors), Bias(0.1)), 0.05)
     value = Exact(DATA)(covariance, POINTS, NOTHING).value
     assert Exact(DATA)(scaled, POINTS * factors, NOTHING).value == pytest.approx(value, rel=1e-12)
     problem = MostProbable().problem(DATA, ("bias", "rbf-ard", "linear"), Free(2), 2)
     assert problem.fixed.tolist() == [False, False, True, True, False, False]  # neither that of another term
-    start = State(POINTS.ravel(), NOTHING, problem.covariance.logs)
+    start = FittedParameters(POINTS.ravel(), NOTHING, problem.covariance.logs)
     moved = problem.at(start, problem.vector(start) + generator.standard_normal(POINTS.size + 6))
     assert moved.logs[2:4].sum() == pytest.approx(start.logs[2:4].sum(), abs=1e-14)
     assert abs(moved.logs[2] - start.logs[2]) > 0.1
@@ -127,10 +128,10 @@ def test_the_optimum_of_the_linear_kernel_is_that_of_dual_ppca(count: int) -> No
 
 def test_all_points_induced_give_the_likelihood_itself() -> None:
     covariance = start_covariance(("rbf", "bias"), 0.7, 1e-6)
-    exact, sparse = Exact(DATA), Sparse(DATA, 12)
+    exact, sparse = Exact(DATA), SparseLikelihood(DATA, 12)
     value = exact(covariance, POINTS, NOTHING).value
     assert sparse(covariance, POINTS, sparse.places(POINTS)).value == pytest.approx(value, rel=1e-6)
-    assert Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value < value
+    assert SparseLikelihood(DATA, 5)(covariance, POINTS, POINTS[:5]).value < value
     whole, induced = exact.posterior(covariance, POINTS, NOTHING), sparse.posterior(covariance, POINTS, POINTS)
     new = np.random.default_rng(3).standard_normal((4, 2))
     assert np.allclose(whole.means(new), induced.means(new), rtol=0, atol=1e-6)
@@ -141,10 +142,11 @@ def test_clouds_without_extent_are_points() -> None:
     covariance, narrow = start_covariance(("rbf-ard",), 0.7, 1e-6, 2), -30.0
     clouds = Clouds(DATA, 5)(covariance, np.hstack([POINTS, np.full_like(POINTS, narrow)]), POINTS[:5]).value
     divergence = 0.5 * float(np.sum(POINTS**2 + np.exp(narrow) - narrow - 1))
-    assert clouds + divergence == pytest.approx(Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value, rel=1e-9)
+    assert clouds + divergence == pytest.approx(SparseLikelihood(DATA, 5)(covariance, POINTS, POINTS[:5]).value,
+                                                rel=1e-9)
 
 
-def log_evidence(covariance: Covariance, observed: Observations) -> float:
+def log_evidence(covariance: CovarianceFunction, observed: Observations) -> float:
     """log ∫ p(Y | X) p(X) dX of three points on one axis, by Gauss and Hermite's rule."""
     nodes, weights = hermegauss(40)
     weights = weights / weights.sum()
@@ -164,12 +166,14 @@ def test_the_bayesian_bound_is_below_the_evidence() -> None:
     observed = Observations.of(np.array([[0.5, 1.0], [-1.0, 0.2], [0.7, -1.0]]))
     generator, gaps = np.random.default_rng(4), []
     for _ in range(8):
-        covariance = Covariance((Rbf(float(np.exp(generator.normal())), np.exp(generator.normal(size=1))),), 0.3)
+        covariance = CovarianceFunction((Rbf(float(np.exp(generator.normal())), np.exp(generator.normal(size=1))),),
+                                        0.3)
         clouds = np.column_stack([generator.normal(size=3), generator.normal(size=3)])
         bound = Clouds(observed, 3)(covariance, clouds, clouds[:, :1]).value
         gaps.append(log_evidence(covariance, observed) - bound)
     assert min(gaps) > 0
-    covariance = Covariance((Rbf(1e-9, np.ones(1)),), 0.3, 1e-12)  # nothing to know of X: the bound is the evidence
+    covariance = CovarianceFunction((Rbf(1e-9, np.ones(1)),), 0.3,
+                                    1e-12)  # nothing to know of X: the bound is the evidence
     clouds = np.column_stack([np.zeros(3), np.zeros(3)])
     bound = Clouds(observed, 1)(covariance, clouds, np.zeros((1, 1))).value
     assert bound == pytest.approx(log_evidence(covariance, observed), rel=1e-7)
@@ -250,7 +254,7 @@ def test_a_singular_covariance_is_an_error_of_the_numbers() -> None:
     assert require_inverse(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal
 
 
-def lowest_of_all(rows: Rows, points: Array) -> Array:
+def lowest_of_all(rows: NewRows, points: Array) -> Array:
     """The least objective of every row over a fine grid of two latent axes far beyond the points, and steps down."""
     low, extent = points.min(axis=0), np.ptp(points, axis=0)
     sides = [np.linspace(least - size, least + 2 * size, 90) for least, size in zip(low, extent, strict=True)]
@@ -276,7 +280,7 @@ def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inferenc
     new = np.vstack([curve[:4], curve[4:16] + generator.standard_normal((12, 6))])
     new[5, :3] = np.nan
     placing = model.projector.similarity
-    rows = Rows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
+    rows = NewRows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
     places = model.projector.output_unit.measured(model.project(new))
     assert (rows(places)[0] <= lowest_of_all(rows, placing.posterior.places) + 0.1).all()
     unlike = model.projector.unexplained(new, model.project(new))
@@ -290,7 +294,7 @@ def test_no_place_is_more_probable_where_there_is_next_to_no_noise() -> None:
     waves = np.column_stack([np.sin(k * times + k) for k in range(1, 9)])
     model = fit("gplvm", waves[::2], minimize={"limit": 300})
     placing, new = model.projector.similarity, waves[1::6]
-    rows = Rows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
+    rows = NewRows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
     places = model.projector.output_unit.measured(model.project(new))
     assert placing.posterior.covariance.whole_noise < 1e-4 * waves.var(axis=0).mean()
     short = rows(places)[0] - lowest_of_all(rows, placing.posterior.places)

@@ -11,7 +11,7 @@ from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.methods import METHODS, Model
 from mlcli.methods.processes.evidence import Observations
 from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import State
+from mlcli.methods.processes.fitting import FittedParameters
 from mlcli.methods.processes.views import SharedProblem
 from tests.support import names
 
@@ -43,7 +43,7 @@ def fitted(first: Array, second: Array, **options: Any) -> Model:
     return METHODS["mvgplvm"](**options).resolve(data).fit(data, Compute())
 
 
-def around(problem: SharedProblem, seed: int) -> State:
+def around(problem: SharedProblem, seed: int) -> FittedParameters:
     """A state near the start, with other inducing points and parameters for each view."""
     generator, start = np.random.default_rng(seed), problem.start(POINTS)
     return problem.at(start, problem.vector(start) + 0.1 * generator.standard_normal(len(problem.vector(start))))

@@ -10,8 +10,8 @@ from mlcli.core.iterate import Iterate
 from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.state_space import (
     Diagonal,
-    Form,
     Noise,
+    StateSpaceForm,
     accelerated_step,
     canonical_form,
     first_guess,
@@ -134,17 +134,18 @@ def test_no_step_lowers_the_likelihood(points: Array) -> None:
     assert bent.objective > plain.objective  # and what bends the steps is worth it
 
 
-FORMS = [Form(), Form(Diagonal()), Form(Diagonal(), noise="equal"), Form(Diagonal(coefficients=(0.9, 0.2))),
-         Form(noise="vanishing")]
+FORMS = [StateSpaceForm(), StateSpaceForm(Diagonal()), StateSpaceForm(Diagonal(), noise="equal"),
+         StateSpaceForm(Diagonal(coefficients=(0.9, 0.2))),
+         StateSpaceForm(noise="vanishing")]
 
 
-def slope_at(sequence: Sequence, numbers: Array, like: StateSpace, form: Form) -> Array:
+def slope_at(sequence: Sequence, numbers: Array, like: StateSpace, form: StateSpaceForm) -> Array:
     return gradient(sequence, smooth_states(sequence, unpack_parameters(numbers, like, form)), form)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("points", [SERIES[:60], with_gaps(SERIES[:60], 5)], ids=["whole", "gaps"])
-def test_the_gradient_is_that_of_the_likelihood(points: Array, form: Form) -> None:
+def test_the_gradient_is_that_of_the_likelihood(points: Array, form: StateSpaceForm) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-3)
     model = first_guess(sequence, 2, form)
     numbers = form.pack(model)
@@ -160,8 +161,10 @@ def test_the_gradient_is_that_of_the_likelihood(points: Array, form: Form) -> No
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("seed", "rows", "columns", "size", "form"), [
-    (2, 100, 5, 3, Form()), pytest.param(1, 60, 3, 2, Form(Diagonal()), marks=pytest.mark.slow)], ids=str)
-def test_a_fit_that_has_converged_leaves_no_gain(seed: int, rows: int, columns: int, size: int, form: Form) -> None:
+    (2, 100, 5, 3, StateSpaceForm()), pytest.param(1, 60, 3, 2, StateSpaceForm(Diagonal()), marks=pytest.mark.slow)],
+                         ids=str)
+def test_a_fit_that_has_converged_leaves_no_gain(seed: int, rows: int, columns: int, size: int,
+                                                 form: StateSpaceForm) -> None:
     """What Newton's step would gain is within ten times the tolerance: sequences on which EM creeps."""
     points = flat_sequence(seed, rows, columns)
     sequence = Sequence.of(points - points.mean(axis=0), 1e-4)
@@ -184,7 +187,7 @@ def test_an_end_of_em_far_below_the_maximum_is_no_convergence() -> None:
     """EM gains less than its tolerance here, on a likelihood that rises on over thousands of steps."""
     with Notes() as notes:
         fitted = fit_model(flat_sequence(0, 60, 3), Axes(components=2), Iterate(), 1e-4,
-                           Form(Diagonal(), noise="equal"))
+                           StateSpaceForm(Diagonal(), noise="equal"))
     assert not fitted.facts["converged"] and "W-UNCONVERGED" in notes.codes
 
 
@@ -419,7 +422,7 @@ def test_no_step_with_diagonal_dynamics_lowers_the_likelihood() -> None:
     sequence = Sequence.of(SERIES - SERIES.mean(axis=0), 1e-4)
     noises: tuple[Noise, ...] = ("each", "equal", "vanishing")
     for noise in noises:
-        form = Form(Diagonal(), noise)
+        form = StateSpaceForm(Diagonal(), noise)
         plain = smooth_states(sequence, first_guess(sequence, 2, form))
         for _ in range(15):
             further = smooth_states(sequence, maximize(sequence, plain.states, form))

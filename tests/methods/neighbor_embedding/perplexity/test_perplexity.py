@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.core.graph.search import Lists, nearest
-from mlcli.methods.neighbor_embedding.perplexity import ALONE, Gaps, calibrate, conditional, gaps_of
+from mlcli.methods.neighbor_embedding.perplexity import ALONE, DistanceGaps, calibrate, conditional, gaps_of
 
 RANDOM = np.random.default_rng(8)
 
@@ -20,13 +20,13 @@ def perplexities(shares: np.ndarray) -> np.ndarray:
     np.r_[np.arange(1.0, 60.0), 1e200][None, :]], ids=["uniform", "spread", "alike", "twins", "outlier"])
 @pytest.mark.parametrize("perplexity", [11.5, 20.0])
 def test_rows_have_the_perplexity(lengths: np.ndarray, perplexity: float) -> None:
-    shares, _ = conditional(Gaps.of(lengths), (perplexity,))
+    shares, _ = conditional(DistanceGaps.of(lengths), (perplexity,))
     assert np.allclose(np.log(perplexities(shares)), np.log(perplexity), rtol=0, atol=1e-10)
     assert np.all(np.diff(shares, axis=1) <= 0)
 
 
 def test_equal_distances_have_the_perplexity_of_their_number() -> None:
-    equal = Gaps.of(np.full((2, 60), 3.0))
+    equal = DistanceGaps.of(np.full((2, 60), 3.0))
     shares, precisions = conditional(equal, (20.0,))
     assert np.allclose(perplexities(shares), 60, rtol=1e-12) and (precisions == ALONE).all()
     assert np.allclose(perplexities(equal.affinities(np.zeros(2))), 60, rtol=1e-12)
@@ -34,7 +34,7 @@ def test_equal_distances_have_the_perplexity_of_their_number() -> None:
 
 def test_more_equal_points_than_the_perplexity_share_it_alike() -> None:
     lengths = np.r_[np.zeros(25), np.linspace(0.1, 1, 35)][None, :]
-    shares, _ = conditional(Gaps.of(lengths), (20.0,))
+    shares, _ = conditional(DistanceGaps.of(lengths), (20.0,))
     assert np.allclose(shares[0], np.r_[np.full(25, 0.04), np.zeros(35)])
 
 
