@@ -33,4 +33,4 @@ from mlcli.native.library import kernels
 assert kernels().sanitized, "the build without sanitizers was found"
 print("sanitized kernels:", native.describe())
 PY
-"$python" -S -m pytest -q -p no:cacheprovider -p no:xdist -o addopts= -W default tests/native "$@"
+"$python" -S -m pytest -q -p no:cacheprovider -o addopts= -W default --dist load --tx "$(nproc)*popen//python=$python -S" tests/native "$@"
