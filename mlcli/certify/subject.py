@@ -70,7 +70,7 @@ class NoInput(Exception):  # the end of a certificate, and no error of a run
 
 
 @frozen
-class AskedOptions:
+class ComparedOptions:
     """The options of a method that its model may hold as well; None where the method has no such option."""
 
     neighbors: Neighbors | None = None
@@ -81,14 +81,14 @@ class AskedOptions:
     correction: Rule = "none"
 
     @classmethod
-    def of_chain(cls, chain: Stages) -> "AskedOptions":
+    def of_chain(cls, chain: Stages) -> "ComparedOptions":
         """Return the options of a chain's stages."""
         options, graph = dict(chain.kernel), chain.graph
         return cls(None if graph is None else graph.neighbors, "union" if graph is None else graph.rule,
                    options.get("weights"), options.get("ridge"), chain.kernel, chain.correction)
 
     @classmethod
-    def of_options(cls, options: Mapping[str, Any]) -> "AskedOptions":
+    def of_options(cls, options: Mapping[str, Any]) -> "ComparedOptions":
         """Return those of a method's options, by their names in all methods."""
         neighbors, weights, kernel, correction = map(options.get, ("neighbors", "weights", "kernel", "correction"))
         return cls(neighbors if isinstance(neighbors, Neighbors) else None,
@@ -102,7 +102,7 @@ class Subject:
     """A model, its input, and the options of the method that are compared with it."""
 
     chain: Stages | None  # the stages that were fitted, with their options; None where the method is no chain
-    asked: AskedOptions
+    asked: ComparedOptions
     known: Input | None  # all prepared rows; None where the input is not at hand
     model: Model  # scaled to the units of the computation
     plan: Plan
@@ -121,7 +121,7 @@ class Subject:
                         forecast=model.forecast and model.forecast.plain(projector.input_unit**-1))
         if given is not None:
             given = given.over(projector.input_unit)
-        asked = AskedOptions.of_options(options) if chain is None else AskedOptions.of_chain(chain)
+        asked = ComparedOptions.of_options(options) if chain is None else ComparedOptions.of_chain(chain)
         return cls(chain, asked, given, model, plan)
 
     @property

@@ -215,8 +215,7 @@ def scales_of(deviations: Array, unit: Unit, without: AnyArray,
         spread = float(deviations[high] / deviations[low])
         shares = (deviations[varying] / deviations[high]) ** 2
     return spread, ColumnScales(largest=largest, largest_column=names[high], smallest=smallest,
-                                smallest_column=names[low],
-                                median=middle, dominant_share=float(1 / shares.sum()))
+                                smallest_column=names[low], median=middle, dominant_share=float(1 / shares.sum()))
 
 
 def repeated_pairs(values: Array, axis: int) -> Indices:

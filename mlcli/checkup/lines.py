@@ -34,9 +34,9 @@ def lines_of(report: Report) -> Iterator[str]:
     if report.features:
         yield from _section("Table, as in the file", _features(report.features))
     if report.metric:
-        yield from _section("MetricConditions", _metric(report.metric))
+        yield from _section("Metric", _metric(report.metric))
     if report.euclidean and report.corrections:
-        yield from _section("EuclideanConditions", _euclidean(report.euclidean, report.corrections))
+        yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
     if report.kernel:
         yield from _section(report.kind.capitalize(), _kernel(report.kernel))
     if report.graph:
@@ -149,7 +149,7 @@ def _count(violations: int, of: int, what: str, worst: tuple[Offender, ...]) -> 
 
 
 def _euclidean(euclidean: EuclideanConditions, corrections: Corrections) -> list[tuple[str, str]]:
-    facts = [("EuclideanConditions", "yes" if euclidean.is_euclidean else "no"),
+    facts = [("Euclidean", "yes" if euclidean.is_euclidean else "no"),
              ("eigenvalues of -HD\u00b2H/2", f"{euclidean.smallest_eigenvalue:.10g} to "
               f"{euclidean.largest_eigenvalue:.10g}, "
               f"{euclidean.negative_eigenvalues:,} below zero "

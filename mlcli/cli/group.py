@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 import mlcli
 from mlcli.base.machine import blas, limits
 from mlcli.cli.line import completion
-from mlcli.cli.line.parsing import Command, GivenOptions
+from mlcli.cli.line.parsing import Command, LazyParsing
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
@@ -37,7 +37,7 @@ COMMANDS = {
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-class LazyGroup(GivenOptions, TyperGroup):
+class LazyGroup(LazyParsing, TyperGroup):
     """A group that imports a command's module when the command is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

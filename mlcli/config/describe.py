@@ -58,8 +58,7 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         default, sentence = shown_default(info, value), sentence_of(name, info)
         named = next((item for item in info.metadata if isinstance(item, Names)), None)
         yield OptionRow(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata),
-                        default=default,
-                        sentence=sentence, only=only, synonyms=synonyms_of(info))
+                        default=default, sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
             yield OptionRow(path=f"{here}.{TAG}", kind=names, range="", default=default, sentence=sentence, only=only)

@@ -56,7 +56,7 @@ class RowSums:
 
 @result("gathering")
 @frozen
-class GatheringCheckpoint:
+class MomentsCheckpoint:
     """State of a pass without gaps so far; a pass resumed from it gives the same bits."""
 
     blocks: int  # that are added
@@ -68,7 +68,7 @@ class GatheringCheckpoint:
     sampled: Array
 
     @classmethod
-    def after(cls, blocks: int, found: RowSums) -> "GatheringCheckpoint":
+    def after(cls, blocks: int, found: RowSums) -> "MomentsCheckpoint":
         """Return the checkpoint after `blocks` blocks."""
         moments = found.moments
         return cls(blocks, moments.rows, sums=moments.sums, products=moments.products, least=moments.least,
@@ -221,14 +221,14 @@ def sample_of(found: RowSums, chosen: Indices, width: int) -> Sample:
 @stage("covariance", version=1)
 def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> RowSums:
     """Return the sums over all blocks; after each a checkpoint is offered, unless a row had gaps."""
-    with loop(GatheringCheckpoint) as place:
+    with loop(MomentsCheckpoint) as place:
         left = place.left
         first, total = (left.blocks, left.sums_about(shift)) if left else (0, None)
         with closing(results(Gathering(rows, shift, products, sample, first))) as every:
             for number, found in enumerate(every, first + 1):
                 total = found if total is None else total + found
                 if number < rows.blocks and not len(total.gaps.rows):
-                    place.offer(partial(GatheringCheckpoint.after, number, total))
+                    place.offer(partial(MomentsCheckpoint.after, number, total))
     assert total is not None
     return total
 

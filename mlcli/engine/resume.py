@@ -92,7 +92,7 @@ class Resuming(Noting):
         """The place of the next loop of the stage that is running, or of the run."""
         scope = self._scopes[-1]
         scope.loops += 1
-        return KeptPlace(self, scope, self.restore(scope, LOOP, scope.loops, kind))
+        return CheckpointPlace(self, scope, self.restore(scope, LOOP, scope.loops, kind))
 
     def restore(self, scope: Scope, name: str, number: int, kind: type[Any]) -> Any:
         """Return the checkpoint of this kind that an earlier process kept; None where there is none."""
@@ -134,13 +134,13 @@ class Resuming(Noting):
             self._scopes.pop()
 
 
-class KeptPlace(Place[Any]):
+class CheckpointPlace(Place[Any]):
     """The place of a loop that is kept, or of the parts of its steps."""
 
     def __init__(self, keeper: Resuming, scope: Scope, left: Any, kind: str = LOOP) -> None:
         self.keeper, self.scope, self.number, self.left, self.kind = keeper, scope, scope.loops, left, kind
         self.last = time.monotonic()
-        self._inside: KeptPlace | None = None
+        self._inside: CheckpointPlace | None = None
 
     @property
     def wanted(self) -> bool:
@@ -160,7 +160,7 @@ class KeptPlace(Place[Any]):
         """The place of the parts of each step: one after the other, they take the same file."""
         if self._inside is None:
             known = self.keeper.restore(self.scope, STEP, self.number, kind)
-            self._inside = KeptPlace(self.keeper, self.scope, known, STEP)
+            self._inside = CheckpointPlace(self.keeper, self.scope, known, STEP)
             self._inside.number = self.number
         self._inside.last = time.monotonic()
         return self._inside

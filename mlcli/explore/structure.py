@@ -16,7 +16,7 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.core.iterate import Iterate
-from mlcli.explore.report.verdict import FAR, FactorModel, SeparateGroups, Structure
+from mlcli.explore.report.verdict import FAR, FactorEvidence, SeparateGroups, Structure
 from mlcli.findings.dimension.evidence import count_leading
 from mlcli.findings.dimension.parallel import permuted_replicate
 from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, equal_noise, maximum_likelihood
@@ -181,7 +181,7 @@ def valley(points: Array, codes: Indices, one: int, other: int) -> float:
     return float(np.count_nonzero(np.abs(places) < 1 / 3) / max(at_centers, 1))
 
 
-def factors_of(values: Array) -> FactorModel | None:
+def factors_of(values: Array) -> FactorEvidence | None:
     """Return the number of factors with the smallest BIC, where each column's own noise explains the covariance best.
 
     That is better than with one noise for all columns (probabilistic PCA) with any number of axes, than independent
@@ -217,10 +217,10 @@ def factors_of(values: Array) -> FactorModel | None:
         if count > 1 and own[count] > own[count - 1] > own[count - 2]:
             break
     best = min(own, key=lambda count: own[count])
-    equal = min(bic(equal_noise(ColumnCovariance(covariance), count).f, 1 + loadings(count)) for count in range(1,
-                                                                                                                columns))
+    equal = min(bic(equal_noise(ColumnCovariance(covariance), count).f, 1 + loadings(count))
+                for count in range(1, columns))
     free = bic(standard.log_determinant + shift + columns, columns * (columns + 1) // 2)
     others = min(equal, free, own[0])
     if not best or own[best] >= others - SURE:
         return None
-    return FactorModel(count=best, bic=own[best], equal=equal, free=free)
+    return FactorEvidence(count=best, bic=own[best], equal=equal, free=free)

@@ -29,7 +29,7 @@ from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimiz
 from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
-from mlcli.core.layouts.several_starts import EndedMinimizations, Minimization, Starts, run_starts, workers
+from mlcli.core.layouts.several_starts import BestMinimization, Minimization, Starts, run_starts, workers
 from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
@@ -176,11 +176,11 @@ class StressMethod(LayoutMethod):
         """Return the step of all minimizations of `count` points."""
         raise NotImplementedError
 
-    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> EndedMinimizations:
+    def runs(self, pairs: Pairs, compute: Compute, given: Array | None = None) -> BestMinimization:
         """Return what is kept of the minimizations from all starts: `given` (n x p) or classical scaling, then random.
         """
         if len(pairs) == 1:
-            return EndedMinimizations(self.without_extent(pairs), np.zeros(1))
+            return BestMinimization(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
         first = classical_start(pairs, self.axes.count, compute) if given is None else given[pairs.firsts]
         available, axes = first.shape[1], self.axes.count
@@ -195,7 +195,7 @@ class StressMethod(LayoutMethod):
         points = np.zeros((1, self.axes.available_count(0)))
         return Minimization(points, 0.0, np.zeros(0), converged=True)
 
-    def model(self, data: Spatial, pairs: Pairs, runs: EndedMinimizations) -> Model:
+    def model(self, data: Spatial, pairs: Pairs, runs: BestMinimization) -> Model:
         """Return the model of the run of least stress."""
         best = best_of(runs)
         axes = best.points.shape[1]
@@ -207,7 +207,7 @@ class StressMethod(LayoutMethod):
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
                      fit=self.facts(runs, best) | {"linear_r_squared": goodness.linear})
 
-    def facts(self, runs: EndedMinimizations, best: Minimization) -> dict[str, Any]:
+    def facts(self, runs: BestMinimization, best: Minimization) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""
         return {"stress": best.stress, "starts": self.starts,
                 "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
@@ -237,7 +237,7 @@ class StressFit(Composition[Model]):
                      seconds_of_squares(self.data, count, self.compute.thread_count()), 16.0 * count**2, square=True)]
 
     @FitStage
-    def runs(self) -> EndedMinimizations:
+    def runs(self) -> BestMinimization:
         """What is kept of the minimizations, from given coordinates or classical scaling, and then from random ones."""
         return self.method.runs(self.pairs, self.compute, self.method.first_points(self.data))
 
@@ -250,7 +250,7 @@ class StressFit(Composition[Model]):
         return self.method.model(self.data, self.pairs, self.runs)
 
 
-def best_of(runs: EndedMinimizations) -> Minimization:
+def best_of(runs: BestMinimization) -> Minimization:
     """Return the run of least stress; warns where it did not converge."""
     best = runs.best
     if not best.converged:

@@ -215,6 +215,8 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
     """
     if rows_of(data.values) is not None:  # their number matters little, and planning would read some of them
         return 0
+    if data.kind == "covariance":  # its rows are columns of a table
+        return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)

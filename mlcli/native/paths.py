@@ -136,7 +136,7 @@ class Elimination:
 
 @result("eliminating")
 @frozen
-class Eliminating:
+class EliminationCheckpoint:
     """The weights of an elimination between two tasks."""
 
     numbers: AnyArray  # of all weights
@@ -166,11 +166,11 @@ class Weights:
         A checkpoint is offered after each stage, and once it is wanted after the tasks that have begun: no other runs
         while the numbers are written.
         """
-        with loop(Eliminating) as place:
+        with loop(EliminationCheckpoint) as place:
             left = place.left
             weights = cls(elimination, precision, None if left is None else left.numbers)
             done = np.zeros(sum(elimination.stages), dtype=bool) if left is None else left.done.copy()
-            state = partial(Eliminating, weights.numbers, done)
+            state = partial(EliminationCheckpoint, weights.numbers, done)
             while not done.all():
                 with closing(weights._tasks(elimination.stages, done)) as tasks:
                     for idle in tasks:

@@ -37,9 +37,9 @@ from mlcli.rundir.reading import damaged, json_of, own_file
 WHOLE = Layer()  # nothing said: as the run was made
 
 
-def contents_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
+def finished_run_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
                 certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> FinishedRun:
-    """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
+    """Return a run that has just ended, from memory but for the graph that it kept in its folder."""
     text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     run = FinishedRun(manifest=manifest, config=result.config, config_text=text,
                       embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
@@ -47,8 +47,8 @@ def contents_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[s
     return with_edges(run, folder)
 
 
-def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> FinishedRun:
-    """Return the contents of a finished run, from its small files beside the embedding."""
+def finished_run(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> FinishedRun:
+    """Return a finished run from its small files beside the embedding."""
     path = folder / names.CERTIFICATE
     run = FinishedRun(manifest=manifest, config=config,
                       config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"),
@@ -136,7 +136,7 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> FinishedRun:
     if not all_finite(table.values):
         wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
         raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
-    return contents(folder, manifest, config, table)
+    return finished_run(folder, manifest, config, table)
 
 
 def files_of(findings: Mapping[str, Finding[Any]]) -> list[str]:

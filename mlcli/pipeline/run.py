@@ -22,7 +22,7 @@ from mlcli.findings.frame.result import Result, Start
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
 from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.pipeline.read_run import contents_of, show
+from mlcli.pipeline.read_run import finished_run_of, show
 from mlcli.pipeline.reading import read_start
 from mlcli.pipeline.result import facts, summary
 from mlcli.pipeline.session import Session
@@ -59,7 +59,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
                                 "asked": build.fingerprint(config)})
         with running("write"):
             if config.report.writes("report"):
-                show(folder, contents_of(result, manifest, findings, document, folder, config_text=config_text))
+                show(folder, finished_run_of(result, manifest, findings, document, folder, config_text=config_text))
             write_manifest(folder, manifest, files)
         session.require_lock()
     return summary(result, session.journal, certificate, str(output), findings)

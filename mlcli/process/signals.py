@@ -71,8 +71,8 @@ def stop_at_checkpoints() -> Iterator[None]:
 def before_checkpoint(*, offered: bool) -> Iterator[None]:
     """Inside, SIGUSR1 waits for the next `pause`: of a loop that has `offered` checkpoints, else the end of a stage.
 
-    The supervisor knows of loops, which alone are given longer than a moment. A loop or a stage that ends by itself
-    has nothing to keep afterwards, so that a stop that waited for it is then at once.
+    For the thread of the run alone. The supervisor knows of loops, which alone are given longer than a moment. A loop
+    or a stage that ends by itself has nothing to keep afterwards, so that a stop that waited for it is then at once.
     """
     outer, _Wait.ahead = _Wait.ahead, True
     if offered:

@@ -85,7 +85,7 @@ PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
-class FitFigures(dict[str, Any]):
+class FitFacts(dict[str, Any]):
     """The figures of a fit in run.json; reading one that is missing raises an error of the file."""
 
     def __missing__(self, name: str) -> Any:
@@ -133,7 +133,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
             return Verified((), state, Certificate((lost,), {}))
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], others=tuple(view.projector for view in stored["views"]),
-                      joint=stored["joint"], private=private_of(folder), fit=FitFigures(manifest["fit"]),
+                      joint=stored["joint"], private=private_of(folder), fit=FitFacts(manifest["fit"]),
                       objective=objective, curves=curves, loadings=loadings_of(folder),
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
                       goodness=goodness_of(folder, len(values)))

@@ -49,8 +49,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
     values, image = CLOUDS["plane"], Image(2, 2)
     rows = choose_rows(values, image, 0)
     cells = GENERATOR.uniform(size=(len(values), 4))
-    figure = pictures_over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"),
-                                 "CsvColumns")
+    figure = pictures_over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"), "Rows")
     assert {"Isomap 1", "Isomap 2"} <= {mark.text for mark in figure.marks if isinstance(mark, Text)}
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]

@@ -10,7 +10,7 @@ from mlcli.findings import FINDINGS
 from mlcli.findings.frame.finished_run import CsvColumns, Embedding, FinishedRun
 
 
-def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None = None, path: str = "points.csv",
+def finished_run(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None = None, path: str = "points.csv",
              ids: list[str] | None = None, **others: Any) -> FinishedRun:
     """A run of PCA on made-up points."""
     generator = np.random.default_rng(0)

@@ -19,7 +19,7 @@ from mlcli.errors import DependencyMissing
 from mlcli.report.interactive.page import AXES, MOST, SCRIPT, data_of, interactive_page
 from tests.journeys.pages.test_browser import BROWSER
 from tests.report.driver import DRIVER, Browser, browser
-from tests.report.support import contents
+from tests.report.support import finished_run
 from tests.wording import Wording
 
 pytest.importorskip("plotly")
@@ -44,7 +44,7 @@ def numbers(text: str, kind: str) -> np.ndarray:
 
 
 def test_the_policy_names_exactly_the_scripts_that_are_there() -> None:
-    page = interactive_page(contents(labels={"kind": HOSTILE * 4}, rows=32, ids=[f"{i}{t}" for i, t in enumerate(
+    page = interactive_page(finished_run(labels={"kind": HOSTILE * 4}, rows=32, ids=[f"{i}{t}" for i, t in enumerate(
         HOSTILE * 4)]))
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None and policy[1].startswith("default-src 'none'; script-src 'sha256-")
@@ -57,7 +57,7 @@ def test_the_policy_names_exactly_the_scripts_that_are_there() -> None:
 
 
 def test_the_data_leads_back_to_every_row() -> None:
-    made = replace(contents(axes=3, labels={"kind": [HOSTILE[i % 8] for i in range(30)],
+    made = replace(finished_run(axes=3, labels={"kind": [HOSTILE[i % 8] for i in range(30)],
                                             "size": ["NA" if i == 4 else str(i / 7) for i in range(30)]}),
                    colors=("size",))
     data = told(interactive_page(made))
@@ -76,13 +76,13 @@ def test_the_data_leads_back_to_every_row() -> None:
 
 @pytest.mark.medium
 def test_very_many_rows_and_axes_are_sampled_and_the_page_says_so() -> None:
-    page = interactive_page(contents(rows=MOST + 10, axes=AXES + 2))
+    page = interactive_page(finished_run(rows=MOST + 10, axes=AXES + 2))
     data = told(page)
     rows = numbers(data["rows"], "<u4")
     assert len(rows) == len(data["ids"]) == MOST and (np.diff(rows.astype(int)) > 0).all()
     assert [data["ids"][i] for i in (0, -1)] == [f"p{rows[0]}", f"p{rows[-1]}"]
     assert f"a random sample of {MOST:,} of {MOST + 10:,} rows, the first {AXES} of {AXES + 2} axes" in page
-    assert page == interactive_page(contents(rows=MOST + 10, axes=AXES + 2))
+    assert page == interactive_page(finished_run(rows=MOST + 10, axes=AXES + 2))
 
 
 def test_the_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:

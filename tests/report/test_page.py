@@ -15,7 +15,7 @@ from mlcli.findings.loadings.tables import MOST_AXES, OPEN
 from mlcli.findings.quality.measure import QualityResult
 from mlcli.report.page import provenance
 from mlcli.report.page.page import page
-from tests.report.support import contents, with_findings
+from tests.report.support import finished_run, with_findings
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
            "' onmouseover='alert(1)", "</title><script>", "]]><script>", "<!--", "&lt;script&gt;", "a\u202eb",
@@ -66,7 +66,7 @@ class Seen(HTMLParser):
 
 
 def test_the_page_is_well_formed_and_holds_every_section() -> None:
-    run = contents(axes=4, labels={"kind": ["a", "b", "c"] * 10},
+    run = finished_run(axes=4, labels={"kind": ["a", "b", "c"] * 10},
                    quality=QualityResult({"neighbors": 12, "anchors": 30, "exact": False, "distances": "euclidean",
                                           "trustworthiness": 0.91, "trustworthiness_se": 0.002,
                                           "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
@@ -98,7 +98,7 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
 
 
 def test_shares_over_one_are_explained() -> None:
-    run = contents(axes=1)
+    run = finished_run(axes=1)
     over = CsvColumns({"component": ["1", "2"], "eigenvalue": ["3", "-1"], "proportion": ["1.5", "-0.5"],
                        "cumulative": ["1.5", "1"]})
     text = page(replace(with_findings(run, spectrum=over), manifest={**run.manifest, "spectrum": {
@@ -108,7 +108,7 @@ def test_shares_over_one_are_explained() -> None:
 
 
 def test_columns_that_say_nothing_are_left_out() -> None:
-    run = contents()
+    run = finished_run()
     unknown = CsvColumns({"component": ["1", "2"], "eigenvalue": ["3", "1"], "proportion": ["", ""],
                           "cumulative": ["", ""]})
     assert "<th class=\"n\">share of trace</th>" in page(run)
@@ -119,30 +119,30 @@ def test_columns_that_say_nothing_are_left_out() -> None:
 @pytest.mark.parametrize("count", [OPEN, OPEN + 1])
 def test_many_loadings_are_folded(count: int) -> None:
     loadings = CsvColumns({"column": [f"c{i}" for i in range(count)], "y1": ["0.5"] * count, "y2": ["0.25"] * count})
-    text = page(contents(loadings=loadings))
+    text = page(finished_run(loadings=loadings))
     assert f">c{count - 1}<" in text and (f"<summary>{count} columns</summary>" in text) == (count > OPEN)
 
 
 def test_of_many_axes_the_first_are_shown() -> None:
     axes = {f"y{axis + 1}": np.linspace(0.1, 0.9, 4) for axis in range(MOST_AXES + 2)}
-    text = page(contents(loadings=CsvColumns({"column": list("abcd"), **axes})))
+    text = page(finished_run(loadings=CsvColumns({"column": list("abcd"), **axes})))
     assert f">PC {MOST_AXES}<" in text and f">PC {MOST_AXES + 1}<" not in text
     assert f"The first {MOST_AXES} of {MOST_AXES + 2} axes; loadings.csv has all of them." in text
 
 
 def test_the_recommendation_is_said_to_its_end() -> None:
     said = f"Keep 2 axes; {'the others differ, ' * 30}and so on."
-    assert len(said) > 500 and said in page(contents(dimension={"recommendation": {"sentence": said}}))
+    assert len(said) > 500 and said in page(finished_run(dimension={"recommendation": {"sentence": said}}))
 
 
 def test_a_covariance_matrix_has_no_section_for_rows() -> None:
-    run = contents(rows=0, loadings=CsvColumns({"column": ["a", "b"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}))
+    run = finished_run(rows=0, loadings=CsvColumns({"column": ["a", "b"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}))
     words = Seen(page(run)).words
     assert "Embedding" not in words and "rows × columns" not in words and "Loadings" in words
 
 
 def test_what_a_run_does_not_have_is_left_out() -> None:
-    text = page(contents())
+    text = page(finished_run())
     for title in ["Quality", "Certificate", "How many dimensions", "Fit", "Iterations", "Loadings", "Warnings"]:
         assert f"<h2>{title}" not in text
 
@@ -150,16 +150,17 @@ def test_what_a_run_does_not_have_is_left_out() -> None:
 @pytest.mark.medium
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_stay_text_wherever_they_stand(name: str) -> None:
-    run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
-                   trace=CsvColumns({name: ["1", "2"], name + "2": ["3", "4"]}),
-                   loadings=CsvColumns({name: [name], "y1": ["1"]}),
-                   quality=QualityResult({name: 0.5}, None), certificate={"verdict": name, "checks": [
-                       {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
-                   dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
-                              "rules": {name: {"components": 2, "rule": name, "detail": name}}},
-                   manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
-                             "fit": {name: 1.0, "uniquenesses": {name: 1.0}},
-                             "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
+    run = finished_run(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name,
+                       ids=[name + str(i) for i in range(20)],
+                       trace=CsvColumns({name: ["1", "2"], name + "2": ["3", "4"]}),
+                       loadings=CsvColumns({name: [name], "y1": ["1"]}),
+                       quality=QualityResult({name: 0.5}, None), certificate={"verdict": name, "checks": [
+                           {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
+                       dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
+                                  "rules": {name: {"components": 2, "rule": name, "detail": name}}},
+                       manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
+                                 "fit": {name: 1.0, "uniquenesses": {name: 1.0}},
+                                 "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
     text = page(replace(run, config=run.config.replace(report=Report(title=name[:200]))))
     seen = Seen(text)
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
@@ -168,7 +169,7 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
-    text = page(contents(labels={"kind": ["a"] * 30}))
+    text = page(finished_run(labels={"kind": ["a"] * 30}))
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in text
     assert not re.search(r"<script|https?:|url\(|@import|<a |<img|<link|javascript:", text)
@@ -176,14 +177,14 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
 
 
 def test_paper_is_light_and_the_screen_as_the_reader_has_it() -> None:
-    text = page(contents())
+    text = page(finished_run())
     assert "@media print" in text
     dark = re.findall(r"@media[^{]*prefers-color-scheme", text)
     assert dark and all("screen and" in rule for rule in dark)
 
 
 def test_the_same_run_gives_the_same_page() -> None:
-    run = contents(rows=7_000, labels={"size": [str(i / 7) for i in range(7_000)]})
+    run = finished_run(rows=7_000, labels={"size": [str(i / 7) for i in range(7_000)]})
     assert page(run) == page(run)
     assert "All 7,000 points: the more points in a place" in page(run)
 
@@ -191,9 +192,9 @@ def test_the_same_run_gives_the_same_page() -> None:
 @pytest.mark.medium
 def test_a_large_run_makes_a_small_page_soon() -> None:
     count = 100_000
-    run = contents(rows=count, axes=4, labels={"size": np.arange(count).astype(str).tolist(),
+    run = finished_run(rows=count, axes=4, labels={"size": np.arange(count).astype(str).tolist(),
                                                "kind": [f"k{i % 40}" for i in range(count)]})
-    page(contents())
+    page(finished_run())
     started = time.process_time()
     text = page(run)
     assert time.process_time() - started < 1.0  # 0.2 s on a machine that does nothing else
@@ -202,7 +203,7 @@ def test_a_large_run_makes_a_small_page_soon() -> None:
 
 @pytest.mark.parametrize(("axes", "values"), [(1, 0.0), (2, 0.0), (2, 1e300), (2, 1e-300), (3, 5.0)])
 def test_embeddings_without_extent_and_at_the_ends_of_the_range(axes: int, values: float) -> None:
-    run = contents(rows=4, axes=axes)
+    run = finished_run(rows=4, axes=axes)
     run.embedding.values[:] = values
     run.embedding.values[0] = -values
     text = page(run)

@@ -28,7 +28,7 @@ from mlcli.report.paper.drawings import ScreePlot
 from mlcli.report.paper.needs import plot_cost
 from mlcli.report.paper.scatter import Arrows, Plot, ellipse, hull, outline, place, styles
 from mlcli.report.paper.sheet import TITLE, sheet
-from tests.report.support import contents
+from tests.report.support import finished_run
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
 pytest.importorskip("adjustText")
@@ -119,12 +119,12 @@ def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says
     monkeypatch.setattr(scatter, "MOVED", 60)
     monkeypatch.setattr(drawings, "MOVED", 60)
     rows = 61
-    run = contents(rows=rows, report={"point_labels": "ids"})
+    run = finished_run(rows=rows, report={"point_labels": "ids"})
     begun = time.process_time()
     text = page(run)
     assert time.process_time() - begun < 10  # moving them takes minutes
     assert f"{rows} labels overlap" in text and all(f"p{row}" in Seen(text).words for row in range(rows))
-    assert "find no room" not in page(contents(rows=20, report={"point_labels": "ids"}))
+    assert "find no room" not in page(finished_run(rows=20, report={"point_labels": "ids"}))
 
 
 @pytest.mark.medium
@@ -184,7 +184,7 @@ def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
 
 @pytest.mark.medium
 def test_chosen_labels_stand_on_the_page_in_colors_of_light_and_dark_screens() -> None:
-    run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "ids"})
+    run = finished_run(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "ids"})
     text = page(run)
     words = Seen(text).words
     assert all(f"p{row}" in words for row in range(30)) and {"PC 1 (40.0%)", "PC 2 (30.0%)"} <= {*words}
@@ -196,7 +196,7 @@ def test_chosen_labels_stand_on_the_page_in_colors_of_light_and_dark_screens() -
 
 @pytest.mark.parametrize(("rows", "labels", "named"), [(60, "auto", True), (61, "auto", False), (60, "none", False)])
 def test_few_points_are_labeled_by_themselves(rows: int, labels: str, named: bool) -> None:
-    drawn = figures(contents(rows=rows, report={"point_labels": labels}))["scatter"]("svg").decode()
+    drawn = figures(finished_run(rows=rows, report={"point_labels": labels}))["scatter"]("svg").decode()
     assert (">p0</text>" in drawn) == named and not drawn.startswith("<?xml")  # which Matplotlib would write
 
 
@@ -208,20 +208,20 @@ def test_few_points_are_labeled_by_themselves(rows: int, labels: str, named: boo
     (60, {"point_labels": "ids", "outputs": ["embedding", "spectrum"]}, ())])
 def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, report: dict[str, Any],
                                                                 needs: tuple[str, ...]) -> None:
-    run = contents(rows=rows, report=report)
+    run = finished_run(rows=rows, report=report)
     assert plot_cost(run.config.report, run.embedding, unsure=False).needs == needs
 
 
 def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
-    run = contents(rows=9, report={"point_labels": "auto", "figures": ["png"]})
+    run = finished_run(rows=9, report={"point_labels": "auto", "figures": ["png"]})
     assert plot_cost(run.config.report, run.embedding, unsure=True).needs == (PLOT,)
-    assert plot_cost(contents(rows=9).config.report, run.embedding, unsure=False) == NOTHING
+    assert plot_cost(finished_run(rows=9).config.report, run.embedding, unsure=False) == NOTHING
 
 
 @pytest.mark.medium
 @pytest.mark.parametrize("name", some_everyday(HOSTILE), ids=range(len(HOSTILE)))
 def test_names_on_a_plot_stay_text(name: str) -> None:
-    run = contents(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
+    run = finished_run(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
                    loadings=CsvColumns({"column": [name, "b"], "y1": ["1", "0.5"], "y2": ["1", "0"]}),
                    report={"point_labels": "ids", "arrows": 2, "outlines": {"name": "hulls"}, "title": name[:200]})
     text = page(run)
@@ -258,7 +258,7 @@ def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that
 
 @pytest.mark.medium
 def test_what_is_drawn_is_said() -> None:
-    run = contents(loadings=LOADINGS, report={"outlines": {"name": "ellipses", "level": 0.9}, "arrows": 2,
+    run = finished_run(loadings=LOADINGS, report={"outlines": {"name": "ellipses", "level": 0.9}, "arrows": 2,
                                               "point_labels": "none"})
     text = page(run)
     assert "Ellipses hold 90% of a normal distribution" in text
@@ -270,7 +270,7 @@ def test_what_is_drawn_is_said() -> None:
 def test_a_run_is_drawn_alike_whether_matplotlib_is_installed_or_not(rows: int,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn() -> tuple[str, dict[str, bytes]]:
-        run = contents(rows=rows, labels={"kind": ["a"] * rows}, report={"point_labels": "auto"})
+        run = finished_run(rows=rows, labels={"kind": ["a"] * rows}, report={"point_labels": "auto"})
         return page(run), {name: draw("svg") for name, draw in figures(run).items()}
 
     with_matplotlib = drawn()
@@ -281,10 +281,10 @@ def test_a_run_is_drawn_alike_whether_matplotlib_is_installed_or_not(rows: int,
 
 
 def test_names_without_room_are_counted_below_the_figure() -> None:
-    run = contents(rows=60, report={"point_labels": "auto"})
+    run = finished_run(rows=60, report={"point_labels": "auto"})
     text = page(replace(run, embedding=replace(run.embedding, values=np.arange(120.0).reshape(60, 2) % 11)))
     assert "of 60 names have room beside their points; mlcli report RUN --point-labels ids" in text
-    assert "have room" not in page(contents(rows=4, report={"point_labels": "auto"}))
+    assert "have room" not in page(finished_run(rows=4, report={"point_labels": "auto"}))
 
 
 def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,

@@ -17,7 +17,7 @@ from mlcli.report.page.tables import TABLES, tables_of
 from mlcli.report.tables.table import ReportTable, as_csv, as_latex, as_markdown
 from tests.laws.agreement.columns.test_psych import of_matrix
 from tests.laws.agreement.tables import facts
-from tests.report.support import contents
+from tests.report.support import finished_run
 
 HARMAN = facts("psych/summary.json")["Harman74"]
 
@@ -30,7 +30,7 @@ def of_factors(rotation: str) -> FinishedRun:
                **{f"y{i + 1}": [repr(value) for value in values[:, i].tolist()] for i in range(4)}}
     plain = model.in_units(METHODS["fa"].accepts[1](np.eye(24), model.loadings.columns), METHODS["fa"].powers)
     config = RunConfig.model_validate({"input": {"path": "h.csv"}, "method": {"name": "fa"}})
-    run = contents(loadings=CsvColumns(columns), manifest={"fit": dict(plain.fit), "spectrum": {"trace": 24.0}})
+    run = finished_run(loadings=CsvColumns(columns), manifest={"fit": dict(plain.fit), "spectrum": {"trace": 24.0}})
     return FinishedRun(**{**vars(run), "config": config})
 
 
@@ -39,7 +39,7 @@ def of_pca(**options: object) -> FinishedRun:
     config = RunConfig.model_validate({"input": {"path": "x.csv"}, "prepare": {"scale": "standard"},
                                        "method": {"name": "pca", **options}})
     rows = CsvColumns({"column": ["a", "b", "c"], "y1": ["0.1", "-0.9", "0.8"], "y2": ["0.95", "0.2", "0"]})
-    run = contents(loadings=rows, manifest={"spectrum": {"computed": 3, "trace": 3.0}})
+    run = finished_run(loadings=rows, manifest={"spectrum": {"computed": 3, "trace": 3.0}})
     return FinishedRun(**{**vars(run), "config": config})
 
 
@@ -102,7 +102,7 @@ def test_any_name_is_one_cell_of_every_form(name: str) -> None:
 
 def test_a_table_that_the_run_lacks_is_refused_with_those_it_has() -> None:
     with pytest.raises(ConfigError) as caught:
-        tables_of(contents(), "loadings", "markdown", None)
+        tables_of(finished_run(), "loadings", "markdown", None)
     assert caught.value.code == "E-NO-TABLE" and "spectrum" in caught.value.hint
     assert set(TABLES) >= {"loadings", "spectrum", "quality", "fit", "dimension"}
 

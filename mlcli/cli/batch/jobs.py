@@ -59,7 +59,7 @@ def divide_threads(asked: int, runs: Sequence[Compute]) -> Division:
 
 
 @frozen
-class ShownOptions:
+class DisplayOptions:
     """Options of the display of several runs."""
 
     mode: Mode
@@ -77,7 +77,7 @@ def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bo
 
 
 def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], division: Division,
-                    shown: ShownOptions, families: Sequence[Any],
+                    shown: DisplayOptions, families: Sequence[Any],
                     until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """Yield number and result of each run as it ends; the messages of a run are shown together at its end.
 

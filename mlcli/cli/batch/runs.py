@@ -10,7 +10,7 @@ from pathlib import Path
 from mlcli.base.context import spelled
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
-from mlcli.cli.batch.jobs import Result, ShownOptions, announce_division, run_in_parallel
+from mlcli.cli.batch.jobs import DisplayOptions, Result, announce_division, run_in_parallel
 from mlcli.cli.batch.launch import Document, Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, launched, output_of
 from mlcli.cli.screen.failure import ErrorForm, attempt, say_written, understood
@@ -78,7 +78,8 @@ def results(runs: Sequence[PlannedRun], presentation: Presentation, form: ErrorF
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
                          hint="give a directory with -o")
     inside = replace(presentation, progress=presentation.progress if presentation.progress == "json" else "none")
-    names, shown = [str(output_of(run)) for run in runs], ShownOptions(presentation.progress, presentation.quiet, form)
+    names, shown = [str(output_of(run)) for run in runs], DisplayOptions(presentation.progress, presentation.quiet,
+                                                                         form)
     families = [family(run) for run in runs]
     if batch.time_budget is None:
         yield from run_in_parallel(lambda place: result(runs[place], inside, form, batch), names, division, shown,

@@ -80,7 +80,7 @@ class Lost:
 
 
 @frozen
-class EndedWork:
+class WorkResult:
     """Finished work: its number, its result and its messages."""
 
     number: int
@@ -109,10 +109,10 @@ class Worker:
         with suppress(OSError):  # it is dead, which shows when it is listened to
             self.connection.send(number)
 
-    def ended(self, result: Any) -> EndedWork:
+    def ended(self, result: Any) -> WorkResult:
         """Its work, ended; it has none now."""
         assert self.number is not None
-        done = EndedWork(self.number, result, "".join(self.said))
+        done = WorkResult(self.number, result, "".join(self.said))
         self.number, self.asked, self.granted = None, None, 0.0
         self.said.clear()
         return done
@@ -135,7 +135,7 @@ class Worker:
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
                  live: Live | None = None, until: float = math.inf,
                  alone: Callable[[], AbstractContextManager[None]] = nullcontext,
-                 family: Callable[[int], Any] = lambda number: number) -> Generator[EndedWork]:
+                 family: Callable[[int], Any] = lambda number: number) -> Generator[WorkResult]:
     """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
 
     Work of one `family` is given to one process where that leaves none without work.
@@ -168,7 +168,7 @@ def staff(workers: list[Worker], left: WorkQueue, jobs: int, hire: Callable[[], 
 
 
 def results(workers: list[Worker], left: WorkQueue, hire: Callable[[], None],
-            live: Live | None, until: float) -> Generator[EndedWork]:
+            live: Live | None, until: float) -> Generator[WorkResult]:
     """Yield the results of work as it ends; processes that die are replaced."""
     try:
         while (left or workers) and time.monotonic() < until:
@@ -194,7 +194,7 @@ def results(workers: list[Worker], left: WorkQueue, hire: Callable[[], None],
         dismiss(workers)
 
 
-def receive(worker: Worker, live: Live | None) -> EndedWork | None:
+def receive(worker: Worker, live: Live | None) -> WorkResult | None:
     """Takes a message of a worker: what it says, what it waits for, or its result, which is returned."""
     try:
         kind, content = worker.connection.recv()

@@ -13,7 +13,7 @@ import typer
 
 from mlcli.base.machine import blas
 from mlcli.base.values.compute import parse_seconds
-from mlcli.cli.batch.jobs import ShownOptions, overview
+from mlcli.cli.batch.jobs import DisplayOptions, overview
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, TimeBudget, existing, planned
 from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
@@ -92,7 +92,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         cache = Folder(draft.path)
         shared = replace(presentation, cache=cache)
         form = ErrorForm(json or presentation.progress == "json", debug)
-        examined = examine(layer, components, (begun, seconds), cache, ShownOptions(presentation.progress, quiet, form))
+        examined = examine(layer, components, (begun, seconds), cache,
+                           DisplayOptions(presentation.progress, quiet, form))
         layer = examined.trial_layer(layer)
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
@@ -139,7 +140,7 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
-            shown: ShownOptions) -> "Examination":
+            shown: DisplayOptions) -> "Examination":
     """Examine the data before the first trial, in a process of its own: readers start threads, and forks follow.
 
     Raises RefusedByPlan where the budget allows no trial after it.

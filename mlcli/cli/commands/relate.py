@@ -82,8 +82,7 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     require_standard_output()
     asked = RelationRequest(environment, id_column=id_column, columns=names_in(columns), factors=names_in(factors),
                             axes=numbers_in(axes), formula=formula, by=by, groups=dispersion, center=center,
-                            strata=strata,
-                            species=species, permutations=permutations, seed=seed, input=given)
+                            strata=strata, species=species, permutations=permutations, seed=seed, input=given)
     layer = layer_of(flags)
     with watching(mode_of(progress), quiet, tell=not json), locate_errors(layer), set_context(network=network):
         found, contents = relate(Path(run), asked, layer)

@@ -16,7 +16,7 @@ PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW"})  # meta
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 
-class GivenOptions:
+class LazyParsing:
     """A part of commands: the values of options that are given are read, and the others have their defaults.
 
     Typer would build a validator for each of sixty options, and have it check the default.
@@ -51,7 +51,7 @@ class GivenOptions:
         return found
 
 
-class Command(GivenOptions, TyperCommand):
+class Command(LazyParsing, TyperCommand):
     """A command that refuses repeated options, and names options in errors as its own flags."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -76,7 +76,7 @@ class Command(GivenOptions, TyperCommand):
         describe(self.params)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reads the arguments, `--json` with or without a word; raises UsageError as `Given` does."""
+        """Reads the arguments, `--json` with or without a word; raises UsageError as `LazyParsing` does."""
         if any(JSON in option.opts and not getattr(option, "is_flag", False) for option in self.params):
             args = with_word(args)
         return super().parse_args(ctx, args)

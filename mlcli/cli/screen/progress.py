@@ -94,8 +94,10 @@ class ProgressBar(Watcher, Shown):
     def without_thread(self) -> Iterator[None]:
         """Take the bar away in a `with` block, and the thread that draws it."""
         self.progress.stop()
-        yield
-        self.progress.start()
+        try:
+            yield
+        finally:
+            self.progress.start()
 
     def begin(self, name: str) -> None:
         """Adds a bar."""
@@ -139,9 +141,11 @@ class Log(Watcher, Shown):
         self.stop()
         if self.ticker is not None:
             self.ticker.join()
-        yield
-        self.over.clear()
-        self.start()
+        try:
+            yield
+        finally:
+            self.over.clear()
+            self.start()
 
     def tick(self) -> None:
         """Writes a line at each beat until the run is over."""

@@ -60,7 +60,7 @@ def share(part: float, whole: float) -> float:
 
 
 @frozen
-class WithDecoder(Composition[Model]):
+class DecoderChain(Composition[Model]):
     """The computation of coordinates, and then of a map from these back to features."""
 
     of_coordinates: Composition[Model]

@@ -1,7 +1,7 @@
 """The input of a chain's computation."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
@@ -13,9 +13,6 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.metrics import AnyMetric
 from mlcli.core.paths.paths import Paths
-
-if TYPE_CHECKING:
-    pass
 
 
 @frozen

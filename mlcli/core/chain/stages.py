@@ -51,9 +51,9 @@ class Stages(Options):
         found = self._composition(chain)
         if self.decoder.name == "none":
             return found
-        from mlcli.core.chain.decoding import WithDecoder
+        from mlcli.core.chain.decoding import DecoderChain
 
-        return WithDecoder(found, chain, data.unit ** (self.power if self.coordinates.scale == "roots" else 0))
+        return DecoderChain(found, chain, data.unit ** (self.power if self.coordinates.scale == "roots" else 0))
 
     def _composition(self, chain: ChainInput) -> Composition[Model]:
         """Return the computation of coordinates, without a decoder."""

@@ -39,7 +39,7 @@ class Minimization:
 
 @result("layout-starts")
 @frozen
-class EndedMinimizations:
+class BestMinimization:
     """What is kept of the runs that have ended: the one of least stress, and the stress of each, in their order."""
 
     best: Minimization
@@ -82,14 +82,14 @@ class Halted(Exception):
     """The end of a loop whose result nobody waits for."""
 
 
-def run_starts(run: Callable[[Array], Minimization], starts: Starts) -> EndedMinimizations:
+def run_starts(run: Callable[[Array], Minimization], starts: Starts) -> BestMinimization:
     """Return the run of least stress from some starts, the first of equal ones: the same for any number of threads.
 
     Starts are made when they run, and of the other runs only the stress is kept, so that memory does not grow with
     their number. On threads, a checkpoint holds what is kept. One after the other, each run offers its own steps.
     """
     stresses = np.empty(starts.count)
-    found: EndedMinimizations | None = None
+    found: BestMinimization | None = None
     if workers(starts.count, starts.points, allowed()) == 1:
         with single_threaded_blas():
             for number, start in enumerate(starts):
@@ -103,7 +103,7 @@ def run_starts(run: Callable[[Array], Minimization], starts: Starts) -> EndedMin
             return run(start)
         return None
 
-    with running("iterate"), loop(EndedMinimizations) as place:
+    with running("iterate"), loop(BestMinimization) as place:
         found = place.left
         done = 0 if found is None else len(found.stresses)
         if found is not None:
@@ -117,11 +117,11 @@ def run_starts(run: Callable[[Array], Minimization], starts: Starts) -> EndedMin
     return found
 
 
-def _with_run(ended: EndedMinimizations | None, run: Minimization, stresses: Array, number: int) -> EndedMinimizations:
+def _with_run(ended: BestMinimization | None, run: Minimization, stresses: Array, number: int) -> BestMinimization:
     """Return what is kept of the runs with a further one, whose stress is put into the (s,) `stresses`."""
     stresses[number] = run.stress
     best = run if ended is None or run.stress < ended.best.stress else ended.best
-    return EndedMinimizations(best, stresses[: number + 1])
+    return BestMinimization(best, stresses[: number + 1])
 
 
 def workers(starts: int, points: int, threads: int) -> int:

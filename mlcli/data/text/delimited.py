@@ -224,8 +224,7 @@ def _list_of_pairs(text: InputText, head: Head, matrix: RecordLayout, compute: C
 
 
 def _settled(text: InputText, head: Head, layout_of: LayoutOf, compute: Compute,
-             layout: RecordLayout) -> tuple[RecordLayout,
-                                                                                                                Frame]:
+             layout: RecordLayout) -> tuple[RecordLayout, Frame]:
     """Return the columns of a text, those of text as categories where they may be, and the layout of these."""
     frame = _frame(text, layout, compute)
     while (found := with_found(text.input, frame.faults.columns)) is not None:

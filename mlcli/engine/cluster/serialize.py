@@ -102,7 +102,7 @@ class _Unpickler(pickle.Unpickler):
         return self._array(what) if kind == "array" else _lasting.value(what, self._array)
 
 
-class KeptValues:
+class ValueCache:
     """Values that this process keeps by the hash of their message, those that were used last."""
 
     def __init__(self, most: int = KEPT) -> None:
@@ -121,7 +121,7 @@ class KeptValues:
             return self._values[key]
 
 
-_lasting, _sources = KeptValues(), KeptValues()
+_lasting, _sources = ValueCache(), ValueCache()
 _blas = threading.Lock()
 
 

@@ -21,7 +21,7 @@ class SeparateGroups:
 
 
 @frozen
-class FactorModel:
+class FactorEvidence:
     """A factor model with noise of each column's own; by BIC, smaller is better."""
 
     count: int
@@ -38,7 +38,7 @@ class Structure:
     axes: int  # number of axes by parallel analysis
     nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations
     groups: SeparateGroups | None
-    factors: FactorModel | None
+    factors: FactorEvidence | None
 
     @property
     def unrelated(self) -> bool:

@@ -166,7 +166,7 @@ BLOCK = 2**16  # distances in a block of work: few enough to stay in a cache
 
 @frozen
 class AnchorPass:
-    """A walk over groups of anchors for several observers, as a source of blocks; a group's rows may be in memory."""
+    """A pass over groups of anchors for several observers, as a source of blocks; a group's rows may be in memory."""
 
     observers: Sequence[Observer]
     anchors: Anchors
@@ -207,7 +207,7 @@ class AnchorPass:
 
 
 def sums_over_anchors(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
-    """Return the sums of each observer over all anchors, from one walk."""
+    """Return the sums of each observer over all anchors, from one pass."""
     source = AnchorPass(observers, anchors, spaces)
     parts = list(_remote_sums(source) if spaces.travel and sent(source.seconds) else _local_sums(source))
     return [{name: np.concatenate([part[place].pop(name) for part in parts]) for name in list(parts[0][place])}

@@ -142,7 +142,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
     `labels` that the user chose; `decode` maps coordinates to features. With `free`, the scale of the coordinates is
     arbitrary, and the figures say so. A measure that does not apply is None. Measures of a baseline are from the same
-    walk over anchors.
+    pass over anchors.
     """
     size = len(embedding)
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)

@@ -116,7 +116,7 @@ class PathChain(GraphChain):
         if chain.kernel.bent and paths.store == "auto":
             paths = paths.replace(store="memory")  # a function of distances is not streamed
         plan = paths.plan(graph, chain.compute, chain.landmarks)
-        by = LandmarkPaths if plan.store == "landmarks" else StreamedPaths if plan.store == "streamed" else StoredPaths
+        by = LandmarkPaths if plan.store == "landmarks" else StreamedPaths if plan.store == "streamed" else WholePaths
         return by(chain, graph, data, kept, plan)
 
 
@@ -144,7 +144,7 @@ class PathStages(Composition[Model]):
 
 
 @frozen
-class StoredPaths(PathStages):
+class WholePaths(PathStages):
     """Coordinates from all shortest paths, in memory or in a file."""
 
     @FitStage

@@ -212,7 +212,7 @@ def require_points(data: Joined) -> None:
 
 
 def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
-    """Return the joint affinities of points with the neighbors of `lists_of`: given ones over their sum, or calibrated.
+    """Return the joint affinities of points with the neighbors in `lists`: given ones over their sum, or calibrated.
 
     Raises GeometryError where all points are equal, or all at one distance from each other.
     """

@@ -24,7 +24,7 @@ from mlcli.core.graph.graph import by_size
 from mlcli.core.graph.pieces import listed
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.layouts.several_starts import EndedMinimizations
+from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.points import seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
@@ -236,7 +236,7 @@ class PHATEFit(Composition[Model]):
                      4 * square + self.entries, square=not self.joined)]
 
     @FitStage
-    def runs(self) -> EndedMinimizations:
+    def runs(self) -> BestMinimization:
         """The layouts of least stress from all starts."""
         return self.method.runs(self.pairs, self.compute)
 

@@ -12,7 +12,7 @@ from mlcli.methods.networks.network import Hidden, Network
 
 
 @frozen
-class NegativeBound:
+class NegatedBound:
     """The negative bound of a row, β KL - E log p(x | z); weights are those of `encoder` and `decoder`, and a `level`.
 
     The encoder's outputs are the means and the log-variances of q(z | x). The level is the logarithm of the noise's

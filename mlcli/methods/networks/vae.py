@@ -105,10 +105,10 @@ class VAE(NetworkMethod):
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
         """Return the model of both networks after training, with their bounds."""
         from mlcli.methods.networks import training
-        from mlcli.methods.networks.evidence import NegativeBound
+        from mlcli.methods.networks.evidence import NegatedBound
 
         standard = self.likelihood.standard(data)
-        objective = NegativeBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
+        objective = NegatedBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
         rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.train(objective, rows, start, self.learning)

@@ -10,7 +10,7 @@ Row = Mapping[str, Any]  # a row of the table by column: numbers, texts, or None
 
 
 @frozen
-class RankedFigure:
+class RankingMeasure:
     """A figure that ranks runs."""
 
     column: str
@@ -27,8 +27,9 @@ class RankedFigure:
         return float(row.get(f"{self.column}_se") or 0.0)
 
 
-MEASURES = (RankedFigure("trustworthiness", "trustworthiness", True), RankedFigure("continuity", "continuity", True),
-            RankedFigure("residual_variance", "residual variance", False))
+MEASURES = (RankingMeasure("trustworthiness", "trustworthiness", True),
+            RankingMeasure("continuity", "continuity", True),
+            RankingMeasure("residual_variance", "residual variance", False))
 
 
 RESIDUAL = MEASURES[2]
@@ -53,7 +54,7 @@ def graphs_differ(parameters: Sequence[str]) -> bool:
     return any(path.startswith(GRAPH) for path in parameters)
 
 
-def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[RankedFigure]:
+def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[RankingMeasure]:
     """Return the measures that rank the runs.
 
     Residual variance is measured along each run's own graph, so it compares only runs with the same graph.
@@ -62,14 +63,14 @@ def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[RankedFi
             and not (measure is RESIDUAL and graphs_differ(parameters))]
 
 
-def ranking(rows: Sequence[Row], measures: Sequence[RankedFigure]) -> list[RankedRun]:
+def ranking(rows: Sequence[Row], measures: Sequence[RankingMeasure]) -> list[RankedRun]:
     """Return runs by their mean rank, the best first; of equal ones in their order."""
     by_measure = [ranks(rows, measure) for measure in measures]
     found = [RankedRun(row, own) for row, own in zip(rows, zip(*by_measure, strict=True), strict=False)]
     return sorted(found, key=lambda one: one.mean)
 
 
-def ranks(rows: Sequence[Row], measure: RankedFigure) -> list[int]:
+def ranks(rows: Sequence[Row], measure: RankingMeasure) -> list[int]:
     """Return for each run 1 plus the number of runs that are better by more than both errors; last without a value."""
     sign = 1 if measure.largest else -1
     known = [(sign * value, measure.error(row)) for row in rows if (value := measure.value(row)) is not None]
@@ -81,7 +82,7 @@ def ranks(rows: Sequence[Row], measure: RankedFigure) -> list[int]:
 class Best:
     """The best run by a measure."""
 
-    measure: RankedFigure
+    measure: RankingMeasure
     row: Row
     value: float
     tied: int  # number of others whose difference from it is within the standard errors
@@ -92,7 +93,7 @@ def best(rows: Sequence[Row]) -> list[Best]:
     return [found for measure in MEASURES if (found := best_by(measure, rows)) is not None]
 
 
-def best_by(measure: RankedFigure, rows: Sequence[Row]) -> Best | None:
+def best_by(measure: RankingMeasure, rows: Sequence[Row]) -> Best | None:
     """Return the best run by one measure; None where no run has it."""
     known = [(value if measure.largest else -value, row) for row in rows if (value := measure.value(row)) is not None]
     if not known:
@@ -120,7 +121,7 @@ def numeric(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
                 as_number(row.get(path)) is not None for row in rows)]
 
 
-def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: RankedFigure) -> list[SweepLine]:
+def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: RankingMeasure) -> list[SweepLine]:
     """Return a measure against one option: a line for each combination of the others."""
     groups: dict[str, list[tuple[float, float, float]]] = {}
     for row in rows:

@@ -9,7 +9,7 @@ from mlcli.report.comparison.runs import (
     MEASURES,
     RESIDUAL,
     Best,
-    RankedFigure,
+    RankingMeasure,
     Row,
     best,
     lines,
@@ -78,7 +78,7 @@ def _in_sentence(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _best_by(found: Sequence[Best], ranked: Sequence[RankedFigure]) -> Part:
+def _best_by(found: Sequence[Best], ranked: Sequence[RankingMeasure]) -> Part:
     """Return the best run by each measure."""
     own = {measure: "" if measure in ranked else ", along its own graph" for measure in MEASURES}
     rows = [(f"{one.measure.words} ({'largest' if one.measure.largest else 'smallest'}{own[one.measure]})",
@@ -121,7 +121,7 @@ def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
     return section("Runs", table(head, cells, numbers, range(len(head))))
 
 
-def _with_error(measure: RankedFigure, row: Row) -> str:
+def _with_error(measure: RankingMeasure, row: Row) -> str:
     """Return a measure with its standard error, where there is one."""
     value = measure.value(row)
     return "" if value is None else with_error(value, measure.error(row) or None)

@@ -152,8 +152,8 @@ def _caption(points: Points, first: bool) -> str:
     units = (f" The axes have different scales: the second axis is stretched, because the ranges differ by more than "
              f"{LONGEST_RATIO:.2g} times."
              if stretched else " Both axes have the same scale." if points.values.shape[1] > 1 else "")
-    scale = " Colors are linear from the smallest number to the largest." if isinstance(points.colors,
-                                                                                        ColorRange) else ""
+    linear = isinstance(points.colors, ColorRange)
+    scale = " Colors are linear from the smallest number to the largest." if linear else ""
     return f"{_axes_drawn(points)}{units if first else ''}{scale}{_density_note(points)}"
 
 

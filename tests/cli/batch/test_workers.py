@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.batch.workers import GRACE, EndedWork, Lost, WorkQueue, in_processes
+from mlcli.cli.batch.workers import GRACE, Lost, WorkQueue, WorkResult, in_processes
 from mlcli.process.memory_gate import admit
 
 Work = Callable[[int], object]
 
 
-def ended(work: Work, count: int, jobs: int, **options: Any) -> list[EndedWork]:
+def ended(work: Work, count: int, jobs: int, **options: Any) -> list[WorkResult]:
     running = in_processes(work, range(count), jobs, settle=lambda: None, **options)
     return sorted(running, key=lambda done: done.number)
 

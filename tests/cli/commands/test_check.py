@@ -32,6 +32,13 @@ def test_strict_is_65_with_findings_and_0_without(mlcli: Caller) -> None:
     assert (clean.code, json.loads(clean.out)["clean"]) == (0, True)
 
 
+def test_the_parts_of_the_report_are_called_in_words(mlcli: Caller) -> None:
+    said = mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv").out
+    headings = [part.partition("\n")[0] for part in said.split("\n\n")[1:]]
+    assert headings[:3] == ["Metric", "Euclidean", "Neighbors"]
+    assert "\n  Euclidean                   no\n" in said
+
+
 def test_text_says_what_embed_would_refuse_and_the_rest(mlcli: Caller) -> None:
     Path("d.csv").write_text(",a,b,c\na,0,-1,2\nb,3,0,1\nc,2,1,0.5\n", encoding="utf-8")
     called = mlcli("check", "--dissimilarities", "d.csv")

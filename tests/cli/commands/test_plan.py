@@ -149,6 +149,16 @@ def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("megabytes", [160, 270])
+def test_no_fewer_rows_of_a_covariance_matrix_are_proposed(mlcli: Caller, megabytes: int) -> None:
+    """Its rows are columns of a table."""
+    np.save("cov.npy", np.eye(3000))
+    refused = mlcli("embed", "cov.npy", "--kind", "covariance", "-m", "pca", "--threads", "1", "--memory-limit",
+                    f"{megabytes}M", "-o", "run", "-q")
+    assert refused.code == 82 and "rows fit" not in refused.err
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("given", [("-m", "pca"), ("-m", "mds"), ("-m", "isomap", "-k", "9"), ("-m", "lle", "-k", "9")])
 def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tuple[str, ...]) -> None:
     np.save(roll, np.load(roll)[:1900])

@@ -213,8 +213,8 @@ def test_a_file_that_grows_between_two_looks_is_refused(tmp_path: Path, monkeypa
     path = Path(written(tmp_path, "a,b\n1,2\n"))
     survey = records.survey
 
-    def then_grown(stream: BinaryIO, name: str, watch: records.Watch | None) -> tuple[records.Survey,
-                                                                                      records.TextStart]:
+    def then_grown(stream: BinaryIO, name: str,
+                   watch: records.Watch | None) -> tuple[records.Survey, records.TextStart]:
         found = survey(stream, name, watch)
         path.write_text("a,b\n" + "1,2\n" * 100)
         return found

@@ -18,7 +18,7 @@ from mlcli.core.kernels.tiles import Tiles
 from mlcli.core.moments_pass import RowSums
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.engine.cluster.executor import size_of
-from mlcli.engine.cluster.serialize import LARGE, KeptValues, Packing, opened, read_array, write_array
+from mlcli.engine.cluster.serialize import LARGE, Packing, ValueCache, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
 from mlcli.storage.keys import Keys
 from tests.engine.test_executor import eliminates
@@ -90,7 +90,7 @@ def test_small_arrays_stay_in_the_message() -> None:
 
 
 def test_what_was_used_last_is_kept() -> None:
-    kept, packing = KeptValues(most=2), Packing(whole=True)
+    kept, packing = ValueCache(most=2), Packing(whole=True)
     first, second, third = (packing.message(Counted(np.full(3, number))).pickled for number in (1.0, 2.0, 3.0))
     one = kept.value(first, {}.__getitem__)
     kept.value(second, {}.__getitem__)

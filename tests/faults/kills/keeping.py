@@ -18,14 +18,14 @@ def eagerly(arguments: list[str]) -> None:
 
     resume.EVERY, resume.SHARE = 0.0, 1e9
     if PAUSE:
-        offer = resume.KeptPlace.offer
+        offer = resume.CheckpointPlace.offer
 
-        def told(place: resume.KeptPlace, checkpoint: object) -> None:
+        def told(place: resume.CheckpointPlace, checkpoint: object) -> None:
             print("offered", file=sys.stderr)
             time.sleep(PAUSE)
             offer(place, checkpoint)  # type: ignore[arg-type]
 
-        resume.KeptPlace.offer = told  # type: ignore[assignment, method-assign]
+        resume.CheckpointPlace.offer = told  # type: ignore[assignment, method-assign]
     dispatch(arguments)
 
 

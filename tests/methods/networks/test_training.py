@@ -13,7 +13,7 @@ from mlcli.methods.networks import training
 from mlcli.methods.networks.autoencoding import Autoencoding
 from mlcli.methods.networks.backend import jax, random
 from mlcli.methods.networks.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
-from mlcli.methods.networks.evidence import NegativeBound
+from mlcli.methods.networks.evidence import NegatedBound
 from mlcli.methods.networks.feeding import training_rows
 from mlcli.methods.networks.learning import Learning
 from mlcli.methods.networks.likelihoods import BernoulliLikelihood, GaussianLikelihood
@@ -35,9 +35,9 @@ OBJECTIVES: dict[str, tuple[Any, list[int]]] = {
     "masked": (Autoencoding(**{**PLAIN, "corruption": Masking(), "hidden": "logistic"}), SIZES),
     "small": (Autoencoding(**{**PLAIN, "sparsity": Absolute()}), SIZES),
     "rarely active": (Autoencoding(**{**PLAIN, "sparsity": RarelyActive()}), SIZES),
-    "bound": (NegativeBound(**VARIATIONAL), SIZES), "linear bound": (NegativeBound(**VARIATIONAL), [3, 2]),
-    "given noise": (NegativeBound(**{**VARIATIONAL, "level": -1.0, "beta": 0.5}), SIZES),
-    "bernoulli": (NegativeBound(**{**VARIATIONAL, "likelihood": BernoulliLikelihood(), "level": 0.0}), SIZES),
+    "bound": (NegatedBound(**VARIATIONAL), SIZES), "linear bound": (NegatedBound(**VARIATIONAL), [3, 2]),
+    "given noise": (NegatedBound(**{**VARIATIONAL, "level": -1.0, "beta": 0.5}), SIZES),
+    "bernoulli": (NegatedBound(**{**VARIATIONAL, "likelihood": BernoulliLikelihood(), "level": 0.0}), SIZES),
 }
 
 

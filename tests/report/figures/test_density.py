@@ -13,7 +13,7 @@ from mlcli.report.figures.density import FINE, LEAST, SHADES, clouds
 from mlcli.report.figures.scatter import MOST
 from mlcli.report.page.page import page
 from tests.report.png import images
-from tests.report.support import contents
+from tests.report.support import finished_run
 
 PANEL = Panel(Scale(0, 1, 20, 420, 0.2), Scale(0, 1, 330, 30, 0.2))
 STEP = 255 / (SHADES - 1) / 2 + 1  # that rounding to shades may move a level by
@@ -98,13 +98,13 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
 
 
 def test_the_page_shows_one_of_the_images_as_the_screen_is() -> None:
-    text = page(contents(rows=MOST + 1, labels={"kind": [f"k{i % 4}" for i in range(MOST + 1)]}))
+    text = page(finished_run(rows=MOST + 1, labels={"kind": [f"k{i % 4}" for i in range(MOST + 1)]}))
     day, night = images(text)
     assert day.shape == night.shape and np.array_equal(day[:, :, 3], night[:, :, 3])
     assert not np.array_equal(day, night)
     assert ".night{display:none}" in text and ".day{display:none}.night{display:inline}" in text
     assert f"All {MOST + 1:,} points" in text and "random sample" not in text
-    assert images(page(contents(rows=MOST))) == []
+    assert images(page(finished_run(rows=MOST))) == []
 
 
 def test_paper_has_the_image_for_light_ground() -> None:

@@ -9,7 +9,7 @@ from mlcli.report.drawing.axes import Panel, Scale
 from mlcli.report.figures.scatter import APART, ASCENT, DESCENT, MOST_EDGES, SMALL, DrawnEdges, place_names
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from tests.report.support import contents
+from tests.report.support import finished_run
 
 PANEL = Panel(Scale.over((0.0, 1.0), 60, 468, whole=False), Scale.over((0.0, 1.0), 350, 60, whole=False))
 RING = np.column_stack([np.arange(30), (np.arange(30) + 1) % 30])
@@ -22,7 +22,7 @@ def lines(drawn: str) -> list[tuple[float, ...]]:
 
 
 def test_edges_join_the_dots_of_their_points() -> None:
-    run = contents(edges=RING)
+    run = finished_run(edges=RING)
     drawn = figures(run)["scatter"]("svg").decode()
     found = re.findall(r'<path class="plain"[^>]*d="M([\d.]+) ([\d.]+)h0"', drawn)
     dots = [tuple(map(float, place)) for place in found]
@@ -34,10 +34,10 @@ def test_edges_join_the_dots_of_their_points() -> None:
 
 def test_only_the_first_plot_has_edges_and_pages_without_them_say_nothing() -> None:
     labels = {"a": ["x", "y"] * 15, "b": ["u", "v", "w"] * 10}
-    assert page(contents(edges=RING, labels=labels)).count('<path class="edge"') == 1
-    assert 'class="edge"' not in page(contents())
-    assert "neighbor graph" not in page(contents())
-    assert 'class="edge"' not in page(contents(edges=RING, axes=1))
+    assert page(finished_run(edges=RING, labels=labels)).count('<path class="edge"') == 1
+    assert 'class="edge"' not in page(finished_run())
+    assert "neighbor graph" not in page(finished_run())
+    assert 'class="edge"' not in page(finished_run(edges=RING, axes=1))
 
 
 def many(rows: int, edges: int) -> tuple[Array, Indices]:
@@ -51,7 +51,7 @@ def test_of_many_edges_a_seeded_sample_is_drawn_and_the_page_says_so() -> None:
     assert (len(first.ends), first.whole) == (MOST_EDGES, 3 * MOST_EDGES)
     assert np.array_equal(first.ends, again.ends)
     assert not np.array_equal(first.ends, other.ends)
-    text = page(contents(rows=100, edges=pairs))
+    text = page(finished_run(rows=100, edges=pairs))
     assert "Lines are a random sample of 10,000 of the 30,000 edges of the neighbor graph." in text
     assert len(text) < 2**20
 
