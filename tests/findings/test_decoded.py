@@ -29,7 +29,7 @@ from mlcli.report.figures.scatter import panel_of
 from mlcli.report.page.page import page
 from tests.laws.contract.toy import Parabola
 from tests.report.png import images, pixels
-from tests.report.support import contents, with_findings
+from tests.report.support import finished_run, with_findings
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
 from tests.support import Notes
 
@@ -127,7 +127,7 @@ def test_of_many_rows_a_sample_is_looked_at() -> None:
     points = GENERATOR.standard_normal((CANDIDATES + 500, 3))
     first, again = (made(Affine(np.zeros(3), np.eye(3, 2)), points, points[:, :2]) for _ in range(2))
     assert first is not None and again is not None and first.npz() == again.npz()
-    text = page(contents(rows=CANDIDATES + 500, decoded=first))
+    text = page(finished_run(rows=CANDIDATES + 500, decoded=first))
     assert "at even steps of rank of a random sample of 2,000 of 2,500 rows" in text
 
 
@@ -176,7 +176,7 @@ def test_the_page_has_the_background_with_its_legend_where_the_decoder_knows() -
     embedding = GENERATOR.standard_normal((30, 2))
     found = made(Unsure(), np.column_stack([embedding, embedding.sum(axis=1)]), embedding)
     assert found is not None and found.deviations is not None
-    run = contents(decoded=found)
+    run = finished_run(decoded=found)
     run = replace(run, embedding=replace(run.embedding, values=embedding))
     text = page(run)
     background, bar = images(text)
@@ -252,7 +252,7 @@ def test_names_stay_text_beside_decoded_rows(shape: tuple[int, ...] | None) -> N
     curve, places, points = parabola()
     found = made(curve, points, places)
     ids = [name[:1000] for name in (HOSTILE * 5)[:50]]
-    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found, report={"image": shape})))
+    seen = Seen(page(finished_run(rows=50, axes=1, ids=ids, decoded=found, report={"image": shape})))
     assert seen.open == [] and seen.tags <= TAGS | {"image"} and ("image" in seen.tags) == (shape is not None)
     assert seen.attributes <= ATTRIBUTES | {"href", "preserveaspectratio", "image-rendering"}
 
@@ -261,7 +261,7 @@ def test_the_page_says_where_the_decoder_was_asked() -> None:
     points = GENERATOR.standard_normal((30, 4))
     found = made(Affine(np.zeros(4), np.eye(4, 3)), points, points[:, :3])
     assert found is not None
-    text = page(contents(axes=3, decoded=found))
+    text = page(finished_run(axes=3, decoded=found))
     assert "<h2>Latent-space grid, decoded</h2>" in text and "<h2>Reconstructions</h2>" in text
     assert "the first two axes; the other axis is at the mean. Lines go over the 4 columns" in text
-    assert "decoded" not in page(contents(axes=3))
+    assert "decoded" not in page(finished_run(axes=3))

@@ -22,7 +22,7 @@ from mlcli.report.drawing.figure import Dots, Picture, Text
 from mlcli.report.figures.scatter import MOST, panel_of, plane
 from mlcli.report.page.page import page
 from tests.report.png import images
-from tests.report.support import contents, with_findings
+from tests.report.support import finished_run, with_findings
 
 GENERATOR = np.random.default_rng(3)
 CLOUDS = {"plane": GENERATOR.standard_normal((400, 3)), "line": GENERATOR.standard_normal((300, 1)),
@@ -80,7 +80,7 @@ def test_axes_are_images_whose_middle_gray_is_zero() -> None:
 
 
 def test_the_page_shows_them_where_rows_are_images() -> None:
-    run = contents(rows=40, labels={})
+    run = finished_run(rows=40, labels={})
     report = run.config.report.replace(image=(2, 3))
     found = Thumbnails(np.array([3, 8]), GENERATOR.uniform(size=(2, 6)))
     weights = CsvColumns({"column": [f"x{i}" for i in range(6)], "y1": [str(i) for i in range(6)], "y2": ["1"] * 6})
