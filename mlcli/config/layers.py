@@ -8,6 +8,7 @@ from typing import Any
 from mlcli.base.frozen import frozen
 from mlcli.config import scalars
 from mlcli.config.scalars import Keys
+from mlcli.config.yaml_file import parse, read_document
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
@@ -60,8 +61,6 @@ class Layer:
 
 def from_file(path: Path) -> Layer:
     """Return the layer of a YAML file; raises ConfigError and InputMissing."""
-    from mlcli.config.yaml_file import read_document
-
     document = read_document(path)
     return Layer(document.value, document.places, needs=document.needs)
 
@@ -106,8 +105,6 @@ def value_of(text: str, origin: str) -> Any:
     """Return the value of a text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
     plain = text.strip() or text  # blanks alone are meant, as in input.separator=' '
     if plain[:1] in ("[", "{", '"', "'"):
-        from mlcli.config.yaml_file import parse
-
         return parse(plain, lambda mark: origin).value
     try:
         return scalars.value_of(plain, scalars.tag_of(plain))
