@@ -134,7 +134,7 @@ class PairwiseChain(Composition[Model]):
     @kernel.cost
     def _(self) -> list[Step]:
         return gower_steps(self.count**2, self.held, self.remedy, square=self.whole, bent=self.chain.kernel.bent,
-                           centered=self.chain.centering == "double")
+                           centered=self.chain.double)
 
     @property
     def of_new(self) -> Distances | GivenDistances:
@@ -146,7 +146,7 @@ class PairwiseChain(Composition[Model]):
     @FitStage
     def spectrum(self) -> Spectrum:
         """K = V Λ Vᵀ."""
-        return solve_spectrum(self.chain, self.kernel[0], len(self.squared) - (self.chain.centering == "double"),
+        return solve_spectrum(self.chain, self.kernel[0], len(self.squared) - self.chain.double,
                               NOTABLE if self.chain.kernel.bent else 0.0)
 
     @spectrum.cost

@@ -1,6 +1,5 @@
 """Chains whose kernel is a function of two points, or an input matrix."""
 
-
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.composition import Composition, FitStage
@@ -35,11 +34,6 @@ class FunctionChain(Composition[Model]):
     chain: ChainInput
 
     @property
-    def double(self) -> bool:
-        """Whether rows and columns are centered."""
-        return self.chain.centering == "double"
-
-    @property
     def square(self) -> float:
         """Bytes of the kernel in memory."""
         return 8.0 * self.chain.size**2
@@ -69,7 +63,7 @@ class FunctionChain(Composition[Model]):
     @FitStage
     def kernel(self) -> Dense | Streamed:
         """H K H or K, in memory where it is small."""
-        return kernel_of(self.similarity.function, self.similarity.points, self.chain.compute, self.double)
+        return kernel_of(self.similarity.function, self.similarity.points, self.chain.compute, self.chain.double)
 
     @kernel.cost
     def _(self) -> list[Step]:
@@ -79,12 +73,12 @@ class FunctionChain(Composition[Model]):
         seconds = self.pass_seconds + count**2 * rates().bent * (IN_MEMORY if adapts else BENT)
         return [Step("kernel", f"{count} x {count}, in memory", seconds,
                      self.square * (1 if adapts else 2) + 8.0 * min(count**2, BLOCK)),
-                *([centering_step(count**2, self.square)] if self.double else [])]
+                *([centering_step(count**2, self.square)] if self.chain.double else [])]
 
     @FitStage
     def spectrum(self) -> Spectrum:
         """V Λ Vᵀ of the kernel in memory, or its top by a few passes."""
-        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.double)
+        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.chain.double)
 
     @spectrum.cost
     def _(self) -> list[Step]:
@@ -112,25 +106,20 @@ class GivenChain(Composition[Model]):
 
     chain: ChainInput
 
-    @property
-    def double(self) -> bool:
-        """Whether rows and columns are centered."""
-        return self.chain.centering == "double"
-
     @FitStage
     def kernel(self) -> Dense:
         """H K H or K."""
         matrix = self.chain.data.values.copy()
-        return Dense.of(matrix) if self.double else Dense(matrix, uncentered(len(matrix)))
+        return Dense.of(matrix) if self.chain.double else Dense(matrix, uncentered(len(matrix)))
 
     @kernel.cost
     def _(self) -> list[Step]:
-        return [centering_step(self.chain.size**2, 8.0 * self.chain.size**2)] if self.double else []
+        return [centering_step(self.chain.size**2, 8.0 * self.chain.size**2)] if self.chain.double else []
 
     @FitStage
     def spectrum(self) -> Spectrum:
         """V Λ Vᵀ."""
-        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.double)
+        return solve_spectrum(self.chain, self.kernel, self.chain.size - self.chain.double)
 
     @spectrum.cost
     def _(self) -> list[Step]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import resident
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.rows.memo import memoize
@@ -112,6 +113,16 @@ def neighbor_steps(chain: ChainInput) -> list[Step]:
     return graph_steps(chain.joined, neighborhood(chain), chain.compute)
 
 
+@frozen
+class GraphStages(Composition[Model]):
+    """The base of the stages that follow the neighbor graph."""
+
+    chain: ChainInput
+    graph: Graph
+    data: Joined  # the points of the graph
+    kept: Indices | None  # which these are, where some are left out (m)
+
+
 class GraphChain(Composition[Model]):
     """The base of chains whose costs depend on the graph: it is made first, and then memory is required for the rest.
     """
@@ -119,7 +130,7 @@ class GraphChain(Composition[Model]):
     chain: ChainInput
     consequence: ClassVar[str] = ""  # of a graph in pieces
 
-    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Model]:
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> GraphStages:
         """Return the stages after the graph of `data`, of which `kept` (m) are the rows, where some are left out."""
         raise NotImplementedError
 

@@ -40,6 +40,11 @@ class ChainInput:
         return len(self.data.values)
 
     @property
+    def double(self) -> bool:
+        """Whether rows and columns of the kernel are centered."""
+        return self.centering == "double"
+
+    @property
     def features(self) -> Features:
         """The data; for chains of functions of two points."""
         assert isinstance(self.data, Features)

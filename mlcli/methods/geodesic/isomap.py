@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Literal
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
-from mlcli.base.stages.composition import Composition, FitStage
+from mlcli.base.stages.composition import FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.core.chain.distances import kernel_of_function
-from mlcli.core.chain.graphs import GraphChain, neighborhood
+from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
@@ -110,7 +110,7 @@ class PathChain(GraphChain):
 
     chain: ChainInput
 
-    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> Composition[Model]:
+    def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> "PathStages":
         """Return the stages by paths that are stored, from landmarks, or computed again in each pass."""
         chain, paths = self.chain, self.chain.geodesic
         if chain.kernel.bent and paths.store == "auto":
@@ -121,13 +121,9 @@ class PathChain(GraphChain):
 
 
 @frozen
-class PathStages(Composition[Model]):
-    """The base of the stages that follow the neighbor graph."""
+class PathStages(GraphStages):
+    """The base of the stages of shortest paths."""
 
-    chain: ChainInput
-    graph: Graph
-    data: Joined  # the points of the graph
-    kept: Indices | None  # which these are, where some are left out (m)
     plan: PathPlan
 
     @cached_property
@@ -136,11 +132,6 @@ class PathStages(Composition[Model]):
         if isinstance(self.data, LengthGraph):
             return GivenGraph(self.graph)
         return Geodesics(neighborhood(self.chain), self.graph, *training_points(self.data))
-
-    @property
-    def centered(self) -> bool:
-        """Whether rows and columns of the kernel are centered."""
-        return self.chain.centering == "double"
 
 
 @frozen
@@ -160,12 +151,12 @@ class WholePaths(PathStages):
     def _(self) -> list[Step]:
         return [*self.chain.geodesic.steps(self.graph, self.plan, self.chain.share),
                 *gower_steps(self.graph.size**2, self.plan.memory, REMEDY, square=True, bent=self.chain.kernel.bent,
-                             centered=self.centered)]
+                             centered=self.chain.double)]
 
     @FitStage
     def spectrum(self) -> Spectrum:
         """K = V Λ Vᵀ."""
-        return solve_spectrum(self.chain, self.kernel[0], self.graph.size - self.centered)
+        return solve_spectrum(self.chain, self.kernel[0], self.graph.size - self.chain.double)
 
     @spectrum.cost
     def _(self) -> list[Step]:
@@ -235,12 +226,12 @@ class LandmarkPaths(PathStages):
     @kernel.cost
     def _(self) -> list[Step]:
         return gower_steps(self.plan.landmarks * self.graph.size, self.held, FEWER, bent=self.chain.kernel.bent,
-                           centered=self.centered)
+                           centered=self.chain.double)
 
     @FitStage
     def spectrum(self) -> Spectrum:
         """K = V Λ Vᵀ."""
-        return solve_spectrum(self.chain, self.kernel[0], len(self.landmarks) - self.centered)
+        return solve_spectrum(self.chain, self.kernel[0], len(self.landmarks) - self.chain.double)
 
     @spectrum.cost
     def spectrum_steps(self) -> list[Step]:

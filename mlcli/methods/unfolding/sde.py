@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.composition import Composition, FitStage
+from mlcli.base.stages.composition import FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option, option_of
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.graphs import GraphChain, neighborhood
+from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.options import AnyDecoder, NeighborGraph
 from mlcli.core.chain.scaling import solve_spectrum
@@ -53,13 +53,8 @@ class UnfoldingChain(GraphChain):
 
 
 @frozen
-class UnfoldedGraph(Composition[Model]):
+class UnfoldedGraph(GraphStages):
     """The kernel K of the neighbor graph, and its coordinates."""
-
-    chain: ChainInput
-    graph: Graph
-    data: Joined  # the points of the graph
-    kept: Indices | None  # which these are, where some are left out (m)
 
     @cached_property
     def program(self) -> Unfolding:
