@@ -9,6 +9,7 @@ import pytest
 from mlcli.cli.group import COMMANDS
 from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
+from tests.wording import Wording
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
 NEEDLESS = ("pyarrow", "scipy", "rich", "email", "importlib.metadata")  # for a small table
@@ -111,20 +112,28 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["embd"], ["no command 'embd': did you mean 'embed'?"]),
-    (["zzz"], ["no command 'zzz'; see mlcli --help"]),
-    (["plot", "run"], ["no command 'plot': did you mean 'report'?"]),
-    (["pca", "data.csv"], ["no command 'pca': did you mean 'mlcli embed -m pca data.csv'?"]),
-    (["t_sne"], ["did you mean 'mlcli embed -m tsne DATA'?"]),
+    (["embd"], ["E-COMMAND", "'embd'", "'embed'?"]),
+    (["zzz"], ["E-COMMAND", "'zzz'", "mlcli --help"]),
+    (["plot", "run"], ["E-COMMAND", "'plot'", "'report'?"]),
+    (["pca", "data.csv"], ["E-COMMAND", "'pca'", "'mlcli embed -m pca data.csv'?"]),
+    (["t_sne"], ["E-COMMAND", "'mlcli embed -m tsne DATA'?"]),
+    (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x'", "; --rows; ", "500"]),
+    (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x'", "; --noise; ", "0.1"]),
+])
+def test_what_is_no_command_and_no_number_is_one_line_and_2(mlcli: Caller, arguments: list[str],
+                                                            words: list[str], wording: Wording) -> None:
+    called = mlcli(*arguments)
+    assert (called.code, called.out, called.err.count("\n")) == (2, "", 1)
+    assert wording(called.err) == [words[0]] and all(word in called.err for word in words)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [  # in the words of Typer
     (["--verison"], ["--verison", "--version"]),
     (["embed"], ["Missing argument", "see mlcli embed --help"]),
     (["embed", "data.csv", "--neighbrs", "3"], ["--neighbrs", "--neighbors"]),
     (["embed", "data.csv", "-k"], ["Option '-k' requires an argument"]),
     (["check", "a", "b"], ["unexpected extra argument", "(b)"]),
     (["embed", "data.csv", "--progress", "foo"], ["'foo' is not one of 'auto', 'bar', 'log', 'json', 'none'"]),
-    (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x' is not a whole number; --rows; write a whole number such as "
-                                          "500"]),
-    (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x' is not a number; --noise; write a number such as 0.1"]),
 ])
 def test_wrong_usage_is_one_line_and_2(mlcli: Caller, arguments: list[str], words: list[str]) -> None:
     called = mlcli(*arguments)

@@ -20,12 +20,13 @@ def built(method: dict[str, Any]) -> RunConfig:
 @pytest.mark.parametrize(("section", "rate"), [
     ({"name": "gaussian", "sigma": 2}, 1 / 8), ({"name": "gaussian", "gamma": 0.3}, 0.3),
     ({"name": "laplacian", "sigma": 4.0}, 1 / 4), ({"name": "laplacian", "gamma": 3}, 3.0)])
-def test_a_name_of_the_literature_is_the_rate(section: dict[str, Any], rate: float) -> None:
+def test_a_name_of_the_literature_is_the_rate(section: dict[str, Any], rate: float, wording: Wording) -> None:
     config = built({"name": "kpca", "kernel": section})
     assert config.method.kernel.rate == rate and config.method.kernel.chosen("rate")  # type: ignore[attr-defined]
     (said,) = config.conversions
     other = next(name for name in section if name != "name")
-    assert said.startswith(f"method.kernel.{other} {section[other]:g} is method.kernel.rate {rate:.6g}: rate = ")
+    assert said.startswith(f"method.kernel.{other} {section[other]:g} ") and f" method.kernel.rate {rate:.6g}: " in said
+    assert wording(said) == []
     assert f"rate: {rate}" in write(config) and f"{other}:" not in write(config)
     assert config.replace(output="o").conversions == config.conversions
 
@@ -73,13 +74,11 @@ def test_the_upper_layer_decides_whatever_name_it_uses(below: str, above: str, r
     assert len(config.conversions) == ("rate" not in above)
 
 
-@pytest.mark.parametrize(("value", "words"), [
-    ("-1", "method.kernel.sigma must be over 0, not -1"), ("1e-300", "sigma must be over 0"),
-    ("wide", "sigma must be a number over 0, not 'wide'")])
-def test_what_is_no_sigma_is_refused_where_it_was_given(value: str, words: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+@pytest.mark.parametrize("value", ["-1", "1e-300", "wide"])
+def test_what_is_no_sigma_is_refused_where_it_was_given(value: str, wording: Wording) -> None:
+    with wording.raises(ConfigError, "CONFIG") as caught:
         over(Layer(), f"method.kernel.sigma={value}")
-    assert words in caught.value.what and caught.value.where == f"--set method.kernel.sigma={value}"
+    assert caught.value.where == f"--set method.kernel.sigma={value}"
 
 
 def test_one_layer_gives_one_name(wording: Wording) -> None:

@@ -123,9 +123,8 @@ def test_files_that_are_no_configuration(tmp_path: Path, content: bytes, problem
     assert str(caught.value) == problem.format(path)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path, wording: Wording) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for name, problem in {"absent.yaml": "cannot be read: No such file", "pipe": "is not a regular file",
-                          "a\0b": "cannot be read", "x" * 300: "cannot be read: File name too long"}.items():
-        with pytest.raises(InputMissing, match=problem):
+    for name in ("absent.yaml", "pipe", "a\0b", "x" * 300):
+        with wording.raises(InputMissing, "NO-CONFIG"):
             read_document(tmp_path / name)

@@ -290,27 +290,26 @@ def test_the_witness_of_a_metric_says_how_far_it_may_be_off_between_near_rows(na
 
 
 REFUSED: list[tuple[str, Any, str]] = [
-    *((name, {(6, 2): -1.0}, f"row 7 ('r6'), column 'c2': {name} is defined for numbers of zero or more, not -1")
+    *((name, {(6, 2): -1.0}, "row 7 ('r6'), column 'c2': ")
       for name in ("braycurtis", "ruzicka", "jaccard", "dice", "hellinger", "jensenshannon")),
-    *((name, {(6,): 0.0}, f"row 7 ('r6'), {name} is not defined for a row of zeros")
+    *((name, {(6,): 0.0}, "row 7 ('r6'), ")
       for name in ("braycurtis", "ruzicka", "cosine", "dice", "hellinger", "jensenshannon")),
-    ("correlation", {(6,): 0.1}, "row 7 ('r6'), correlation is not defined for a row without variation"),
-    ("aitchison", {(6, 2): 0.0}, "row 7 ('r6'), column 'c2': aitchison is defined for numbers over zero, not 0"),
-    ("haversine", {(6, 0): 91.0}, "row 7 ('r6'), column 'c0': haversine is defined for numbers up to 90 degrees of "
-     "latitude, then 360 of longitude, not 91"),
+    ("correlation", {(6,): 0.1}, "row 7 ('r6'), "), ("aitchison", {(6, 2): 0.0}, "row 7 ('r6'), column 'c2': "),
+    ("haversine", {(6, 0): 91.0}, "row 7 ('r6'), column 'c0': "),
 ]
 
 
-@pytest.mark.parametrize(("name", "damage", "words"), REFUSED)
-def test_what_is_outside_of_a_domain_is_named(name: str, damage: dict[Any, float], words: str) -> None:
+@pytest.mark.parametrize(("name", "damage", "place"), REFUSED)
+def test_what_is_outside_of_a_domain_is_named(name: str, damage: dict[Any, float], place: str,
+                                              wording: Wording) -> None:
     points = rows_of(name, AMOUNTS).copy()
     ids, columns = [f"r{i}" for i in range(40)], [f"c{i}" for i in range(23)]
     metric(name).check(points, ids, columns)
-    for place, value in damage.items():
-        points[place] = value
-    with pytest.raises(DataError) as caught:
+    for cells, value in damage.items():
+        points[cells] = value
+    with wording.raises(DataError, "METRIC") as caught:
         metric(name).check(points, ids, columns)
-    assert (caught.value.code, caught.value.what, caught.value.where) == ("E-METRIC", words, "method.metric")
+    assert caught.value.what.startswith(f"{place}{name} ") and caught.value.where == "method.metric"
     assert caught.value.hint and ("pseudocount" in caught.value.hint) == (name == "aitchison")
 
 

@@ -1,7 +1,8 @@
 """The wording of messages as they appear in tests, in one snapshot that a command renews.
 
 A test asserts codes, exit codes and places itself. What a message says besides stands in `messages.json`, by the test
-that saw it: `wording(called.err)` and `wording(error)` compare it and return the codes in it, and
+that saw it: `wording(called.err)` and `wording(error)` compare it and return the codes in it,
+`wording(called.err, "W-DROPPED")` does so for the lines with this code alone (beside lines of progress), and
 `wording.raises(DataError, "LISTS")` is `pytest.raises` with a code and a message that is compared.
 
     python -m tests.wording --renew [tests/data ...]
@@ -25,7 +26,7 @@ from mlcli.errors import MlcliError
 ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("messages.json")
 OPTION, RENEW = "--wording", "renew"  # of pytest; only the command gives it
-CODE = re.compile(r"\b[EWN]-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
+CODE = re.compile(r"\b[CEWN]-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*\b")
 TIME = re.compile(r"\bin [\d.]+ (?:s|min|h)\b")  # that a run took
 E = TypeVar("E", bound=MlcliError)
 Messages = dict[str, list[str]]  # of each test, in the order in which it saw them
@@ -50,9 +51,13 @@ class Wording:
         self.folders = re.compile(re.escape(folders) + r"/[^\s/;:'\"]+")  # of the tests of this session
         self.seen = list[str]()
 
-    def __call__(self, message: str | BaseException) -> list[str]:
-        """Compare a message, and return the codes in it."""
+    def __call__(self, message: str | BaseException, code: str = "") -> list[str]:
+        """Compare a message, or only its lines with a code, and return the codes in it; without such a line, none."""
         said = f"{message.code}: {message}" if isinstance(message, MlcliError) else str(message)
+        if code:
+            said = "\n".join(line for line in said.splitlines() if code in CODE.findall(line))
+            if not said:
+                return []
         self.seen.append(TIME.sub("in TIME", self.folders.sub("TMP", said)))
         if self.expected is not None:
             place = len(self.seen) - 1

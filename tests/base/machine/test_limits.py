@@ -18,6 +18,7 @@ from mlcli.base.values.extras import missing_module
 from mlcli.errors import RefusedByPlan
 from tests.journeys.support import write_points
 from tests.processes import neutral, program
+from tests.wording import Wording
 
 LIMITED = list(limits.LIMITS)
 
@@ -35,9 +36,8 @@ def start(name: str, size: int, folder: Path, *arguments: str) -> subprocess.Com
 def test_too_little_is_82_before_the_start(tmp_path: Path, name: str, share: float) -> None:
     ended = start(name, int(share * limits.mapped(name, 2)), tmp_path, "--threads", "2", "-o", "run")
     assert ended.returncode == 82, ended.stderr
-    assert ended.stderr.startswith("mlcli: error[E-ADDRESS-SPACE]: mlcli with 2 threads needs a limit of ")
-    assert f"; {name}; raise it to {name} " in ended.stderr
-    assert ("or use --threads 1" in ended.stderr) == (share * limits.mapped(name, 2) > limits.mapped(name, 1))
+    assert ended.stderr.startswith("mlcli: error[E-ADDRESS-SPACE]: ") and f"; {name}; " in ended.stderr
+    assert ("--threads 1" in ended.stderr) == (share * limits.mapped(name, 2) > limits.mapped(name, 1))
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 
@@ -57,7 +57,7 @@ def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: 
     options = ("--threads", "1", "--set", "report.point_labels=ids", "--set", "report.arrows=2", "-o", "run")
     refused = start(name, limits.mapped(name, 1) + limits.DRAWING[name] // 2, tmp_path, *options)
     assert refused.returncode == 82
-    assert "draw no names, with --set report.point_labels=none; leave out report.arrows, or raise" in refused.stderr
+    assert "--set report.point_labels=none; " in refused.stderr and " report.arrows, " in refused.stderr
     ended = start(name, limits.mapped(name, 1) + limits.DRAWING[name] + 2 * MIB, tmp_path, *options)
     assert (ended.returncode, ended.stderr) == (0, "")
 
@@ -79,22 +79,18 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
     assert Compute(threads=2, memory_limit="200M").allowed_memory().source == "compute.memory_limit"
 
 
-@pytest.mark.parametrize(("source", "threads", "hint"), [
-    ("ulimit -v", 2, "choose fewer columns, or use fewer threads, or raise ulimit -v"),
-    ("ulimit -v", 1, "choose fewer columns, or raise ulimit -v"),
-    ("ulimit -m", 2, "choose fewer columns, or raise ulimit -m"),
-    ("SLURM_MEM_PER_CPU x 1", 2, "choose fewer columns, or ask for more memory in the job"),
-    ("control group", 2, "choose fewer columns, or ask for more memory for the job or container"),
-    ("machine memory", 2, "choose fewer columns, or use a machine with more memory"),
-    ("compute.memory_limit", 2, "choose fewer columns, or raise {compute.memory_limit}")])
+@pytest.mark.parametrize(("source", "threads"), [
+    ("ulimit -v", 2), ("ulimit -v", 1), ("ulimit -m", 2), ("SLURM_MEM_PER_CPU x 1", 2), ("control group", 2),
+    ("machine memory", 2), ("compute.memory_limit", 2)])
 def test_a_refusal_says_what_gives_more_memory(monkeypatch: pytest.MonkeyPatch, source: str, threads: int,
-                                               hint: str) -> None:
+                                               wording: Wording) -> None:
     monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(2**20, source))
     monkeypatch.setattr(limits, "limit", lambda name: 7 << 10)
-    with pytest.raises(RefusedByPlan) as caught:
+    with wording.raises(RefusedByPlan, "MEMORY") as caught:
         Compute(threads=threads).require(2**21, "a table", "choose fewer columns")
-    assert (caught.value.where, caught.value.hint) == (source, hint)
-    assert ("what ulimit -v 7 leaves is 1 MiB" in caught.value.what) == (source == "ulimit -v")
+    assert caught.value.where == source and caught.value.hint.startswith("choose fewer columns, ")
+    assert ("threads" in caught.value.hint) == (source == "ulimit -v" and threads > 1)
+    assert ("ulimit -v 7" in caught.value.what) == (source == "ulimit -v")
 
 
 def test_more_threads_and_larger_stacks_take_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from mlcli.base.values.choices import Choices
 from mlcli.base.values.options import Options
 from mlcli.errors import ConfigError, DependencyMissing
 from tests.plugins import describe
+from tests.wording import Wording
 
 GROUP = "mlcli.methods"
 HEAD = "from typing import Literal\nfrom tests.base.values.test_plugins import Shape\n"
@@ -82,9 +83,10 @@ def test_a_table_that_is_not_open_has_no_names_of_packages(site: Path) -> None:
 def test_two_packages_of_one_name_are_refused_by_name(site: Path) -> None:
     for name in ("added_one", "added_two"):
         package(site, name, square(), {"square": "Square"})
-    with pytest.raises(ConfigError, match=r"'square' is in 2 packages: added_\w+ 1.0, added_\w+ 1.0") as raised:
+    with pytest.raises(ConfigError) as raised:
         shapes()["square"]
     assert raised.value.code == "E-PLUGIN-TWICE" and "pip uninstall added_" in raised.value.hint
+    assert all(part in raised.value.what for part in ("'square'", "added_one 1.0", "added_two 1.0"))
     assert [*shapes()] == ["circle"] and [error.code for error in shapes().unusable] == ["E-PLUGIN-TWICE"]
 
 
@@ -92,24 +94,26 @@ def test_two_packages_of_one_name_are_refused_by_name(site: Path) -> None:
     ("import not_there", {"square": "Square"}, "ModuleNotFoundError: No module named 'not_there'"),
     ("raise SystemExit(3)", {"square": "Square"}, "SystemExit: 3"),
     ("", {"square": "Square"}, "AttributeError: module 'added_square' has no attribute 'Square'"),
-    ("Square = 1", {"square": "Square"}, "it is no class derived from tests.base.values.test_plugins.Shape"),
-    (square("cube"), {"square": "Square"}, "the default of its field `name` is not 'square'"),
+    ("Square = 1", {"square": "Square"}, "tests.base.values.test_plugins.Shape"),
+    (square("cube"), {"square": "Square"}, "`name`"),
     (square() + "    corner: 'Unknown' = 1\n", {"square": "Square"}, "PydanticUndefinedAnnotation"),
-    (square("A b"), {"A b": "Square"}, "names are lower-case letters and digits")])
-def test_a_package_that_cannot_be_used_is_named(site: Path, code: str, entries: dict[str, str], said: str) -> None:
+    (square("A b"), {"A b": "Square"}, "'A b'")])
+def test_a_package_that_cannot_be_used_is_named(site: Path, code: str, entries: dict[str, str], said: str,
+                                                wording: Wording) -> None:
     package(site, "added_square", code, entries)
     (name,), table = entries, shapes()
-    with pytest.raises(DependencyMissing, match=f"method '{name}' of package added_square 1.0 cannot be") as raised:
+    with pytest.raises(DependencyMissing) as raised:
         table[name]
-    assert said in raised.value.what and raised.value.code == "E-PLUGIN"
+    assert wording(str(raised.value).partition("\n")[0]) == [] and raised.value.code == "E-PLUGIN"  # the rest is pydantic's
+    assert f"'{name}' of package added_square 1.0 " in raised.value.what and said in raised.value.what
     assert [*table] == ["circle"] and [error.what for error in table.unusable] == [raised.value.what]
 
 
 @pytest.mark.parametrize("taken", ["circle", "disk"])
-def test_a_name_that_the_program_has_stays_the_programs(site: Path, taken: str) -> None:
+def test_a_name_that_the_program_has_stays_the_programs(site: Path, taken: str, wording: Wording) -> None:
     package(site, "added_square", square(taken), {taken: "Square"})
     assert shapes().named(taken) is Circle and [*shapes()] == ["circle"]
-    assert "mlcli has a method of this name" in shapes().unusable[0].what
+    assert [*map(wording, shapes().unusable)] == [["E-PLUGIN"]]
 
 
 def test_an_unknown_name_is_an_error_of_the_options(site: Path) -> None:
@@ -136,14 +140,13 @@ def test_an_error_from_the_code_of_a_package_names_it(site: Path) -> None:
     assert plugins.culprit(raised.value) is None
 
 
-@pytest.mark.parametrize(("package", "said", "hint"), [
-    ("mlcli-shapes", "needs the package mlcli-shapes 1.0", "pip install 'mlcli-shapes==1.0'"),
-    ("x'; rm -rf ~", "needs a package of an unknown name", "ask who made the run")])
-def test_a_package_that_a_run_needs_is_named_unless_no_package_has_such_a_name(site: Path, package: str, said: str,
-                                                                               hint: str) -> None:
+@pytest.mark.parametrize(("package", "named"), [("mlcli-shapes", True), ("x'; rm -rf ~", False)])
+def test_a_package_that_a_run_needs_is_named_unless_no_package_has_such_a_name(site: Path, package: str,
+                                                                               named: bool, wording: Wording) -> None:
     kept = {"table": "methods", "name": "square", "package": package, "version": "1.0"}
-    with pytest.raises(DependencyMissing, match="method 'square' of the run") as raised:
+    with wording.raises(DependencyMissing, "PLUGIN-MISSING") as raised:
         plugins.require_installed([kept], "runs/x")
     error = raised.value
-    assert (error.code, error.where) == ("E-PLUGIN-MISSING", "runs/x") and said in error.what and hint in error.hint
+    assert error.where == "runs/x" and "'square'" in error.what and (f"{package} 1.0" in error.what) == named
+    assert ("pip install 'mlcli-shapes==1.0'" in error.hint) == named and ("rm -rf" not in str(error))
     plugins.require_installed([{**kept, "table": "unknown"}], "runs/x")

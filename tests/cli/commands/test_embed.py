@@ -128,7 +128,7 @@ def test_a_kind_that_the_method_cannot_take_is_refused_before_reading(mlcli: Cal
 def test_dropped_rows_are_told_beside_a_stream(mlcli: Caller, wording: Wording) -> None:
     Path("gaps.csv").write_text(Path("data.csv").read_text() + "late,1,,2\n")
     called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-")
-    assert [*map(wording, (line for line in called.err.splitlines() if "'late'" in line))] == [["W-DROPPED"]]
+    assert wording(called.err, "W-DROPPED") == ["W-DROPPED"] and "'late'" in called.err
     assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-", "-q").err == ""
 
 
@@ -198,7 +198,7 @@ def test_missing_cells_are_filled_in_by_reconstruct(mlcli: Caller, tmp_path: Pat
 
 
 @pytest.mark.medium
-def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Path) -> None:
+def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "cov.csv").write_text(",a,b,c\na,2,1,0\nb,1,2,0.5\nc,0,0.5,1\n")
     kind = ("--set", "input.kind=covariance")
     assert mlcli("embed", "cov.csv", *kind, "-o", "out").code == 0
@@ -227,11 +227,11 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
     called = mlcli("embed", "cov.csv", *kind)
     assert called.code == 65 and "E-NOT-COVARIANCE" in called.err
     checked = mlcli("check", "cov.csv", *kind, "--strict")
-    assert checked.code == 65 and "error[C-INDEFINITE]: the matrix is not a covariance" in checked.out
+    assert checked.code == 65 and wording(checked.out, "C-INDEFINITE") == ["C-INDEFINITE"]
 
 
 def test_more_axes_than_columns_name_those_that_were_taken_as_labels(mlcli: Caller, wording: Wording) -> None:
     Path("answers.csv").write_text("age,q1,q2\n20,yes,no\n31,no,no\n20,yes,yes\n", encoding="utf-8")
     called = mlcli("embed", "answers.csv", "-p", "2")
     assert called.code == 78 and "E-COMPONENTS" in wording(called.err)
-    assert "--answers no,yes makes answers numbers" in called.err
+    assert "--answers no,yes" in called.err

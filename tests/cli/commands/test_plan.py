@@ -185,7 +185,7 @@ def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                     for more in ([], [*labels]))
     limit = ("--memory-limit", str(round((plain + named) / 2)), "--set", "input.stream=never")
     called = mlcli("embed", "named.csv", "-o", "run", *limit, *labels)
-    assert called.code == 82 and "draw no names, with --set report.point_labels=none" in called.err
+    assert called.code == 82 and "--set report.point_labels=none" in called.err
     assert mlcli("plan", "named.csv", *limit, *labels).code == 82
     assert mlcli("embed", "named.csv", "-o", "-", *limit).code == 0  # draws nothing
     assert mlcli("embed", "named.csv", "-o", "run", *limit).code == 0
@@ -435,5 +435,5 @@ def test_a_refusal_names_the_limit_as_it_was_written(mlcli: Caller, arguments: t
         "input: {path: few.csv}\n")
     refused = mlcli(*arguments, "-o", "small")
     assert refused.code == 82, refused.err
-    assert f"; {place}; " in refused.err and "raise compute.memory_limit" in refused.err
+    assert "compute.memory_limit" in refused.err.partition(f"; {place}; ")[2]
     assert "--memory-limit" not in refused.err

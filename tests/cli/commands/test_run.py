@@ -19,7 +19,7 @@ def config(name: str, text: str) -> str:
 
 def test_a_file_and_the_layers_above_it(mlcli: Caller) -> None:
     path = config("run.yaml", "method: {name: isomap, neighbors: {count: 8}}\noutput: out\n")
-    assert mlcli("run", path).err.splitlines()[-1] == "mlcli: wrote out"
+    assert mlcli("run", path).err.endswith(" out\n")
     called = mlcli("run", path, "--set", "method.neighbors.count=9", "-o", "nine", "--format", "npy", "--json")
     assert called.code == 0, called.err
     assert json.loads(called.out)["run"] == "nine"
@@ -68,7 +68,7 @@ def test_a_sweep_makes_runs_named_by_their_values_with_a_table(mlcli: Caller) ->
 def test_several_inputs_make_a_run_each(mlcli: Caller) -> None:
     Path("more.csv").write_bytes(Path("data.csv").read_bytes())
     called = mlcli("embed", "data.csv", "absent.csv", "more.csv", "-o", "out", "-q")
-    assert called.code == 66 and called.err.endswith("; in the run out/absent\n") and called.err.count("\n") == 1
+    assert called.code == 66 and called.err.endswith(" out/absent\n") and called.err.count("\n") == 1
     assert sorted(path.name for path in Path("out").iterdir()) == [
         "data", "more", "runs.csv", "runs.html"]
     assert Path("out/data/embedding.csv").read_bytes() == Path("out/more/embedding.csv").read_bytes()

@@ -35,9 +35,9 @@ def sections(text: str) -> dict[str, tuple[list[int], list[list[str]]]]:
     return found
 
 
-def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str) -> None:
+def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str, wording: Wording) -> None:
     called = mlcli("export", run, "-o", "cells.h5ad")
-    assert called.code == 0 and "wrote cells.h5ad" in called.err
+    assert called.code == 0 and wording(called.err) == [] and "cells.h5ad" in called.err
     found = coordinates("cells.h5ad", key="obsm/X_pca")
     (texts, values) = embedded(run)
     np.testing.assert_array_equal(found.values, values)
