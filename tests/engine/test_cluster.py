@@ -241,7 +241,7 @@ def test_a_killed_command_leaves_nothing_after_the_next(roll: Path, here: Path, 
 def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
     loopback.worker(OTHER)
     said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
-    assert "a worker has mlcli 0.0.1 instead of" in said and not (tmp_path / "there").exists()
+    assert " mlcli 0.0.1 " in said and not (tmp_path / "there").exists()
 
 
 @pytest.mark.slow
@@ -252,7 +252,7 @@ def test_a_worker_with_other_versions_that_joins_later_is_refused(roll: Path, lo
     run = begun(roll, tmp_path / "there", loopback.cluster)
     folded(loopback, 1.0)
     loopback.worker(OTHER)
-    assert "a worker has mlcli 0.0.1 instead of" in ended(run, 69)
+    assert " mlcli 0.0.1 " in ended(run, 69)
 
 
 def certificates(folder: Path) -> dict[str, str]:

@@ -30,6 +30,7 @@ from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock
 from mlcli.rundir.resumed import lock_run
 from tests.faults.certificate.support import BARE, configured
+from tests.wording import Wording
 
 ROLL = sample("swiss-roll", 120, 0).values
 POINTS = np.random.default_rng(0).standard_normal((60, 6)) @ np.random.default_rng(1).standard_normal((6, 6)) + 0.5
@@ -323,9 +324,9 @@ def test_sigusr1_waits_for_a_checkpoint_only_where_one_comes(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("number", "kept", "code"), [(255, True, 75), (255, False, 124), (10, True, 75),
                                                       (10, False, 124), (15, True, 143)])
-def test_how_a_stop_ends(number: int, kept: bool, code: int) -> None:
+def test_how_a_stop_ends(number: int, kept: bool, code: int, wording: Wording) -> None:
     error = stop_error(number, kept=kept)
-    assert error.exit_code == code and (error.hint == "the same command goes on from what was kept") == kept
+    assert error.exit_code == code and wording(error) == [error.code]
 
 
 @pytest.mark.parametrize(("error", "stays"), [(StorageError("FULL", "full"), True), (Killed(), True),

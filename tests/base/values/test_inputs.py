@@ -14,6 +14,7 @@ from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.methods.method import Method
 from tests.support import Notes, names
+from tests.wording import Wording
 
 VALUES = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -82,16 +83,17 @@ def test_a_table_gives_all_that_it_has() -> None:
     assert type(table().data()) is Features
 
 
-@pytest.mark.parametrize(("method", "given", "code", "hint"), [
-    (Supervised(), {}, "E-NEEDS", "give --label-column"),
-    (Paired(), {"labels": {"kind": tuple("ababab")}}, "E-NEEDS", "give --view"),
-    (Supervised(), {"labels": {"kind": tuple("ababab")}, "view": table()}, "E-VIEW", "leave it out"),
-    (METHODS["pca"](), {"view": table()}, "E-VIEW", "leave it out"),
+@pytest.mark.parametrize(("method", "given", "code", "flag"), [
+    (Supervised(), {}, "NEEDS", "--label-column"),
+    (Paired(), {"labels": {"kind": tuple("ababab")}}, "NEEDS", "--view"),
+    (Supervised(), {"labels": {"kind": tuple("ababab")}, "view": table()}, "VIEW", ""),
+    (METHODS["pca"](), {"view": table()}, "VIEW", ""),
 ])
-def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, hint: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, flag: str,
+                                               wording: Wording) -> None:
+    with wording.raises(ConfigError, code) as caught:
         method.resolve(table(**given).data())
-    assert caught.value.code == code and hint in in_flags(caught.value.hint)
+    assert flag in in_flags(caught.value.hint)
 
 
 def test_counts_of_axes_are_clipped_or_refused_as_those_of_the_eigensolve() -> None:

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import io
 import random
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,10 @@ def test_other_types_are_refused_by_name_and_type(tmp_path: Path) -> None:
     table = pa.table({"a": [1], "when": [day], "list": [["u", "v"]], "raw": [b"x"], "pair": [{"x": 1}]})
     path = written(tmp_path, stored(table, "parquet"), "data.parquet")
     error = refused(path, DataError, "COLUMN-TYPE")
-    for part in ("'when' is of type date32", "'list' is of type list", "'raw' is of type binary",
-                 "'pair' is of type struct"):
-        assert part in error.what
+    for name, kind in {"when": "date32", "list": "list", "raw": "binary", "pair": "struct"}.items():  # of pyarrow
+        assert re.search(f"'{name}' [^']* {kind}", error.what)
     refused(path, DataError, "COLUMN-TYPE", id_column="raw", columns=["a"])
-    assert "--label-column when keeps it as labels" in refused(path, DataError, "COLUMN-TYPE",
+    assert "--label-column when " in refused(path, DataError, "COLUMN-TYPE",
                                                                columns=["a", "when"]).hint
     found = table_of(tmp_path, stored(table, "parquet"), "data.parquet", id_column="when", columns=["a"])
     assert found.ids == ("2020-01-02",)
@@ -108,9 +108,9 @@ def test_the_index_of_pandas_names_the_rows(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_empty_table_is_refused(tmp_path: Path, form: str) -> None:
+def test_an_empty_table_is_refused(tmp_path: Path, form: str, wording: Wording) -> None:
     path = written(tmp_path, stored(pa.table({"a": pa.array([], pa.float64())}), form), name(form))
-    assert "0 rows and 1 column" in refused(path, DataError, "EMPTY").what
+    assert wording(refused(path, DataError, "EMPTY")) == ["E-EMPTY"]
     path = written(tmp_path, stored(pa.table({"a": ["x"]}), form), name(form))
     refused(path, DataError, "EMPTY", id_column="a")
 

@@ -32,7 +32,7 @@ def test_a_heap_ends_unless_an_object_leads_back(objects: tuple[tuple[int, int],
 @pytest.mark.parametrize("at", [0, 100, 4093])
 def test_a_heap_without_an_end_is_found_in_parts_that_cut_its_signature(at: int) -> None:
     file = HeapCheckedFile(io.BytesIO(bytes(at) + heap((0, 0)) + bytes(9000)))
-    with pytest.raises(ValueError, match=f"the texts from byte {at} on have no end"):
+    with pytest.raises(ValueError, match=f"byte {at} "):
         while file.readinto(bytearray(4096)):
             pass
 
@@ -43,8 +43,8 @@ def test_a_file_whose_texts_have_no_end_is_refused(tmp_path: Path) -> None:
         file["x"] = [[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]]
         file.attrs["encoding-type"] = "anndata"
     content = bytearray(path.read_bytes())
-    place = content.index(b"GCOL") + 16
-    content[place : place + 16] = bytes(16)  # what is free, of no size
+    place = content.index(b"GCOL")
+    content[place + 16 : place + 32] = bytes(16)  # what is free, of no size
     path.write_bytes(content)
-    with pytest.raises(DataError, match="have no end"):
+    with pytest.raises(DataError, match=f"byte {place} "):
         read(Input(path=str(path)))

@@ -91,7 +91,7 @@ def test_images_of_different_shapes_are_named(tmp_path: Path, wording: Wording) 
                     "IMAGES-DIFFER")
     assert "E-IMAGES-DIFFER" in wording(error) and "c.png" in error.where
     (tmp_path / "c.png").unlink()
-    assert "in color" in refused(save(tmp_path, b_png=levels(4, 3, 3)), DataError, "IMAGES-DIFFER").what
+    assert wording(refused(save(tmp_path, b_png=levels(4, 3, 3)), DataError, "IMAGES-DIFFER"))
 
 
 def test_a_damaged_image_is_named(tmp_path: Path) -> None:

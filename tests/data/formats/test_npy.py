@@ -97,15 +97,15 @@ def test_python_objects_are_never_loaded(tmp_path: Path, array: np.ndarray) -> N
     assert "allow_pickle" not in str(error)
 
 
-def test_an_announced_size_is_not_believed(tmp_path: Path) -> None:
+def test_an_announced_size_is_not_believed(tmp_path: Path, wording: Wording) -> None:
     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000)}"
     error = refused(written(tmp_path, forged(header, b"\0" * 64), "data.npy"), DataError, "CORRUPT")
-    assert "cut off" in error.what
+    assert wording(error) == ["E-CORRUPT"]
 
 
-def test_bytes_after_the_end_are_refused(tmp_path: Path) -> None:
+def test_bytes_after_the_end_are_refused(tmp_path: Path, wording: Wording) -> None:
     error = refused(written(tmp_path, stored(SMALL) + b"\0", "data.npy"), DataError, "CORRUPT")
-    assert "after its end" in error.what
+    assert wording(error) == ["E-CORRUPT"]
 
 
 @pytest.mark.medium
@@ -195,10 +195,10 @@ def test_an_array_is_chosen_by_its_key(tmp_path: Path) -> None:
     assert refused(path, ConfigError, "UNKNOWN-KEY", key="z").exit_code == 78
 
 
-def test_the_only_array_with_rows_and_columns_is_read(tmp_path: Path) -> None:
+def test_the_only_array_with_rows_and_columns_is_read(tmp_path: Path, wording: Wording) -> None:
     with noted() as notes:
         table = table_of(tmp_path, archive(y=SMALL[:, 0], x=SMALL, names=np.array(["p", "q", "r"])), "data.npz")
-    assert (table.values == SMALL).all() and "array 'x', the only one of 'y', 'x', 'names'" in notes.message("N-ARRAY")
+    assert (table.values == SMALL).all() and wording(notes.message("N-ARRAY")) == []
     both = written(tmp_path, archive(pairs=np.arange(3.0), matrix=1 - np.eye(3)), "both.npz")
     assert (read(Input(path=both, kind="features")).values == 1 - np.eye(3)).all()
     refused(both, DataError, "NPZ-KEY", kind="dissimilarities")  # condensed, or square

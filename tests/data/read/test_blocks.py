@@ -130,13 +130,13 @@ def test_a_header_alone_is_no_row(tmp_path: Path, end: str) -> None:
     assert caught.value.code == "E-EMPTY"
 
 
-def test_numbers_that_underflow_are_counted(tmp_path: Path) -> None:
+def test_numbers_that_underflow_are_counted(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1,2e-999\n0,5\n3e-400,1e-150\n" * 20)
     with noted() as notes:
         require_same(*both(path))
-    assert [note.message for note in notes.notes if note.code == "W-UNDERFLOW"] == [
-        "40 numbers too small for double precision read as 0"] * 2
+    said = [note.message for note in notes.notes if note.code == "W-UNDERFLOW"]
+    assert said[0] == said[1] and len(said) == 2 and said[0].startswith("40 ") and wording(said[0]) == []
 
 
 @pytest.mark.medium

@@ -12,6 +12,7 @@ from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
+from tests.wording import Wording
 
 POINTS = np.random.default_rng(0).normal(size=(12, 5))
 APART = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
@@ -37,10 +38,10 @@ def test_a_matrix_is_recognized_by_its_diagonal(tmp_path: Path, values: Array, k
     assert np.array_equal(said.values, values)
 
 
-def test_variances_count_where_both_sides_have_the_same_names(tmp_path: Path) -> None:
+def test_variances_count_where_both_sides_have_the_same_names(tmp_path: Path, wording: Wording) -> None:
     spread = np.cov(POINTS.T)
     error = refused(written(tmp_path, content(spread)), DataError, "LOOKS-LIKE-MATRIX")
-    assert error.hint.startswith("give --kind covariance")
+    assert "--kind covariance" in error.hint and wording(error) == [error.code]
     assert table_of(tmp_path, content(spread, ids=False)).kind == "features"
 
 
@@ -83,8 +84,8 @@ def test_one_number_for_every_two_points_is_recognized(tmp_path: Path, count: in
     assert ("--dissimilarities" in refused(str(path), DataError, code).hint) == (count == 780)
 
 
-def test_labels_of_other_rows_do_not_hide_what_a_table_is(tmp_path: Path) -> None:
+def test_labels_of_other_rows_do_not_hide_what_a_table_is(tmp_path: Path, wording: Wording) -> None:
     labels = written(tmp_path, "group\n" + "a\n" * 12, "labels.csv")
     path = written(tmp_path, content(np.corrcoef(POINTS.T)))
     error = refused(path, DataError, "LOOKS-LIKE-MATRIX", labels={"path": labels})
-    assert "--kind correlation and no labels" in error.hint
+    assert "--kind correlation " in error.hint and wording(error) == [error.code]

@@ -22,6 +22,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster import connect
 from mlcli.errors import DependencyMissing, OutputRefused, RefusedByPlan
 from tests.support import Notes
+from tests.wording import Wording
 
 
 @pytest.fixture
@@ -32,38 +33,35 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    (b"garbage", "does not say where a scheduler is"), (b"\xff\xfe\x00", "does not say where a scheduler is"),
-    (b"[1]", "does not say where a scheduler is"), (b'{"address": "nowhere"}', "does not say where a scheduler is"),
-    (b'{"address": "tcp://h:99999"}', "does not say where a scheduler is"),
-    (b'{"address": "tcp://u:pw@h:8786"}', "does not say where a scheduler is"),
-    (b"", "no scheduler has written the file"), (None, "no scheduler has written the file")])
-def test_a_file_that_is_not_a_schedulers(content: bytes | None, said: str, tmp_path: Path,
-                                         monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("content", [
+    b"garbage", b"\xff\xfe\x00", b"[1]", b'{"address": "nowhere"}', b'{"address": "tcp://h:99999"}',
+    b'{"address": "tcp://u:pw@h:8786"}', b"", None])
+def test_a_file_that_is_not_a_schedulers(content: bytes | None, tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setattr(connect, "CONNECT", 0.2)
     path = tmp_path / "s.json"
     if content is not None:
         path.write_bytes(content)
-    with (pytest.raises(DependencyMissing, match=f"cannot be reached: .*{said}.*{path}") as raised,
+    with (wording.raises(DependencyMissing, "CLUSTER-UNREACHABLE") as raised,
           connect.clustered(Compute(cluster=f"file:{path}"))):
         pass
-    assert raised.value.code == "E-CLUSTER-UNREACHABLE" and "line 1" not in str(raised.value)
+    assert str(path) in str(raised.value)
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with (pytest.raises(DependencyMissing, match="cannot be reached: Is a directory; "),
+def test_a_file_that_cannot_be_read(tmp_path: Path, wording: Wording) -> None:
+    with (wording.raises(DependencyMissing, "CLUSTER-UNREACHABLE"),
           connect.clustered(Compute(cluster=f"file:{tmp_path}"))):
         pass
 
 
-def test_a_device_is_no_file_of_a_scheduler() -> None:
-    with (pytest.raises(DependencyMissing, match="cannot be reached: it is not a regular file; "),
+def test_a_device_is_no_file_of_a_scheduler(wording: Wording) -> None:
+    with (wording.raises(DependencyMissing, "CLUSTER-UNREACHABLE"),
           connect.clustered(Compute(cluster="file:/dev/zero"))):
         pass
 
 
-def test_tls_without_certificates_is_told_at_once() -> None:
-    with (pytest.raises(DependencyMissing, match="Dask's settings name no certificates"),
+def test_tls_without_certificates_is_told_at_once(wording: Wording) -> None:
+    with (wording.raises(DependencyMissing, "CLUSTER-UNREACHABLE"),
           connect.clustered(Compute(cluster="tls://127.0.0.1:9"))):
         pass
 
@@ -112,9 +110,9 @@ def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temp
 
 def test_more_workers_than_fit_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "_connected", lambda *_: pytest.fail("a cluster was started"))
-    for fitting, said in {2: "compute.cluster=local:2 fits", 0: "leave compute.cluster out"}.items():
+    for fitting, said in {2: "compute.cluster=local:2", 0: "compute.cluster"}.items():
         limit = footprint.resident(1) + footprint.DASK + footprint.WORKER * fitting + 1000
-        with (pytest.raises(RefusedByPlan, match=f"a cluster of 9 workers needs about .*{said}"),
+        with (pytest.raises(RefusedByPlan, match=f"9 workers .*; .*{said}"),
               connect.clustered(Compute(cluster="local:9", threads=1, memory_limit=limit))):
             pass
 
@@ -135,11 +133,11 @@ def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Pat
     assert not any(temporary.iterdir())
 
 
-def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with (pytest.raises(OutputRefused, match="there is no such folder") as raised,
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path, wording: Wording) -> None:
+    with (wording.raises(OutputRefused, "CLUSTER-FOLDER"),
           connect._folder(tmp_path / "none", connect.OWN)):
         pass
-    assert raised.value.code == "E-CLUSTER-FOLDER" and not any(tmp_path.iterdir())
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("cluster", "folder", "expected"), [

@@ -90,17 +90,17 @@ def test_rows_without_a_list_and_elements_without_a_number_are_missing(tmp_path:
         np.testing.assert_array_equal(values, expected)
 
 
-@pytest.mark.parametrize(("lists", "what"), [
-    ([[1.0, 2], [3, 4], [5], [6, 7]], "row 3: the list of column 'e' has 1 elements, and the first one 2"),
-    ([[1.0, 2], [3, 4], [5, 6], []], "row 4: the list of column 'e' has 0 elements, and the first one 2")])
+@pytest.mark.parametrize(("lists", "place"), [
+    ([[1.0, 2], [3, 4], [5], [6, 7]], "row 3: "), ([[1.0, 2], [3, 4], [5, 6], []], "row 4: ")])
 @pytest.mark.parametrize("file", FILES)
-def test_lists_of_different_lengths_are_refused_with_the_row(tmp_path: Path, lists: list[Any], what: str,
-                                                             file: str) -> None:
+def test_lists_of_different_lengths_are_refused_with_the_row(tmp_path: Path, lists: list[Any], place: str,
+                                                             file: str, wording: Wording) -> None:
     path = saved(tmp_path, {"e": pa.array(lists, pa.list_(pa.float64())), "x": np.arange(len(lists)) / 2}, file, rows=2)
     for stream in ("never", "always") if file != "stream" else ("never",):
-        with pytest.raises(DataError) as caught:
+        with wording.raises(DataError, "LISTS") as caught:
             read(Input(path=path, stream=stream), Compute(), streams=True)
-        assert (caught.value.code, caught.value.what) == ("E-LISTS", what) and "{input.columns}" in caught.value.hint
+        assert caught.value.what.startswith(place) and "column 'e'" in caught.value.what
+        assert "{input.columns}" in caught.value.hint
     assert read(Input(path=path, columns=("x",)), Compute()).columns == ("x",)
 
 

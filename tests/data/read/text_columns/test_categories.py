@@ -16,6 +16,7 @@ from mlcli.data.text.records import InputText
 from mlcli.errors import DataError
 from tests.data.helpers import refused, written
 from tests.support import Notes
+from tests.wording import Wording
 
 ANSWERS = """name,score,age,tea
 ann,1,18-25,black
@@ -96,7 +97,7 @@ def test_columns_of_text_are_found_in_any_part_of_a_directory(tmp_path: Path, ta
     assert texts.columns == ("c",) and texts.categories == {"c": ("0y", "1y")}
 
 
-def test_a_proposal_is_made_in_one_look_at_a_text(tmp_path: Path, looks: list[str]) -> None:
+def test_a_proposal_is_made_in_one_look_at_a_text(tmp_path: Path, looks: list[str], wording: Wording) -> None:
     answers = "a,b\n" + "never,rarely\nsometimes,often\nrarely,never\n" * 3
     error = refused(written(tmp_path, answers), DataError, "EMPTY")
-    assert "are these answers?" in error.hint and len(looks) == 1
+    assert wording(error) == ["E-EMPTY"] and len(looks) == 1
