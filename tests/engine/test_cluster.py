@@ -282,8 +282,8 @@ def test_encrypted_and_authenticated(roll: Path, here: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cluster", "code", "said"), [("here", 78, "not a cluster"),
-                                                       ("tcp://127.0.0.1:1", 69, "cannot be reached"),
-                                                       ("file:absent.json", 69, "cannot be reached")])
+@pytest.mark.parametrize(("cluster", "code", "said"), [("here", 78, "E-CLUSTER"),
+                                                       ("tcp://127.0.0.1:1", 69, "E-CLUSTER-UNREACHABLE"),
+                                                       ("file:absent.json", 69, "E-CLUSTER-UNREACHABLE")])
 def test_what_is_not_there(cluster: str, code: int, said: str, roll: Path, tmp_path: Path) -> None:
     assert said in ended(begun(roll, tmp_path / "there", cluster), code) and not (tmp_path / "there").exists()

@@ -83,7 +83,7 @@ def test_a_header_names_a_package_that_is_missing_and_none_is_imported(tmp_path:
     path = tmp_path / "model.json"
     needed = {"antigravity": {"package": "mlcli-absent", "version": "1.0"}}
     path.write_text(json.dumps({**json.loads(path.read_text()), "packages": needed}))
-    with pytest.raises(DependencyMissing, match=r"the model needs the package mlcli-absent 1\.0"):
+    with pytest.raises(DependencyMissing, match=r" mlcli-absent 1\.0"):
         archive.load(tmp_path)
     assert "antigravity" not in sys.modules
 

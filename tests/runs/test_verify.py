@@ -339,7 +339,7 @@ def test_loadings_of_another_number_of_columns_are_83(name: str, kind: str, tmp_
     assert mlcli("verify", "out").code == 0
     cut(tmp_path / "out", "loadings.csv", kind)
     called = mlcli("verify", "out")
-    assert called.code == 83 and "loadings.csv does not hold what a run writes" in called.err
+    assert called.code == 83 and "E-RUN-FILES]: loadings.csv " in called.err
 
 
 @pytest.mark.parametrize("name", ["loadings.csv", "spectrum.csv"])
@@ -352,4 +352,4 @@ def test_rows_that_are_not_the_runs_do_not_pass(out: Path, capsys: pytest.Captur
 def test_another_number_of_eigenvalues_is_83(out: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     cut(out, "spectrum.csv", kind)
     called = Caller(capsys)("verify", str(out))
-    assert called.code == 83 and "spectrum.csv does not hold what a run writes" in called.err
+    assert called.code == 83 and "E-RUN-FILES]: spectrum.csv " in called.err

@@ -26,6 +26,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.errors import RefusedByPlan
 from mlcli.pipeline.run import run
 from mlcli.sklearn.attributes import ATTRIBUTES
+from tests.wording import Wording
 
 RANDOM = np.random.default_rng(0)
 POINTS = RANDOM.standard_normal((80, 6)) @ np.diag([4, 2, 1, 1, 0.5, 0.3]) + 7
@@ -126,8 +127,9 @@ def test_geodesic_distances_are_those_of_scikit_learn() -> None:
 def test_distances_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = ours.Isomap(neighbors=12).fit(POINTS)
     monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(1000, "compute.memory_limit"))
-    with pytest.raises(RefusedByPlan, match="distances of all pairs"):
+    with pytest.raises(RefusedByPlan) as caught:
         _ = fitted.dist_matrix_
+    assert caught.value.code == "E-MEMORY"
 
 
 @pytest.mark.filterwarnings("ignore:W-NEGATIVE")
@@ -145,15 +147,16 @@ def test_affinities_are_the_weights_of_the_edges(factor: float) -> None:
     assert not hasattr(ours.Isomap(neighbors=12).fit(POINTS), "affinity_matrix_")
 
 
-def test_a_chain_of_distances_follows_the_edges_of_a_graph() -> None:
+def test_a_chain_of_distances_follows_the_edges_of_a_graph(wording: Wording) -> None:
     with warnings.catch_warnings(action="ignore"):
         for kind in ("graph", "dissimilarities"):
             found = ours.Chain(kind=kind).fit(lengths())
             assert np.array_equal(found.embedding_, ours.Isomap(kind=kind).fit(lengths()).embedding_)
             equal(found.dist_matrix_, PeerIsomap(n_neighbors=12).fit(POINTS).dist_matrix_)
         assert ours.Chain(kind="graph", kernel="graph_laplacian").fit(lengths()).embedding_.shape == (80, 2)
-    with pytest.raises(ValueError, match="linear needs distances"):
+    with pytest.raises(ValueError, match="linear ") as caught:
         ours.Chain(kind="graph", kernel="linear").fit(lengths())
+    assert wording(caught.value)
 
 
 @pytest.fixture
@@ -178,7 +181,7 @@ def test_the_estimator_of_a_finished_run_is_that_of_its_fit(finished: Path) -> N
     again = pickle.loads(pickle.dumps(estimator))
     equal(again.components_, fitted.components_, atol=1e-9)
     equal(clone(estimator).fit(POINTS).components_, fitted.components_)
-    with pytest.raises(ValueError, match="use the estimator PCA"):
+    with pytest.raises(ValueError, match=r"\bPCA\b"):
         ours.Isomap.from_run(finished)
 
 
@@ -195,7 +198,7 @@ def test_loadings_and_figures_of_a_run_are_those_of_its_files(finished: Path) ->
 @pytest.mark.medium
 def test_a_perplexity_that_is_too_large_is_reduced_with_a_warning() -> None:
     few = POINTS[:20]
-    with pytest.warns(UserWarning, match="perplexity=30 was reduced to 6.167"):
+    with pytest.warns(UserWarning, match=r"perplexity=30 .* 6\.167"):
         large = ours.TSNE(perplexity=30).fit(few)
     assert np.array_equal(large.embedding_, ours.TSNE(perplexity=18.5 / 3).fit(few).embedding_)
     with pytest.raises(mlcli.errors.ConfigError, match="perplexity"):

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import mlcli
 from mlcli.base.types import Array
-from mlcli.errors import ConfigError, DataError, MlcliError, UnsafeFile
+from mlcli.errors import DataError, MlcliError, UnsafeFile
 from mlcli.methods.layouts import principal
 from tests.sklearn.expected import EXPECTED, PARAMETERS, SLOW
 
@@ -129,12 +129,12 @@ def test_a_start_is_an_array_of_any_kind_and_gives_the_number_of_axes(name: str)
 @pytest.mark.parametrize("name", STARTS)
 def test_a_start_that_does_not_fit_is_refused(name: str) -> None:
     estimator = getattr(mlcli.sklearn, name)
-    for start, said in ((START[:5], "the start has 5 rows, and X has 60; start"), (START[:, 0], "2D array"),
+    for start, said in ((START[:5], r" 5 rows.* 60; start"), (START[:, 0], "2D array"),
                         (np.ones_like(START), "are equal"), (START * np.nan, "contains NaN.; start"),
                         ("elsewhere", "elsewhere")):
         with pytest.raises(ValueError, match=said):
             estimator(start=start).fit(POINTS)
-    with pytest.raises(ValueError, match="the start has 2 axes, and 3 were requested"):
+    with pytest.raises(ValueError, match=r" 2 axes.* 3 "):
         estimator(start=START, components=3).fit(POINTS)
 
 
@@ -159,13 +159,13 @@ def test_coordinates_and_features_can_be_written_to() -> None:
     assert all(array.flags.writeable for array in (placed, fitted.embedding_, fitted.inverse_transform(placed)))
 
 
-def test_a_copy_has_the_parameters_and_no_model() -> None:
+def test_a_copy_has_the_parameters_and_no_model(wording: Wording) -> None:
     fitted = Isomap(neighbors=7, kind="features", decoder={"name": "ridge", "alpha": 2.0}).fit(POINTS)
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params() and not hasattr(copy, "run_")
-    with pytest.raises(NotFittedError, match="not fitted yet") as caught:
+    with pytest.raises(NotFittedError) as caught:
         copy.transform(NEW)
-    assert isinstance(caught.value, MlcliError)
+    assert isinstance(caught.value, MlcliError) and wording(caught.value) == ["E-NOT-FITTED"]
 
 
 @pytest.mark.parametrize("estimator", [PCA(), Isomap(neighbors=6), KernelPCA(), PPCA(missing="model")])
@@ -228,10 +228,10 @@ def test_the_output_is_a_frame_where_that_is_set(library: str) -> None:
 
 def test_a_graph_in_pieces_is_completed_with_a_warning() -> None:
     apart = np.vstack([POINTS[:30], POINTS[30:] + 1000])
-    with pytest.warns(UserWarning, match="^W-CONNECTED: .*edges added: 1"):
+    with pytest.warns(UserWarning, match=r"^W-CONNECTED: .*: 1\b"):
         fitted = Isomap(neighbors=3).fit(apart)
     assert np.isfinite(fitted.embedding_).all()
-    with pytest.raises(ValueError, match="neighbors_pieces='largest' or connect"):
+    with pytest.raises(ValueError, match="neighbors_pieces='largest' "):
         Isomap(neighbors=3, neighbors_pieces="error").fit(apart)
 
 
@@ -269,7 +269,7 @@ def test_a_kernel_keeps_the_conventions_of_pairs() -> None:
         check_estimator(KernelPCA(kind="kernel"), on_skip=None)
 
 
-def test_classes_and_second_views_are_given_as_y() -> None:
+def test_classes_and_second_views_are_given_as_y(wording: Wording) -> None:
     iris = load_iris()
     names = iris.target_names[iris.target]
     by_name, by_number = LDA().fit(iris.data, names), LDA().fit(iris.data, iris.target)
@@ -284,8 +284,9 @@ def test_classes_and_second_views_are_given_as_y() -> None:
     distances = np.linalg.norm(POINTS[:, None] - POINTS[None], axis=2)
     pairs = DBRDA(kind="dissimilarities", permutations=0)
     assert pairs.fit_transform(distances, first) == pytest.approx(DBRDA(permutations=0).fit_transform(POINTS, first))
-    with pytest.raises(ValueError, match="cells below zero"):
+    with pytest.raises(ValueError) as below:
         pairs.fit(-distances, first)
+    assert wording(below.value)
 
 
 def test_rows_are_what_they_are_said_to_be_whatever_they_look_like(wording: Wording) -> None:
@@ -313,16 +314,15 @@ def test_sparse_rows_and_missing_cells_are_taken() -> None:
         PPCA().fit(gaps)
 
 
-@pytest.mark.parametrize(("estimator", "kind", "where", "said"), [
-    (Isomap(neighbors=99), ConfigError, "neighbors", "each of 60 points has only 59 others"),
-    (Isomap(metric="l7"), ConfigError, "metric", "unknown metric"),
-    (Isomap(paths_store="tape"), ConfigError, "paths_store", "'memory'"),
-    (PCA(eigensolve_tolerance=-1.0), ConfigError, "eigensolve_tolerance", ""),
-    (KernelPCA(kernel="linear", metric="cityblock"), ConfigError, "metric", "takes no metric"),
-    (KernelPCA(kind="kernel"), DataError, "X (n_samples=60, n_features=4)", "60 rows and 4 columns"),
+@pytest.mark.parametrize(("estimator", "code", "where"), [
+    (Isomap(neighbors=99), "NEIGHBORS", "neighbors"), (Isomap(metric="l7"), "CONFIG", "metric"),
+    (Isomap(paths_store="tape"), "CONFIG", "paths_store"),
+    (PCA(eigensolve_tolerance=-1.0), "CONFIG", "eigensolve_tolerance"),
+    (KernelPCA(kernel="linear", metric="cityblock"), "KERNEL-METRIC", "metric"),
+    (KernelPCA(kind="kernel"), "NOT-SQUARE", "X (n_samples=60, n_features=4)"),
 ])
-def test_errors_name_parameters(estimator: Estimator, kind: type[MlcliError], where: str, said: str) -> None:
-    with pytest.raises(kind) as caught:
+def test_errors_name_parameters(estimator: Estimator, code: str, where: str) -> None:
+    with pytest.raises(MlcliError) as caught:
         estimator.fit(POINTS)
-    assert isinstance(caught.value, ValueError) and caught.value.where == where and said in str(caught.value)
+    assert isinstance(caught.value, ValueError) and (caught.value.code, caught.value.where) == (f"E-{code}", where)
     assert "--" not in str(caught.value) and "{" not in str(caught.value)

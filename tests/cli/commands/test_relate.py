@@ -132,7 +132,7 @@ def test_rows_are_matched_by_id_and_missing_cells_leave_a_row_out(mlcli: Caller)
 
 @pytest.mark.parametrize(("options", "code", "said"), [
     (("--axes", "4"), 78, "E-AXES"), (("--axes", "one"), 2, "E-AXES"), (("--formula", "A1 +"), 78, "E-FORMULA"),
-    (("--formula", "Managment"), 78, "did you mean 'Management'"), (("--dispersion", "Usee"), 78, "did you mean 'Use'"),
+    (("--formula", "Managment"), 78, "'Management'"), (("--dispersion", "Usee"), 78, "'Use'"),
     (("--strata", "Block"), 78, "E-UNKNOWN-COLUMN"), (("--columns", "None"), 78, "E-UNKNOWN-COLUMN"),
     (("--id-column", "site"), 78, "E-UNKNOWN-COLUMN"), (("--permutations", "dune.csv"), 65, "E-PERMUTATIONS"),
     (("--permutations", "nothing.csv"), 66, "nothing.csv"), (("--permutations", "-5"), 2, "E-PERMUTATIONS"),

@@ -123,7 +123,7 @@ def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
-    (("run", "p1", "P49"), 78, "did you mean 'p49'"), (("run", "nothing", "p1"), 78, "its points are 'p0', 'p1'"),
+    (("run", "p1", "P49"), 78, "'p49'"), (("run", "nothing", "p1"), 78, "'p0', 'p1'"),
     (("missing", "p1", "p2"), 66, "E-NO-RUN"), (("run", "p1", "p2", "--picture", "way.jpg"), 2, ".svg, .png, .pdf"),
     (("run", "p1", "p2", "-o", "way.txt"), 2, "E-FORMAT"),
     (("run", "p1", "p2", "-o", "a.svg", "--format", "csv", "--picture", "./a.svg"), 2, "E-ONE-FILE")])

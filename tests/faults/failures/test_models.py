@@ -65,7 +65,7 @@ def test_a_model_that_is_not_one_is_refused(row: str, run: Path, mlcli: Caller) 
         edited(run, Path("damaged"), "model.json", place, value)
     called = mlcli("project", "damaged", "data.csv", "-o", "out.csv", "-q")
     assert called.code == 83 and called.err.startswith("mlcli: error[E-MODEL]: "), called.err
-    assert called.err.count("\n") == 1 and "damaged/model.json; make the run again" in called.err
+    assert called.err.count("\n") == 1 and " damaged/model.json; " in called.err
     assert not Path("out.csv").exists()
 
 
@@ -163,14 +163,14 @@ def test_g109_formulas_are_kept_and_told(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize("sign", "=+-@")
-def test_columns_and_labels_named_like_formulas_are_warned_of(mlcli: Caller, sign: str) -> None:
+def test_columns_and_labels_named_like_formulas_are_warned_of(mlcli: Caller, sign: str, wording: Wording) -> None:
     rows = [f"p{row},{row % 2},{row * 7 % 5},{row * 3 % 7}" for row in range(8)]
     Path("x.csv").write_text("\n".join([f"id,group,{sign}a,b", *rows]))
     called = mlcli("embed", "x.csv", "--id-column", "id", "-o", "out", "--outputs", "embedding,spectrum,model")
-    assert f"1 name in loadings.csv would be run as a formula by a spreadsheet, for example '{sign}a'" in called.err
+    assert wording(called.err, "W-FORMULA") == ["W-FORMULA"] and f"'{sign}a'" in called.err
     Path("x.csv").write_text("\n".join([f"id,{sign}group,a,b", *rows]))
     called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", f"{sign}group", "-o", "labeled")
-    assert f"1 id or label would be run as a formula by a spreadsheet, for example '{sign}group'" in called.err
+    assert wording(called.err, "W-FORMULA") == ["W-FORMULA"] and f"'{sign}group'" in called.err
 
 
 def test_g110_nothing_of_the_environment_is_written(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

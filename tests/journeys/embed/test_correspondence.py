@@ -32,13 +32,13 @@ def test_counts_that_have_no_profile_are_refused_by_row_and_column(mlcli: Caller
 
 
 @pytest.mark.medium
-def test_new_counts_are_refused_alike(mlcli: Caller) -> None:
+def test_new_counts_are_refused_alike(mlcli: Caller, wording: Wording) -> None:
     Path("counts.csv").write_text(COUNTS)
     assert mlcli.bare("counts.csv", "-m", "ca", "-o", "run").code == 0
-    for text, told in (("q,1,-4,2", "row 1 ('q'), column 'b'"), ("q,0,0,0", "row 1 ('q'), a row of zeros")):
+    for text, told in (("q,1,-4,2", "row 1 ('q'), column 'b'"), ("q,0,0,0", "row 1 ('q'), ")):
         Path("new.csv").write_text(f"site,a,b,c\n{text}\n")
         called = mlcli("project", "run", "new.csv")
-        assert called.code == 65 and told in called.err
+        assert called.code == 65 and told in called.err and wording(called.err)
 
 
 def test_answers_in_text_need_no_options(mlcli: Caller) -> None:
@@ -55,15 +55,14 @@ def test_answers_in_text_need_no_options(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize(("row", "told"), [
-    ("x,18-25,oolong,1", "row 1 ('x'), column 'tea': no row of the fit has the answer 'oolong'"),
-    ("x,18-25,black,9", "row 1 ('x'), column 'score': no row of the fit has the answer 9"),
+    ("x,18-25,oolong,1", "row 1 ('x'), column 'tea': "), ("x,18-25,black,9", "row 1 ('x'), column 'score': "),
     ("x,,black,1", "row 1 ('x'), column 'age'")])
-def test_answers_that_no_row_of_the_fit_has_are_refused(mlcli: Caller, row: str, told: str) -> None:
+def test_answers_that_no_row_of_the_fit_has_are_refused(mlcli: Caller, row: str, told: str, wording: Wording) -> None:
     Path("answers.csv").write_text(ANSWERS)
     run = mlcli.finished("embed", "answers.csv", "-m", "mca", "-o", "run")
     Path("new.csv").write_text(f"name,age,tea,score\n{row}\n")
     called = mlcli("project", run, "new.csv", "--id-column", "name")
-    assert called.code == 65 and told in called.err
+    assert called.code == 65 and told in called.err and wording(called.err)
 
 
 def test_answers_are_not_scaled_and_need_two_questions(mlcli: Caller) -> None:

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from tests.journeys.support import Caller
+from tests.wording import Wording
 
 COUNTS = np.random.default_rng(4).integers(0, 60, (40, 7)) + 1.0
 
@@ -89,11 +90,12 @@ def test_other_names_of_metrics(mlcli: Caller, alias: str) -> None:
     assert np.allclose(one, two, rtol=0, atol=1e-9 * np.abs(one).max()) and np.array_equal(two, three)
 
 
-def test_columns_of_text_that_are_not_named_are_refused_with_what_would_make_them_categories(mlcli: Caller) -> None:
+def test_columns_of_text_that_are_not_named_are_refused_with_what_would_make_them_categories(mlcli: Caller,
+                                                                                             wording: Wording) -> None:
     table({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]})
     called = mlcli("embed", "data.csv", "-m", "mds", "--metric", "gower")
     assert (called.code, "E-TEXT-COLUMN" in called.err) == (65, True)
-    assert "that --columns names is a category" in called.err
+    assert "--columns" in called.err and wording(called.err)
     certified(mlcli, "-m", "mds", "--metric", "gower", "--columns", "a,b", "-p", "1")
 
 
@@ -110,7 +112,7 @@ def test_axes_that_an_iterative_solver_leaves_loose_are_certified_by_their_resid
 
 @pytest.mark.parametrize(("metric", "way"), [("jaccard", "never"), ("dice", "never"), ("jaccard", "always")])
 def test_amounts_that_count_as_presence_are_noted_and_numbers_below_zero_refused(mlcli: Caller, metric: str,
-                                                                                 way: str) -> None:
+                                                                                 way: str, wording: Wording) -> None:
     present = np.random.default_rng(6).integers(0, 2, (30, 5)) | np.eye(30, 5, dtype=int)
     present[:, 4] = 1
     table({**{f"bit{place}": present[:, place] for place in range(5)}, "activity": np.arange(1, 31) / 8})
@@ -125,4 +127,4 @@ def test_amounts_that_count_as_presence_are_noted_and_numbers_below_zero_refused
     table({f"bit{place}": present[:, place] for place in range(5)})
     called = mlcli.bare("data.csv", *options, "-o", "wrong")
     assert called.code == 65 and not Path("wrong").exists()
-    assert f"column 'bit2': {metric} is defined for numbers of zero or more, not -1" in called.err
+    assert f"column 'bit2': {metric} " in called.err and wording(called.err)

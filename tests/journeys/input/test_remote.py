@@ -177,10 +177,9 @@ def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
     assert caught.value.code == kind and caught.value.exit_code == (69 if kind == "E-REMOTE" else 66)
 
 
-@pytest.mark.parametrize(("path", "remedy"), [("s3://b/t.npy", "AWS_ENDPOINT_URL"), ("gs://b/t.npy", "untested here"),
-                                              ("hdfs://h:8020/t.npy", "Hadoop's libraries.*untested here")])
-def test_a_store_that_cannot_be_used_has_its_own_remedy(path: str, remedy: str) -> None:
-    with pytest.raises(DependencyMissing, match=remedy), remote.store_errors(path):
+@pytest.mark.parametrize("path", ["s3://b/t.npy", "gs://b/t.npy", "hdfs://h:8020/t.npy"])
+def test_a_store_that_cannot_be_used_has_its_own_remedy(path: str, wording: Wording) -> None:
+    with wording.raises(DependencyMissing, "REMOTE"), remote.store_errors(path):
         raise OSError("Unable to load the library")
 
 

@@ -12,6 +12,7 @@ from mlcli.core.kernels.tiles import TILE, Tiles
 from mlcli.errors import GeometryError, MlcliError
 from mlcli.methods.kernel.kpca import KernelPCA
 from tests.journeys.support import Called, Caller
+from tests.wording import Wording
 
 SHARES = 0.1 + 0.8 * np.random.default_rng(1).random((20, 3))
 GAP, WRONG = 3, 7  # rows from 0
@@ -33,18 +34,19 @@ def embed(mlcli: Caller, *options: str, command: str = "embed") -> Called:
 
 
 @pytest.mark.parametrize(("cells", "options", "said"), [
-    ((1, -2, 3), ("-m", "mds", "--metric", "braycurtis"), "column 'd1': braycurtis is defined for numbers of zero or"),
-    ((0, 0, 0), ("-m", "isomap", "-k", "5", "--metric", "cosine"), "cosine is not defined for a row of zeros"),
-    ((1, -2, 3), ("--transform", "sqrt"), "column 'd1': sqrt is defined for numbers of zero or more, not -2; data.csv"),
-    ((0, 0, 0), ("--transform", "total"), "total is not defined for a row of zeros"),
-    ((0, 0, 0), ("-m", "kpca", "--kernel", "cosine"), "cosine is not defined for a row of zeros"),
-    ((0, 7, 0), ("-m", "vae", "--set", "method.likelihood.name=bernoulli"), "column 'd1': 7 is not between 0 and 1"),
+    ((1, -2, 3), ("-m", "mds", "--metric", "braycurtis"), "column 'd1': braycurtis "),
+    ((0, 0, 0), ("-m", "isomap", "-k", "5", "--metric", "cosine"), "cosine "),
+    ((1, -2, 3), ("--transform", "sqrt"), "column 'd1': sqrt "),
+    ((0, 0, 0), ("--transform", "total"), "total "),
+    ((0, 0, 0), ("-m", "kpca", "--kernel", "cosine"), "cosine "),
+    ((0, 7, 0), ("-m", "vae", "--set", "method.likelihood.name=bernoulli"), "column 'd1': 7 "),
 ])
-def test_a_fit_names_the_row_of_the_file(mlcli: Caller, cells: object, options: tuple[str, ...], said: str) -> None:
+def test_a_fit_names_the_row_of_the_file(mlcli: Caller, cells: object, options: tuple[str, ...], said: str,
+                                         wording: Wording) -> None:
     write("data.csv", cells)
     called = embed(mlcli, *options)
     assert called.code in (65, 81)
-    assert f"row 8 ('n7'), {said}" in called.err
+    assert f"row 8 ('n7'), {said}" in called.err and wording(called.err)
 
 
 @pytest.mark.parametrize(("command", "method"), [("plan", ("-m", "isomap")), ("check", ())])
@@ -56,18 +58,19 @@ def test_so_do_plan_and_checkup(mlcli: Caller, command: str, method: tuple[str, 
 
 @pytest.mark.parametrize(("cells", "options", "said"), [
     ((1, -2, 3), ("-m", "mds", "--metric", "braycurtis"), "column 'd1': braycurtis"),
-    ((1, -2, 3), ("--transform", "log1p"), "column 'd1': log1p is defined for numbers over -1"),
-    ((1, 1.5e308, 3), ("--scale", "standard"), "'d1' has a number too far from the others to be scaled"),
-    ((1, 1e290, 3), ("-m", "kpca", "--kernel", "polynomial"), "this point is too far from the training points"),
-    ((0, 0, 0), ("-m", "kpca", "--kernel", "cosine"), "cosine is not defined for a row of zeros"),
+    ((1, -2, 3), ("--transform", "log1p"), "column 'd1': log1p "),
+    ((1, 1.5e308, 3), ("--scale", "standard"), "'d1' "),
+    ((1, 1e290, 3), ("-m", "kpca", "--kernel", "polynomial"), ""),
+    ((0, 0, 0), ("-m", "kpca", "--kernel", "cosine"), "cosine "),
 ])
-def test_new_rows_are_named_so_too(mlcli: Caller, cells: object, options: tuple[str, ...], said: str) -> None:
+def test_new_rows_are_named_so_too(mlcli: Caller, cells: object, options: tuple[str, ...], said: str,
+                                   wording: Wording) -> None:
     write("data.csv", SHARES[WRONG])
     assert embed(mlcli, *options, "-o", "run", "-q").code == 0
     write("data.csv", cells)
     called = mlcli("project", "run", "data.csv", "--id-column", "id")
     assert called.code in (65, 80, 81)
-    assert f"row 8 ('n7'), {said}" in called.err
+    assert f"row 8 ('n7'), {said}" in called.err and wording(called.err)
 
 
 def test_rows_of_a_second_view_are_those_of_its_file(mlcli: Caller) -> None:
@@ -86,7 +89,7 @@ def test_rows_of_a_second_run_are_those_of_the_file_too(mlcli: Caller) -> None:
     mlcli.finished("embed", "first", "-m", "kpca", "--kernel", "polynomial", "-o", "second", "-q")
     write("data.csv", (1, 1e290, 3))
     called = mlcli("project", "second", "data.csv", "--id-column", "id")
-    assert (called.code, "row 8 ('n7'), this point is too far" in called.err) == (80, True), called.err
+    assert (called.code, "row 8 ('n7'), " in called.err) == (80, True), called.err
 
 
 def test_rows_of_blocks_are_counted_from_the_first() -> None:

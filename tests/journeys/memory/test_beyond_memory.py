@@ -160,7 +160,7 @@ def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array, wording: Wor
 @pytest.mark.medium
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet", "new.npy"])
 def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, monkeypatch: pytest.MonkeyPatch,
-                                                 name: str) -> None:
+                                                 name: str, wording: Wording) -> None:
     made(mlcli, "t.parquet", "run", "--set", "prepare.missing=drop", *BLOCKS)
     holes = files.copy()
     holes[np.r_[3, GROUP : 2 * GROUP, ROWS - 1], 3] = np.nan  # a whole row group among them
@@ -188,7 +188,7 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
-    assert f"every one of the {ROWS} rows" in told[0].err and f"every one of the {ROWS} rows" in told[1].err
+    assert all(f" {ROWS} rows" in each.err and wording(each.err) for each in told)
     printed = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS)
     assert printed.code == 65 and printed.out == ""
 
@@ -418,7 +418,7 @@ def test_a_table_that_memory_holds_is_read_in_blocks_where_its_fit_does_not_fit(
     assert never.code == 82 and "input.stream" in never.err
     np.save("t.npy", np.asfortranarray(values))  # whose rows do not lie side by side
     refused = mlcli("embed", "t.npy", "-o", "none", *limit)
-    assert refused.code == 82 and "is read in blocks" in refused.err and "rows fit" in refused.err
+    assert refused.code == 82 and "E-MEMORY" in refused.err and re.search(r"[\d,]+ rows", refused.err)
 
 
 def test_memory_of_quality_and_rules_is_predicted_where_they_are_asked_for(mlcli: Caller) -> None:
@@ -485,7 +485,7 @@ def test_coordinates_in_files_count_as_room_on_the_disk(mlcli: Caller, monkeypat
     assert planned(mlcli, "t.npy", *BLOCKS)["disk"] == before + 2 * 8 * ROWS * 2
     monkeypatch.setattr(rundir_room, "free_bytes", lambda folder: least + 2 * 8 * ROWS * 2 - 1)
     refused = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
-    assert refused.code == 82 and "E-DISK" in refused.err and "for a while" in refused.err
+    assert refused.code == 82 and "E-DISK" in refused.err
     assert mlcli("embed", "t.npy", "-o", "whole", "-q").code == 0
 
 
@@ -499,7 +499,7 @@ def test_a_disk_that_is_full_of_coordinates_ends_a_run_with_74(mlcli: Caller, mo
     for output, remedy in (("none", "-o"), ("-", "TMPDIR")):
         ended = mlcli("embed", "t.npy", "-o", output, "-q", *BLOCKS)
         assert ended.code == 74 and "E-SCRATCH" in ended.err and "No space left" in ended.err and remedy in ended.err
-        assert "MiB of coordinates" in ended.err and ended.out == "" and ended.err.count("\n") == 1
+        assert " MiB " in ended.err and ended.out == "" and ended.err.count("\n") == 1
     assert not list(Path().glob("*none*"))
 
 

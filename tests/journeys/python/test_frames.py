@@ -40,14 +40,14 @@ def frame_of(library: str) -> Any:
 
 
 @pytest.mark.parametrize("library", ["arrow", "pandas", "polars"])
-def test_a_frame_has_the_numbers_of_its_array_and_its_own_names(library: str) -> None:
+def test_a_frame_has_the_numbers_of_its_array_and_its_own_names(library: str, wording: Wording) -> None:
     frame, plain = frame_of(library), mlcli.embed(VALUES)
     run = mlcli.embed(frame)
     assert np.array_equal(run.embedding, plain.embedding) and run.labels == {"kind": tuple(KINDS)}
     assert run.ids == plain.ids
     turned = frame.select(["w", "v", "u"]) if hasattr(frame, "select") else frame[["w", "v", "u"]]
     assert np.array_equal(run.project(turned), plain.project(VALUES))  # by name
-    with pytest.raises(DataError, match="1 column missing: 'u'"):
+    with wording.raises(DataError, "COLUMNS-DIFFER"):
         run.project(turned.drop(["u"]) if library == "polars" else turned.drop(columns="u") if library == "pandas"
                     else turned.drop_columns(["u"]))
 
@@ -98,7 +98,7 @@ def test_an_index_holds_ids_and_what_is_missing_stays_missing() -> None:
         mlcli.embed(frame)
     assert mlcli.embed(frame, set={"prepare.missing": "drop"}).ids == tuple(ROWS[1:])
     frame["n"] = pandas.to_datetime(["2020-01-01"] * 20)
-    with pytest.raises(DataError, match="'n' holds neither numbers nor texts"):
+    with pytest.raises(DataError, match="'n' "):
         mlcli.embed(frame)
     square = pandas.DataFrame(np.abs(VALUES[:, :1] - VALUES[:, 0]), index=ROWS, columns=ROWS)
     assert mlcli.embed(square, "mds", kind="dissimilarities", components=1).ids == tuple(ROWS)
@@ -218,16 +218,17 @@ def test_annotated_data_has_the_numbers_of_its_matrix_and_its_own_names(make: An
     assert run.project(by_name) == pytest.approx(run.embedding)
 
 
-def test_options_choose_from_annotated_data_as_from_a_file() -> None:
+def test_options_choose_from_annotated_data_as_from_a_file(wording: Wording) -> None:
     given = cells(VALUES)
     counts = mlcli.embed(given, set={"input.key": "layers/counts", "input.columns": ["w", "u"]})
     assert np.array_equal(counts.embedding, mlcli.embed(np.abs(VALUES)[:, [2, 0]]).embedding)
     assert mlcli.embed(given, set={"input.key": "obsm/X_pca"}).embedding.shape == (20, 2)
     labels = mlcli.embed(given, set={"input.label_columns": ["depth"]}).labels
     assert labels == {"depth": tuple(map(str, range(20))), "kind": tuple(KINDS)}
-    with pytest.raises(ConfigError, match=r"nothing at 'layers/count': did you mean 'layers/counts'\?; input.key"):
+    with wording.raises(ConfigError, "UNKNOWN-KEY") as caught:
         mlcli.embed(given, set={"input.key": "layers/count"})
-    with pytest.raises(ConfigError, match="no column 'kinds'"):
+    assert caught.value.where == "input.key" and "'layers/counts'" in caught.value.hint
+    with wording.raises(ConfigError, "UNKNOWN-COLUMN"):
         mlcli.embed(given, set={"input.label_columns": ["kinds"]})
 
 

@@ -179,8 +179,8 @@ def test_names_are_split_as_a_line_of_csv_unless_they_are_labels() -> None:
 
 
 @pytest.mark.parametrize("given", ["", " ", "use,", ",use", "use,,k"])
-def test_an_empty_name_is_refused(given: str) -> None:
-    with pytest.raises(UsageError, match="empty name"):
+def test_an_empty_name_is_refused(given: str, wording: Wording) -> None:
+    with wording.raises(UsageError, "REPORT-COLORS"):
         split_names(["k", given], ["use"])
 
 

@@ -133,6 +133,6 @@ def test_names_of_scikit_learn_are_answered_with_the_right_ones(mlcli: Caller, w
         program.embed(np.eye(4), n_components=2)
     with wording.raises(UsageError, "OPTION"):
         program.embed(np.eye(4), "tsne", perplexity=5)
-    with pytest.raises(TypeError, match="'n_neighbors'; it is 'neighbors' here"):
+    with pytest.raises(TypeError, match=r"'n_neighbors'; .* 'neighbors' "):
         Isomap(n_neighbors=3)
-    assert "it is --neighbors here" in mlcli("embed", "data.csv", "--n-neighbors", "3").err
+    assert " --neighbors " in mlcli("embed", "data.csv", "--n-neighbors", "3").err

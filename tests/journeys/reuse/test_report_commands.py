@@ -221,7 +221,7 @@ def test_the_table_and_the_page(mlcli: Caller) -> None:
     for method in ("pca", "mds", "isomap"):
         mlcli.finished("embed", "data.csv", "-q", "-o", method, "-m", method)
     called = mlcli("compare", "pca", "mds", "isomap", "-o", "page.html", "-k", "5")
-    assert called.code == 0 and called.err.endswith("mlcli: wrote page.html\n")
+    assert called.code == 0 and called.err.endswith(" page.html\n")
     assert called.out.splitlines()[-1] == "30 rows in common"
     assert "Small" not in Path("page.html").read_text() and "<h2>Embeddings</h2>" in Path("page.html").read_text()
     assert mlcli("compare", "pca", "mds", "-o", "page.html").code == 73

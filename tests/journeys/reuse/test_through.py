@@ -189,18 +189,16 @@ def test_a_run_is_never_replaced_by_one_that_is_made_of_it(mlcli: Caller, first:
     assert mlcli("verify", first).code == 0
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    ((IRIS, *PREPARED, "--reduce", "5"), "5 axes were requested, but the data has at most 4; --reduce"),
-    ((IRIS, *PREPARED, "--reduce", "0"), "--reduce"), ((IRIS, *PREPARED, "--reduce", "1.5"), "--reduce"),
-    (("square.csv", "--dissimilarities", "-m", "mds", "--reduce", "1"), "reduce cannot be used with input.kind"),
-    ((IRIS, *PREPARED, "-m", "ppca", "--reduce", "2", "--set", "prepare.missing=model"), "reduce cannot be used with"),
-    (("data.csv", "--view", "data.csv", "-m", "cca", "--reduce", "1"), "reduce cannot be used with a second view"),
-    ((IRIS, "--columns", "Sepal.Length,Sepal.Width,Species", "-m", "mds", "--metric", "gower", "--reduce", "1"),
-     "columns of categories (Species) cannot be transformed, scaled or filled; --reduce")])
-def test_pca_ahead_that_makes_no_sense_is_78(mlcli: Caller, arguments: tuple[str, ...], said: str) -> None:
+@pytest.mark.parametrize("arguments", [
+    (IRIS, *PREPARED, "--reduce", "5"), (IRIS, *PREPARED, "--reduce", "0"), (IRIS, *PREPARED, "--reduce", "1.5"),
+    ("square.csv", "--dissimilarities", "-m", "mds", "--reduce", "1"),
+    (IRIS, *PREPARED, "-m", "ppca", "--reduce", "2", "--set", "prepare.missing=model"),
+    ("data.csv", "--view", "data.csv", "-m", "cca", "--reduce", "1"),
+    (IRIS, "--columns", "Sepal.Length,Sepal.Width,Species", "-m", "mds", "--metric", "gower", "--reduce", "1")])
+def test_pca_ahead_that_makes_no_sense_is_78(mlcli: Caller, arguments: tuple[str, ...], wording: Wording) -> None:
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")
     called = mlcli("embed", *arguments, "-o", "out")
-    assert called.code == 78 and said in called.err, called.err
+    assert called.code == 78 and "; --reduce" in called.err and wording(called.err)
 
 
 def test_a_share_keeps_the_axes_that_reach_it(mlcli: Caller) -> None:
@@ -213,7 +211,7 @@ def test_a_share_keeps_the_axes_that_reach_it(mlcli: Caller) -> None:
     assert "4 columns to 2 axes" in Path("out/report.html").read_text(encoding="utf-8")
 
 
-def test_rows_left_out_keep_their_numbers(mlcli: Caller) -> None:
+def test_rows_left_out_keep_their_numbers(mlcli: Caller, wording: Wording) -> None:
     rows = np.random.default_rng(5).standard_normal((40, 4))
     rows[30:] += 50
     lines = [",".join(map(repr, row)) for row in rows.tolist()]
@@ -223,7 +221,8 @@ def test_rows_left_out_keep_their_numbers(mlcli: Caller) -> None:
     left = [line.split(",")[1] for line in Path("one/dropped.csv").read_text().splitlines()[1:]]
     assert sorted(map(int, left)) == [6, *range(32, 42)]
     assert mlcli("verify", "one", "--full").code == 0
-    assert mlcli("embed", "one", "-o", "two").err.count("N-RUN-DROPPED]: the run left out 11 rows") == 1
+    said = mlcli("embed", "one", "-o", "two").err
+    assert wording(said, "N-RUN-DROPPED") == ["N-RUN-DROPPED"] and " 11 rows" in said
     assert len(Path("two/embedding.csv").read_text().splitlines()) == 31
 
 
@@ -275,7 +274,8 @@ def test_steps_that_do_not_follow_each_other_are_83(mlcli: Caller, second: str) 
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Caller, named: bool) -> None:
+def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Caller, named: bool,
+                                                                    wording: Wording) -> None:
     table = np.random.default_rng(0).random((12, 2))
     lines = [f"{f'r{row},' if named else ''}{x!r},{y!r}" for row, (x, y) in enumerate(table.tolist())]
     Path("rows.csv").write_text("\n".join(["id,x,y" if named else "x,y", *lines, ""]))
@@ -283,7 +283,7 @@ def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Calle
     made = mlcli("embed", "rows.csv", *options, "-o", "bare", "--format", "npy")
     used = mlcli("embed", "bare", "-o", "second")
     assert (made.code, used.code) == (0, 0)
-    assert ("note[N-NO-IDS]: embedding.npy holds neither ids nor labels" in made.err) is named
-    assert ("warning[W-NO-IDS]: embedding.npy holds neither ids nor labels" in used.err) is named
+    assert wording(made.err, "N-NO-IDS") == ["N-NO-IDS"] * named
+    assert wording(used.err, "W-NO-IDS") == ["W-NO-IDS"] * named
     assert Path("second/embedding.csv").read_text().splitlines()[1].startswith("1,")
     assert mlcli("embed", "rows.csv", *options, "-o", "both", "--format", "npy,csv").err.count("NO-IDS") == 0

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from mlcli.cli.batch.shard import Shard, shard_of
 from mlcli.cli.program import run
 from mlcli.errors import UsageError
 from tests.journeys.support import Caller, write_points
+from tests.wording import Wording
 
 SWEEP = ("input: {path: data.csv}\nmethod: {name: isomap}\noutput: out\n"
          "sweep: {method.neighbors.count: [6, 8], method.eigensolve.components: [1, 2]}\n")
@@ -67,18 +69,18 @@ def another_option(values: str) -> list[str]:
     return ["--set", values]
 
 
-@pytest.mark.parametrize(("change", "reason"), [
-    (lambda: another_option("method.neighbors.pieces=connect"), "it was made with other options"),
-    (lambda: write_points(Path("data.csv"), seed=1) and [], "its input is changed"),
-    (lambda: Path("out/count=6,components=1/model.json").write_text("{}") and [],
-     "model.json is not the file that the run wrote"),
-    (lambda: Path("out/count=6,components=1/run.json").unlink() or [], "this is not a run directory"),
-])
-def test_what_is_there_and_is_another_run_is_not_kept(swept: Caller, change, reason: str) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("change", [
+    lambda: another_option("method.neighbors.pieces=connect"),
+    lambda: write_points(Path("data.csv"), seed=1) and [],
+    lambda: Path("out/count=6,components=1/model.json").write_text("{}") and [],
+    lambda: Path("out/count=6,components=1/run.json").unlink() or [],
+], ids=["options", "input", "file", "no run"])
+def test_what_is_there_and_is_another_run_is_not_kept(swept: Caller, change: Callable[[], list[str]],
+                                                      wording: Wording) -> None:
     more = change()
     called = swept("run", "sweep.yaml", "--skip-existing", "-q", *more)
     assert called.code == 73
-    assert called.err.startswith(f"mlcli: error[E-OUTPUT-OTHER]: the output is not the same run: {reason}")
+    assert wording(called.err.splitlines()[0]) == ["E-OUTPUT-OTHER"]
 
 
 @pytest.mark.medium
@@ -96,10 +98,10 @@ def test_threads_and_places_are_not_part_of_what_is_asked_for(swept: Caller) -> 
     assert all(made["skipped"] for made in json.loads(called.out)["runs"])
 
 
-def test_a_single_run_is_kept_too(mlcli: Caller) -> None:
+def test_a_single_run_is_kept_too(mlcli: Caller, wording: Wording) -> None:
     mlcli.finished("embed", "data.csv", "-o", "one", "-q")
-    assert mlcli("embed", "data.csv", "-o", "one", "--skip-existing").err == (
-        "mlcli: kept one, which is there already\n")
+    called = mlcli("embed", "data.csv", "-o", "one", "--skip-existing")
+    assert called.code == 0 and wording(called.err) == []
     assert mlcli("embed", "data.csv", "-o", "one", "-p", "3", "--skip-existing").code == 73
 
 
@@ -162,7 +164,7 @@ def test_a_damaged_run_is_a_row_that_says_so(swept: Caller, file: str, old: str,
     assert old in text
     path.write_text(text.replace(old, new, 1))
     called = swept("collect", "out")
-    assert called.code == 0 and "of 4 runs, 1 of which failed or cannot be read" in called.err
+    assert called.code == 0 and " 4 runs, 1 of " in called.err
     rows = {row["run"]: row for row in table("out/runs.csv")}
     damaged = rows.pop("count=6,components=1")
     assert (damaged["exit"], damaged["error"].partition(":")[0]) == ("83", code)

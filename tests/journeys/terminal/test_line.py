@@ -63,7 +63,7 @@ def test_several_values_are_answered_by_a_command_that_makes_the_runs(mlcli: Cal
 
 def test_a_list_without_brackets_is_answered_by_the_list(mlcli: Caller) -> None:
     called = mlcli("embed", "data.csv", "--set", "report.image=28,28")
-    assert called.code == 78 and called.err.endswith("; give --set report.image=[28,28]\n")
+    assert called.code == 78 and called.err.endswith(" --set report.image=[28,28]\n")
 
 
 def test_the_k_of_cmdscale_is_the_number_of_axes(mlcli: Caller, wording: Wording) -> None:
@@ -71,10 +71,10 @@ def test_the_k_of_cmdscale_is_the_number_of_axes(mlcli: Caller, wording: Wording
     assert called.code == 78 and "E-CONFIG" in wording(called.err)
 
 
-def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Caller) -> None:
+def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Caller, wording: Wording) -> None:
     Path("run.yaml").write_text("input: {path: data.csv}\nmethod: {name: isomap, neighbors: {count: [8, 9]}}\n")
-    assert mlcli("run", "run.yaml").err.endswith(
-        "a run for each is a sweep: sweep: {method.neighbors.count: [8, 9]} in place of method.neighbors.count\n")
+    said = mlcli("run", "run.yaml").err
+    assert wording(said) and " sweep: {method.neighbors.count: [8, 9]} " in said
 
 
 @pytest.mark.parametrize(("line", "words"), [

@@ -32,9 +32,9 @@ def test_all_methods_as_json(mlcli: Caller) -> None:
     assert [method["name"] for method in json.loads(mlcli("methods", "--json").out)["methods"]] == list(METHODS)
 
 
-def test_an_unknown_method_has_a_nearest_one(mlcli: Caller) -> None:
-    assert mlcli("methods", "isomp").err == (
-        "mlcli: error[E-METHOD]: no method is called 'isomp': did you mean 'isomap'?; NAME\n")
+def test_an_unknown_method_has_a_nearest_one(mlcli: Caller, wording: Wording) -> None:
+    called = mlcli("methods", "isomp")
+    assert wording(called.err) == ["E-METHOD"] and " 'isomap'?; NAME" in called.err
 
 
 def test_the_schema_is_json(mlcli: Caller) -> None:
@@ -48,7 +48,7 @@ def test_samples_stream_as_csv_with_ids(mlcli: Caller, name: str) -> None:
     assert (lines[0], len(lines)) == (f",{columns}", 5)
 
 
-def test_samples_go_to_files_by_their_endings(mlcli: Caller) -> None:
+def test_samples_go_to_files_by_their_endings(mlcli: Caller, wording: Wording) -> None:
     for name in ("a.csv", "a.npy", "a.parquet"):
         assert mlcli("sample", "torus", "--rows", 5, "--seed", 3, "-o", name).code == 0
     assert np.load("a.npy").shape == (5, 3)
@@ -57,7 +57,7 @@ def test_samples_go_to_files_by_their_endings(mlcli: Caller) -> None:
     assert mlcli("sample", "torus", "-o", "a.xlsx").code == 2
     said, quiet = (mlcli("sample", "cells", "--rows", 9, "--labels", "l.csv", "-o", "b.csv", "--force", *more).err
                    for more in ([], ["-q"]))
-    assert (said, quiet) == ("mlcli: wrote l.csv\nmlcli: wrote b.csv\n", "")
+    assert wording(said) == [] and (said.count("\n"), quiet) == (2, "")
     assert mlcli("sample", "torus", "--truth", "--rows", 2).out.splitlines()[0] == ",t,h,x,y,z"
     assert mlcli("sample", "torus", "--noise", "0.5", "--rows", 2).out != mlcli("sample", "torus", "--rows", 2).out
 

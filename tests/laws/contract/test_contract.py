@@ -293,7 +293,7 @@ def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
         try:
             assert np.isfinite(projected(name, new)).all()
         except NumericalError as error:
-            assert size > 1e100 and "row 3, this point is too far" in str(error)
+            assert size > 1e100 and "row 3, " in str(error) and error.code == "E-PROJECTION"
 
 
 @every_configuration
@@ -395,8 +395,9 @@ def test_two_points_lie_on_a_line(method: str) -> None:
         assert caught.value.code == "E-FEW-POINTS"
         return
     if method in MORE_ROWS:
-        with pytest.raises(DataError, match="correlations are 1 for any data"):
+        with pytest.raises(DataError) as few:
             fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
+        assert few.value.code == "E-COPIES"
         return
     model = fit(method, features(in_domain(method, [[-1.0, 2.0], [2.0, -2.0]])))
     assert model.embedding.shape == (2, 1)

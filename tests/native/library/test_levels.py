@@ -9,6 +9,7 @@ from mlcli.cli.commands.doctor import facts, lines
 from mlcli.errors import ConfigError
 from mlcli.native import library
 from tests.native.support import at_level
+from tests.wording import Wording
 
 
 @pytest.fixture
@@ -41,10 +42,9 @@ def test_doctor_names_the_variable_that_lowers_the_level(monkeypatch: pytest.Mon
     assert not native.lower_level()
 
 
-def test_an_error_says_whether_the_build_or_the_machine_lacks_a_level() -> None:
-    for machine, says, build in ((("base", "v3"), "this build of the kernels lacks", True),
-                                 (("base",), "not one of this machine's", False)):
-        with pytest.raises(ConfigError, match=says) as caught:
+def test_an_error_says_whether_the_build_or_the_machine_lacks_a_level(wording: Wording) -> None:
+    for machine, build in ((("base", "v3"), True), (("base",), False)):
+        with wording.raises(ConfigError, "SIMD") as caught:
             library._require("v3", lambda name: name == "base", machine)
         assert ("MLCLI_LEVELS=all" in str(caught.value.hint)) == build
         assert "base, none" in str(caught.value.hint)

@@ -147,9 +147,8 @@ def test_the_environment_names_a_level(level: str) -> None:
 def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
     done = call("doctor", MLCLI_SIMD="v9")
     known = ", ".join([*(level for level in levels() if level != "absent"), "none"])
-    assert (done.returncode, done.stdout, done.stderr) == (
-        78, "", "mlcli: error[E-SIMD]: 'v9' is not one of this machine's instruction sets; MLCLI_SIMD; "
-        f"set it to one of {known}, or leave it unset\n")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (78, "", 1)
+    assert done.stderr.startswith("mlcli: error[E-SIMD]: 'v9' ") and f" {known}, " in done.stderr
 
 
 def test_a_missing_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,18 +27,18 @@ def test_every_method_but_those_that_need_labels_of_new_rows_has_an_estimator() 
         assert all(f"\n{parameter} : " in kind.__doc__ for parameter in kind.parameters)
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("LocallyLinearEmbedding", "the estimator of lle is LLE"), ("TSne", "the estimator of tsne is TSNE"),
-    ("SpectralEmbedding", "the estimator of laplacian is Laplacian"), ("Perceptron", "has no attribute 'Perceptron'")])
-def test_another_name_of_a_method_leads_to_its_estimator(name: str, said: str) -> None:
-    with pytest.raises(AttributeError, match=said):
+@pytest.mark.parametrize(("name", "right"), [
+    ("LocallyLinearEmbedding", "LLE"), ("TSne", "TSNE"), ("SpectralEmbedding", "Laplacian"),
+    ("Perceptron", "'Perceptron'")])
+def test_another_name_of_a_method_leads_to_its_estimator(name: str, right: str) -> None:
+    with pytest.raises(AttributeError, match=rf" {right}$"):
         getattr(mlcli.sklearn, name)
 
 
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(TypeError, match="n_neighbors"):
         mlcli.sklearn.Isomap(n_neighbors=5)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="'init'; it is 'start' here"):
+    with pytest.raises(TypeError, match=r"'init'; .* 'start' "):
         mlcli.sklearn.TSNE(init=np.eye(2))  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"'init'$"):
         mlcli.sklearn.PCA(init="random")  # type: ignore[call-arg]

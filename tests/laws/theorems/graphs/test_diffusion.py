@@ -120,12 +120,11 @@ def test_the_default_width_is_the_median_and_is_reported() -> None:
     assert note.facts["epsilon"] == pytest.approx(middle, rel=1e-12)
 
 
-def test_groups_that_the_walk_does_not_leave_are_told() -> None:
+def test_groups_that_the_walk_does_not_leave_are_told(wording: Wording) -> None:
     groups = np.concatenate([POINTS, POINTS + 40, POINTS - 40])
     with Notes() as notes:
         model = fit("diffusion", groups, bandwidth={"name": "fixed", "epsilon": 2.0}, components=2)
-    assert "2 eigenvalues are nearly one: the random walk hardly leaves 3 groups" in next(
-        note.message for note in notes.notes if note.code == "W-WALK")
+    assert [wording(note.message) for note in notes.notes if note.code == "W-WALK"] == [[]]
     for group in range(3):
         assert np.ptp(model.embedding[90 * group : 90 * group + 90], axis=0).max() <= 1e-6
 

@@ -119,26 +119,28 @@ def test_amounts_in_another_unit_have_the_same_distances_in_that_unit(metric: st
                           other.project(np.ldexp(COUNTS[:5] + 0.5, power)))
 
 
-@pytest.mark.parametrize(("metric", "value", "said"), [
-    ("braycurtis", -1.0, "row 3 ('3'), column 'x2': braycurtis is defined for numbers of zero or more, not -1"),
-    ("hellinger", -1.0, "of zero or more"), ("aitchison", 0.0, "over zero"), ("haversine", 91.0, "two columns")])
+@pytest.mark.parametrize(("metric", "value", "place"), [
+    ("braycurtis", -1.0, "row 3 ('3'), column 'x2': "), ("hellinger", -1.0, "row 3 ('3'), column 'x2': "),
+    ("aitchison", 0.0, "row 3 ('3'), column 'x2': "), ("haversine", 91.0, "")])
 @every_method
-def test_numbers_outside_of_the_domain_are_refused_by_row(method: str, metric: str, value: float, said: str) -> None:
+def test_numbers_outside_of_the_domain_are_refused_by_row(method: str, metric: str, value: float, place: str) -> None:
     points = COUNTS.copy()
     points[2, 1] = value
     with pytest.raises(DataError) as caught:
         fit(method.split()[0], points, metric={"name": metric}, **METHODS[method])
-    assert caught.value.code == "E-METRIC" and said in str(caught.value) and caught.value.where == "method.metric"
+    assert caught.value.code == "E-METRIC" and caught.value.where == "method.metric"
+    assert caught.value.what.startswith(f"{place}{metric} ")
 
 
 def test_a_row_without_a_direction_is_refused() -> None:
     points = COUNTS.copy()
     points[7] = 0.0
     for metric in ("cosine", "braycurtis", "dice"):
-        with pytest.raises(DataError, match=r"row 8 \('8'\), .*a row of zeros"):
+        with pytest.raises(DataError, match=rf"row 8 \('8'\), {metric} ") as caught:
             fit("mds", points, metric={"name": metric})
+        assert caught.value.code == "E-METRIC"
     points[7] = 4.0
-    with pytest.raises(DataError, match=r"row 8 \('8'\), .*without variation"):
+    with pytest.raises(DataError, match=r"row 8 \('8'\), correlation "):
         fit("mds", points, metric={"name": "correlation"})
 
 

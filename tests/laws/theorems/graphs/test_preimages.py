@@ -12,6 +12,7 @@ from mlcli.core.similarities.preimages import Barycentric, FixedPoint
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from tests.support import checks_of, dissimilarities, distances, features, fit
+from tests.wording import Wording
 
 GENERATOR = np.random.default_rng(8)
 POINTS = GENERATOR.standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25] + 3
@@ -105,17 +106,16 @@ def test_another_unit_changes_nothing(decoder: str, power: int) -> None:
         name: value for name, value in far.fit.items() if "error" in name}
 
 
-@pytest.mark.parametrize(("method", "options", "said"), [
-    ("kpca", {"kernel": {"name": "linear"}, "decoder": {"name": "ridge"}}, "lead back to features linearly"),
-    ("kpca", {"kernel": {"name": "laplacian"}, "decoder": {"name": "fixed_point"}}, "need the gaussian kernel"),
-    ("kpca", {"metric": "cosine", "decoder": {"name": "fixed_point"}}, "need the gaussian kernel"),
-    ("lle", {**NINE, "decoder": {"name": "fixed_point"}}, "need the gaussian kernel"),
-    ("isomap", {**NINE, "decoder": {"name": "barycentric"}}, "no features to lead back to")])
-def test_a_decoder_that_makes_no_sense_is_refused(method: str, options: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("method", "options"), [
+    ("kpca", {"kernel": {"name": "linear"}, "decoder": {"name": "ridge"}}),
+    ("kpca", {"kernel": {"name": "laplacian"}, "decoder": {"name": "fixed_point"}}),
+    ("kpca", {"metric": "cosine", "decoder": {"name": "fixed_point"}}),
+    ("lle", {**NINE, "decoder": {"name": "fixed_point"}}), ("isomap", {**NINE, "decoder": {"name": "barycentric"}})])
+def test_a_decoder_that_makes_no_sense_is_refused(method: str, options: dict[str, Any], wording: Wording) -> None:
     data = dissimilarities(distances(POINTS)) if method == "isomap" else POINTS
-    with pytest.raises(ConfigError) as caught:
+    with wording.raises(ConfigError, "DECODER") as caught:
         fit(method, data, **options)
-    assert said in str(caught.value) and (caught.value.code, caught.value.where) == ("E-DECODER", "method.decoder")
+    assert caught.value.where == "method.decoder"
 
 
 def changed(**parts: Any) -> Any:

@@ -151,11 +151,10 @@ def test_the_basis_approaches_all_kernels() -> None:
     assert "W-SOFT" in notes.codes
 
 
-def test_a_side_longer_than_the_way_around_is_infeasible_and_named() -> None:
-    with pytest.raises(NumericalError) as caught:
+def test_a_side_longer_than_the_way_around_is_infeasible_and_named(wording: Wording) -> None:
+    with wording.raises(NumericalError, "INFEASIBLE") as caught:
         unfolded([0, 1, 2, 3, 0], [1, 2, 3, 4, 4], [1.0, 1.0, 1.0, 1.0, 4.5], equal=True)
-    assert caught.value.code == "E-INFEASIBLE" and caught.value.exit_code == 80
-    assert "1 and 5 are 4.5 apart, and 4 by way of other neighbors" in str(caught.value)
+    assert caught.value.exit_code == 80 and "1 and 5 are 4.5 " in str(caught.value)
     _, found = unfolded([0, 1, 2, 3, 0], [1, 2, 3, 4, 4], [1.0, 1.0, 1.0, 1.0, 4.5], equal=False)
     assert found.trace == pytest.approx(10, rel=1e-6)  # a straight line: the long side is slack
 
@@ -164,7 +163,7 @@ def test_neighbors_that_are_no_points_are_infeasible() -> None:
     """Four points at distance 1 of each other but for one pair at 1.8: more than twice the height of a triangle."""
     with pytest.raises(NumericalError) as caught:
         unfolded([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], [1, 1, 1, 1, 1, 1.8], equal=True)
-    assert caught.value.code == "E-INFEASIBLE" and "4 points, all neighbors of each other" in str(caught.value)
+    assert caught.value.code == "E-INFEASIBLE" and "4 points" in str(caught.value)
 
 
 def test_a_wheel_that_cannot_close_is_proven_infeasible_by_its_dual(wording: Wording) -> None:

@@ -83,9 +83,8 @@ def test_bad_labels_are_refused_by_name(wording: Wording) -> None:
     for data in (features(POINTS), dissimilarities(distances(POINTS))):
         with wording.raises(ConfigError, "NEEDS"):
             METHODS["umap"](target_weight=0.5).resolve(data)
-    for names, said in ((["one"] * 60, "one class only"), ([""] * 60, "no row has a label"),
-                        ([*["one"] * 30, *["NA"] * 30], "one class only")):
-        with pytest.raises(GeometryError, match=said):
+    for names in (["one"] * 60, [""] * 60, [*["one"] * 30, *["NA"] * 30]):
+        with wording.raises(GeometryError, "ONE-CLASS"):
             fit("umap", labeled(names), target_weight=0.5)
     each = replace(labeled(NAMES), labels=[str(row) for row in range(60)])
     with wording.raises(GeometryError, "NO-EDGES"):

@@ -89,11 +89,11 @@ def test_a_style_with_fewer_directions_has_the_shortest_vectors() -> None:
 
 def test_what_cannot_be_crossed_is_refused_by_name(wording: Wording) -> None:
     kept = (STYLE != 1) | (CONTENT != 3)
-    with pytest.raises(DataError, match=r"1 of 28 pairs .*'s1' with 'c3'") as absent:
+    with pytest.raises(DataError, match=r"1 of 28 .*'s1' with 'c3'") as absent:
         fitted(crossed(NOISE[kept], STYLE[kept], CONTENT[kept]))
     assert absent.value.code == "E-PAIRS" and absent.value.exit_code == 65
     for style, content, called in ((0 * STYLE, CONTENT, "style"), (STYLE, 0 * CONTENT, "content")):
-        with pytest.raises(GeometryError, match=f"name one {called} only"):
+        with pytest.raises(GeometryError, match=rf" {called} "):
             fitted(crossed(NOISE, style, content))
     data = crossed(NOISE)
     with wording.raises(DataError, "NO-LABEL"):

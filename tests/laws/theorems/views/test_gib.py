@@ -63,11 +63,10 @@ def test_the_curve_is_concave_with_slopes_of_one_over_beta() -> None:
     assert np.all(np.diff(curve["axes"]) >= 0) and curve["axes"][[0, -1]].tolist() == [0, 3]
 
 
-@pytest.mark.parametrize(("second", "text"), [
-    (np.column_stack([SECOND, FIRST[:, 2] * 3 - 1]), "'x3' of the first view and 'x4' of the second are copies"),
-    (np.column_stack([SECOND[:, :2], FIRST[:, 0] - 1e-3 * FIRST[:, 1]]), "mostly of 'x1', equals one of the second's, "
-     "mostly of 'x3'")])
-def test_copies_are_named(second: Array, text: str) -> None:
-    with pytest.raises(DataError) as caught:
+@pytest.mark.parametrize(("second", "names"), [
+    (np.column_stack([SECOND, FIRST[:, 2] * 3 - 1]), r"'x3' .* 'x4' "),
+    (np.column_stack([SECOND[:, :2], FIRST[:, 0] - 1e-3 * FIRST[:, 1]]), r"'x1',.* 'x3'")])
+def test_copies_are_named(second: Array, names: str) -> None:
+    with pytest.raises(DataError, match=names) as caught:
         fit("gib", views(FIRST, second))
-    assert caught.value.code == "E-COPIES" and text in str(caught.value)
+    assert caught.value.code == "E-COPIES"

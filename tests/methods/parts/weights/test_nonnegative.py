@@ -25,5 +25,5 @@ def test_new_rows_are_refused_alike() -> None:
     new[2, 0] = -1
     with pytest.raises(DataError, match=r"row 3 \('c'\), column 'two'"):
         model.projector.similarity.check(new[:, [1, 0]], list("abcd"), ["one", "two"])
-    with pytest.raises(DataError, match="row 3, column 1: nmf takes"):
+    with pytest.raises(DataError, match="row 3, column 1: nmf "):
         model.project(new)
