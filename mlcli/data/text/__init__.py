@@ -1,1 +1,1 @@
-"""Delimited texts: their start, layout, records and columns."""
+"""Delimited texts: their start, layout, records and columns; cells become numbers in `delimited.py`."""

@@ -1,7 +1,8 @@
 """CSV and TSV: short ones read by record, others by pyarrow with explicit types; scanned again where a cell is wrong.
 
-Such a thread may outlive the reading, and if it meets a Python object while the interpreter ends, it aborts
-the process. Its input is therefore a file or memory of Arrow's own, never a Python file.
+Cells become numbers in `_filled_by_records` and `_filled_by_arrow`. A thread of pyarrow may outlive the reading, and if
+it meets a Python object while the interpreter ends, it aborts the process. Its input is therefore a file or memory of
+Arrow's own, never a Python file.
 """
 
 import codecs
