@@ -121,6 +121,8 @@ CASES = {
     "lle": Case("lle", "roll", ROLLS, ("-k", "12")),
     "lle of images": Case("lle", "mnist", ((500, 784), (2_000, 784), (5_000, 784), (10_000, 784))),
     "laplacian": Case("laplacian", "roll", ROLLS, NINE),
+    "laplacian of columns": Case("laplacian", "normal", ((300, 10), (3_000, 10), (9_000, 50)), ("-k", "12")),
+    "lle of columns": Case("lle", "normal", ((300, 10), (3_000, 10), (8_000, 10)), ("-k", "12")),
     "diffusion of neighbors": Case("diffusion", "roll", ((300, 3), (3_000, 3), (9_000, 3), (30_000, 3)),
                                    set_("nearest=64")),
     "diffusion of columns": Case("diffusion", "normal", ((300, 10), (3_000, 10), (6_000, 10)), set_("nearest=64")),

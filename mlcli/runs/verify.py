@@ -197,6 +197,7 @@ def other_directions(loadings: Loadings, projector: Projector) -> list[Check]:
         return []
     known = projector.affine.directions
     found = loadings.values[:len(known)]
+    found, known = Unit.of(found).measured(found), Unit.of(known).measured(known)  # whose squares are in range
     sizes = np.linalg.norm(found, axis=0) * np.linalg.norm(known, axis=0)
     wrong = ~(sizes - np.abs(np.sum(found * known, axis=0)) <= PARALLEL * sizes)
     if not wrong.any():

@@ -21,6 +21,7 @@ from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import nearest
+from mlcli.core.kernels.inverse import FLAT, WHOLE_SVD
 from mlcli.core.model import Model
 
 SIZES, HALVINGS = (1000, 4000), 3  # rows of samples, as a surface shows only over two doublings; and how often halved
@@ -92,7 +93,7 @@ def _eliminated(points: Array, count: int, squared: bool) -> int:
     return factors.fill
 
 
-FEW = 10_000  # points up to which a usual factor is a good estimate, and samples would take a twentieth of a fit
+FEW, LOCAL = 10_000, 20  # points, and neighbors of each, up to which a usual factor is a good estimate in few columns
 
 
 def neighborhood(chain: ChainInput) -> Neighborhood:
@@ -149,11 +150,16 @@ class GraphChain(Composition[Model]):
         return found.fit()
 
 
-def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool, few: int = FEW,
-                  ) -> float | None:
-    """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory."""
+def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool) -> float | None:
+    """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory.
+
+    Samples take a tenth of a second, and a tenth of the fit at most. In few columns, with few neighbors, the factor has
+    little fill, and is known without them up to FEW points.
+    """
     points = data.points
-    if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest) or len(points) <= few:
+    if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest):
+        return None
+    if len(points) <= (FEW if points.shape[1] <= FLAT and neighbors.usual <= LOCAL else WHOLE_SVD):
         return None
     room = compute.memory_bytes() - resident(compute.thread_count()) - 2.0 * points.nbytes  # as read, and in units
     return fill_of(points, neighbors.usual, squared=squared, room=room)

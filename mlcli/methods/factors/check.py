@@ -36,7 +36,7 @@ class RotatedLoadings:
     @classmethod
     def of(cls, data: Features | Covariance, model: Model, *, equal: bool, weighed: bool = True,
            ) -> "RotatedLoadings | None":
-        """Return the loadings that a model states; None where no column varies, or no stated variance is above zero.
+        """Return the loadings that a model states; None where no column varies, or a variance is no positive number.
 
         Without rotation those of the likelihood are orthogonal where they are `weighed` by the noise.
         """
@@ -52,7 +52,7 @@ class RotatedLoadings:
             loadings = (data.unit**-1).measured(np.asarray(model.directions))
         used = np.any(loadings != 0, axis=0)
         squares = np.full(varying.sum(), variances[varying].mean()) if equal and varying.any() else variances[varying]
-        if not squares.all():  # numbers as small as 1e-160, whose squares are below the range
+        if not np.all((squares > 0) & np.isfinite(squares)):  # of numbers as small as 1e-160, or as large as 1e160
             return None
         return cls(loadings[varying][:, used] / np.sqrt(squares)[:, None],
                    np.asarray(fit["factor_correlations"], dtype=np.float64)[np.ix_(used, used)],
@@ -126,7 +126,7 @@ def rotated_checks(rotation: Rotation, model: Model) -> list[Check]:
 def rotation_checks(rotation: Rotation, loadings: RotatedLoadings | None, converged: bool) -> list[Check]:
     """Check factors of unit variance, and that rotated loadings are where their criterion has no slope."""
     if loadings is None or not loadings.values.size:
-        return [skipped("rotation", "no column has a loading, or variances are below the range of numbers")]
+        return [skipped("rotation", "no column has a loading, or variances are outside the range of numbers")]
     size, oblique = len(loadings.factors), rotation.name in ("promax", "oblimin")
     gap = np.diag(loadings.factors) - 1 if oblique else loadings.factors - np.eye(size)
     checks = [ratio("factors", float(np.abs(gap).max()), EPS * max(size, 10) * float(np.linalg.cond(loadings.factors)),

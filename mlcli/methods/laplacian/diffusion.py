@@ -45,7 +45,7 @@ from mlcli.core.graph.weights import weight_rows
 from mlcli.core.kernels.corrections import correction_for
 from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
-from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
+from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
 from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
@@ -397,7 +397,7 @@ class EdgeDiffusionChain(Composition[Model]):
     def _(self) -> list[Step]:
         chain, neighbors, entries = self.chain, self.neighbors, self.entries
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
-        fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False, few=WHOLE_SVD)
+        fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False)
         return [inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns, squared=False,
                              tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill)]
 

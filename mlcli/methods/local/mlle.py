@@ -23,16 +23,18 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import Policy
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import entries_of, equal_blocks
-from mlcli.core.linalg import leading_roots, left_singular
+from mlcli.core.linalg import leading_roots, left_singular, require_finite
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.local import local_distances
 from mlcli.core.metrics.points import is_euclidean, metric_of
 from mlcli.core.sparse_factors import CompressedRows
+from mlcli.errors import NumericalError
 from mlcli.methods.local.tangent_methods import TangentMethod
 from mlcli.methods.local.tangents import Part, stack_functionals
 from mlcli.methods.trials import variant
 
 SAME = 1e-10  # relative difference up to which the share of an axis is the median
+VANISHED = 1e-280  # least over largest term of a regularized Gram matrix whose inverse is in the range of doubles
 AxesOf = Callable[[Indices, Indices, Array], tuple[Array, Array]]
 
 
@@ -103,9 +105,18 @@ def weight_rows(found: Differences, most: float, ridge: float) -> list[Part]:
 
 
 def regular_weights(found: Differences, ridge: float) -> Array:
-    """Return the weights of LLE (m x k), which sum to one: (G + r)⁻¹ 1 with r = ridge x trace G."""
+    """Return the weights of LLE (m x k), which sum to one: (G + r)⁻¹ 1 with r = ridge x trace G.
+
+    Raises NumericalError where the ridge overflows, or where it vanishes beside a singular G.
+    """
     traces = found.values.sum(axis=1, keepdims=True)
-    sums = found.vectors.sum(axis=1) / (found.values + ridge * np.where(traces > 0, traces, 1.0))
+    with np.errstate(over="ignore"):
+        damped = found.values + ridge * np.where(traces > 0, traces, 1.0)
+    require_finite(damped, "a local Gram matrix")
+    if np.any(damped.min(axis=1) <= VANISHED * damped.max(axis=1)):
+        raise NumericalError("SINGULAR", "a local system of equations is singular", where="method.ridge",
+                             hint="use a larger ridge")
+    sums = found.vectors.sum(axis=1) / damped
     weights = (found.vectors @ sums[:, :, None])[:, :, 0]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 

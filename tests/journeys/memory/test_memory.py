@@ -26,8 +26,14 @@ def table(own_directory: Path) -> None:
     points = POINTS.standard_normal((48, 3)).tolist()
     lines = [f"{i},{','.join(map(repr, row))},{'ab'[i % 2]}" for i, row in enumerate(points)]
     Path("points.csv").write_text("\n".join([",x,y,z,group", *lines, ""]))
-    Path("view.csv").write_text("\n".join([",u,v", *(f"{i},{row[0] + i % 3},{row[1]}"
+    Path("view.csv").write_text("\n".join([",u,v", *(f"{i},{row[0] + i % 3},{row[1] + i % 5}"
                                                        for i, row in enumerate(points)), ""]))
+    Path("amounts.csv").write_text("\n".join([",x,y,z,group,content", *(
+        f"{i},{','.join(repr(abs(value)) for value in row)},{'ab'[i % 2]},{'cdefghij'[i // 2 % 8]}"
+        for i, row in enumerate(points)), ""]))
+    Path("answers.csv").write_text("\n".join([",x,y,z,group", *(
+        f"{i},{','.join('lmh'[int(value > -0.4) + int(value > 0.4)] for value in row)},{'ab'[i % 2]}"
+        for i, row in enumerate(points)), ""]))
 
 
 EVERYDAY = ("pca", "mds", "isomap", "lle", "fa", "autoencoder")  # of the others only when there is time
@@ -35,13 +41,15 @@ OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "mvgplvm":
            "--view", "view.csv", "--set", "method.minimize.limit=9"),
        "rda": ("--view", "view.csv"), "dbrda": ("--view", "view.csv"), "fa": ("-p", "1"),
        "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
+       "gib": ("--view", "view.csv"), "bilinear": ("--label-column", "content"),
        "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
+TABLES = {"bilinear": "amounts.csv", "ca": "amounts.csv", "nmf": "amounts.csv", "mca": "answers.csv"}
 
 
 @pytest.mark.parametrize("method", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
                                     for name in METHODS])
 def test_plan_and_embed_refuse_alike(mlcli: Caller, table: None, method: str) -> None:
-    given = ("points.csv", "-m", method, "--label-column", "group", *OWN.get(method, ()))
+    given = (TABLES.get(method, "points.csv"), "-m", method, "--label-column", "group", *OWN.get(method, ()))
     predicted = json.loads(mlcli("plan", *given, "--json").out)["memory"]
     for share, code in ((0.995, 82), (1.005, 0)):
         limited = (*given, "--memory-limit", str(round(share * predicted)))

@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.core.graph.search import Lists, nearest
-from mlcli.errors import ConfigError, GeometryError
+from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.local.hlle import hessian_root
 from mlcli.methods.local.mlle import several_weights_root
 from mlcli.methods.local.tangents import tangent_root
@@ -36,6 +36,15 @@ def test_a_plane_is_recovered_up_to_an_affine_map(method: str, ridge: float) -> 
     assert model.fit["cost_of_coordinates"] < 1e-18
     assert model.spectrum.values[1] > 1e8 * model.spectrum.values[2]
     assert explained(model.embedding, PLANE) < 1e-9
+
+
+@pytest.mark.parametrize(("method", "ridge", "code"), [
+    ("lle", 1.79e308, "E-NOT-FINITE"), ("mlle", 1.79e308, "E-NOT-FINITE"), ("mlle", 1e-310, "E-SINGULAR"),
+    ("mlle", 5e-324, "E-SINGULAR")])
+def test_a_ridge_that_overflows_or_vanishes_is_refused(method: str, ridge: float, code: str) -> None:
+    with pytest.raises(NumericalError) as told:
+        fit(method, PLANE @ FRAME, neighbors=60, components=2, ridge=ridge)
+    assert told.value.code == code
 
 
 @pytest.mark.medium
