@@ -14,8 +14,7 @@ from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.classifier import Memberships, Priors
 from mlcli.core.iterate import SMALL
 from mlcli.core.model import Model
-from mlcli.methods.discriminant.class_projector import ClassProjector
-from mlcli.methods.discriminant.discriminants import Shrinkage, shrink_within
+from mlcli.methods.discriminant.discriminants import ClassProjector, Shrinkage, shrink_within
 
 MOST = 2000  # rows whose posteriors are computed again, unless all are
 DEPENDENT = 1e9  # condition number of the columns within classes from which they count as dependent

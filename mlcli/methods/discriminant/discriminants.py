@@ -1,8 +1,11 @@
-"""Linear discriminants: the directions in which classes lie far apart, with shrinkage, in memory or not."""
+"""Linear discriminants: the directions in which classes lie far apart, with shrinkage, in memory or not.
+
+Their projector also gives new points posterior probabilities of classes.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Literal
 
@@ -13,15 +16,17 @@ from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import note, part, stage
 from mlcli.base.stages.steps import Passes, Step
+from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Labeled
 from mlcli.base.values.missing import present_cells
-from mlcli.core.classifier import posteriors
+from mlcli.core.classifier import Classifier, Memberships, posteriors
 from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, symmetric_eigen, triangle_of
+from mlcli.core.similarities.projector import Projector, require_near
 from mlcli.core.whitening import (
     SLACK,
     SampleExtent,
@@ -347,3 +352,22 @@ def _note_lost(extent: SampleExtent, centers: Array, sphere: Array) -> None:
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():
         note("W-SEPARATED", "classes differ in directions in which no class varies; these give no axes")
+
+
+@stored("class-projector", axes="cp")
+@frozen
+class ClassProjector(Projector):
+    """The map from new points to coordinates, and to posterior probabilities of classes."""
+
+    classifier: Classifier = field(kw_only=True)
+
+    @stage("project")
+    def classify(self, new: Array) -> Memberships:
+        """Return the posterior probabilities of new points (m x d), in the training data's units.
+
+        Raises NumericalError for points too far from the others.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # raised below
+            found = self.classifier.memberships(self.centering(self.similarity.rows(self.input_unit.measured(new))))
+        require_near(~np.isfinite(found.probabilities))
+        return found

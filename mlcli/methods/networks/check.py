@@ -21,8 +21,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.networks.bound import FAINT
-from mlcli.methods.networks.network import DenseLayer, Network
+from mlcli.methods.networks.network import FAINT, DenseLayer, Network
 
 T = TypeVar("T")
 MOST = 10**8  # products of weights and rows in a quick check

@@ -33,9 +33,9 @@ from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.ordination.check import distance_checks
-from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
     ConstrainedInertia,
+    ConstrainedMethod,
     Constraints,
     constraints_of,
     permutation_steps,

@@ -25,9 +25,9 @@ from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, centered_columns, negligible
 from mlcli.methods.ordination.check import redundancy_checks
-from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
     ConstrainedInertia,
+    ConstrainedMethod,
     Constraints,
     constraints_of,
     permutation_steps,

@@ -27,12 +27,11 @@ from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.processes.covariances import CovarianceFunction
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
-from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import FittedParameters, Problem
 from mlcli.methods.processes.latents import HiddenUnits
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.processes.views import SharedProblem
 

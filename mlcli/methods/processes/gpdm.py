@@ -35,14 +35,19 @@ from mlcli.methods.processes.check import (
     sequence_checks,
     sequence_end,
 )
-from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
-from mlcli.methods.processes.evidence import Exact, Observations
-from mlcli.methods.processes.fitting import best
-from mlcli.methods.processes.inference import FLOOR, SQUARES, USUAL, exact_seconds
-from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
-from mlcli.methods.processes.posterior import GaussianProcess
-from mlcli.methods.processes.projection import LatentSequence, latent_projector
+from mlcli.methods.processes.fitting import (
+    FLOOR,
+    SQUARES,
+    USUAL,
+    GaussianProcessMethod,
+    best,
+    exact_seconds,
+    require_distinct,
+)
+from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.new_points import LatentSequence, latent_projector
+from mlcli.methods.processes.process import GaussianProcess, Name, start_covariance
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import variant
 

@@ -17,13 +17,10 @@ from mlcli.base.values.inputs import Features, Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.iterate import Iterated
 from mlcli.core.minimize import Point
-from mlcli.methods.processes.covariances import CovarianceFunction, start_covariance
-from mlcli.methods.processes.evidence import Observations
-from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import FittedParameters, FittedProcess, Problem
-from mlcli.methods.processes.inference import FLOOR
+from mlcli.methods.processes.fitting import FLOOR, FittedParameters, FittedProcess, Problem
 from mlcli.methods.processes.latents import FreeClouds
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.likelihoods import Clouds, Observations
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess, start_covariance
 
 
 @frozen

@@ -16,7 +16,7 @@ from mlcli.core.kernels.inverse import Inverse
 from mlcli.core.krylov import SPARE, krylov
 from mlcli.core.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.core.sparse_factors import CompressedRows
-from mlcli.methods.unfolding.cone import (
+from mlcli.methods.unfolding.interior import (
     InteriorPoint,
     Program,
     Solution,

@@ -29,9 +29,8 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import Whitening, column_lengths, whiten
 from mlcli.errors import DataError, GeometryError
 from mlcli.methods.trials import variant
-from mlcli.methods.views.canonical import ALIKE, Canonical, canonical
 from mlcli.methods.views.check import bottleneck_checks
-from mlcli.methods.views.two_views import TwoViewMethod
+from mlcli.methods.views.two_views import ALIKE, Canonical, TwoViewMethod, canonical
 
 UNRELATED = 1e-13  # correlations up to this are rounding
 BEYOND = 2.0  # the default β is at most this multiple of the last critical one

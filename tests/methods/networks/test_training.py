@@ -10,16 +10,19 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.methods.networks import training
-from mlcli.methods.networks.autoencoding import Autoencoding
-from mlcli.methods.networks.backend import jax, random
-from mlcli.methods.networks.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
-from mlcli.methods.networks.evidence import NegatedBound
-from mlcli.methods.networks.feeding import training_rows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.likelihoods import BernoulliLikelihood, GaussianLikelihood
-from mlcli.methods.networks.network import DenseLayer, Network
-from mlcli.methods.networks.standard import Standard
-from mlcli.methods.networks.training import TrainingResult
+from mlcli.methods.networks.autoencoder import (
+    Absolute,
+    Autoencoding,
+    Dense,
+    GaussianNoise,
+    Masking,
+    RarelyActive,
+    Uncorrupted,
+)
+from mlcli.methods.networks.learning import Learning, training_rows
+from mlcli.methods.networks.network import DenseLayer, Network, Standard
+from mlcli.methods.networks.training import TrainingResult, jax, random
+from mlcli.methods.networks.vae import BernoulliLikelihood, GaussianLikelihood, NegatedBound
 from tests.checkpoints import in_parts
 from tests.processes import python
 
