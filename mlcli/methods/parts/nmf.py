@@ -1,13 +1,14 @@
 """Non-negative matrix factorization, and the weights of given parts in training rows or new ones."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.stored import stored
@@ -21,6 +22,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
+from mlcli.core.iterate import Iterated
 from mlcli.core.kernels.factor_solver import product_steps
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
@@ -266,85 +268,6 @@ LEEWAY = 5.0  # falls that the next step may promise, over the tolerance of thos
 PLACED = 20  # iterations that take as long as the exact weights
 
 
-@frozen
-class OrderedParts:
-    """Parts of sum one, in descending order of the totals of their weights, and how they were found."""
-
-    weights: Array  # n x p: W
-    parts: Array  # p x d: H
-    objective: float
-    trace: Array  # the objective after each iteration
-    facts: dict[str, Any]  # each part's share of all weights; of squares, the share that is explained; the iterations
-
-
-@frozen
-class Factorizing:
-    """How a table is factorized."""
-
-    objective: Objective
-    start: Start
-    sweeps: int
-    iterate: Refinement
-    axes: Axes
-
-    def __call__(self, points: Array, compute: Compute) -> OrderedParts:
-        """Return the factorization of points (n x d) of zero or more; columns of zeros have none of any part."""
-        used = np.any(points > 0, axis=0)
-        some = points if used.all() else np.ascontiguousarray(points[:, used])
-        count = self.axes.available_count(self.axes.count if used.any() else 0)
-        least = NEARLY_EXACT * size_of(self.objective, some)
-        parts, trace, facts = np.zeros((count, points.shape[1])), np.zeros(0), dict[str, Any]()
-        if used.any():
-            done = self.iterate(step_of(self.objective, some, self.sweeps), self._begin(some, count, compute),
-                                partial(fall_between, least=least))
-            scaled = done.state.scaled
-            totals = done.state.weights.sum(axis=1) * done.state.parts.sum(axis=1)
-            parts[:, used] = scaled[np.argsort(-totals, kind="stable")]
-            trace, facts = done.trace, done.facts
-        with running("coordinates"):
-            weights, parts = self._place(some, parts, used)
-            value, totals = objective_of(self.objective, some, weights, parts[:, used]), weights.sum(axis=0)
-            if facts.get("converged"):
-                left = float(falls_of(self.objective, some, weights, parts[:, used]).max()) / max(value, least)
-                facts["converged"] = left <= LEEWAY * self.iterate.tolerance
-        if used.any() and (empty := int(np.sum(totals == 0))):
-            note("W-RANK", f"{empty} of {count} parts have no weight in any row: fewer suffice")
-        if trace.size and facts["iterations"] < self.iterate.limit and not facts["converged"]:
-            note("W-UNCONVERGED", f"stopped after {len(trace)} iterations of little progress, but another one over one "
-                 "part alone promises more: choose a smaller method.iterate.tolerance")
-        facts["shares"] = (totals / (totals.sum() or 1.0)).tolist()
-        if self.objective == "frobenius":
-            facts["explained"] = 1 - value / (size_of(self.objective, some) or 1.0)
-        return OrderedParts(weights, parts, value, trace, facts)
-
-    def _place(self, points: Array, parts: Array, used: AnyArray) -> tuple[Array, Array]:
-        """Return weights (n x p) of points in used columns (n x q), as of new rows, and parts (p x d) in order."""
-        weights = place_rows(self.objective, points, parts[:, used])
-        order = np.argsort(-weights.sum(axis=0), kind="stable")
-        if np.all(np.diff(order) > 0):
-            return weights, parts
-        parts = parts[order]
-        return place_rows(self.objective, points, parts[:, used]), parts
-
-    def _begin(self, points: Array, count: int, compute: Compute) -> Factorization:
-        if self.start == "random":
-            return random_start(points, count, compute.generator())
-        return start_of_singular_vectors(points, count, ForAxes.of(self.axes.replace(components=count)), compute)
-
-    def steps(self, shape: tuple[int, ...], threads: int) -> list[Step]:
-        """Return the steps of singular vectors, of the iteration and of the weights, for points of a shape (n x d)."""
-        count, size, start = self.axes.count, shape[0] * shape[1], list[Step]()
-        if self.start == "nndsvda":
-            products = product_steps(shape, side_of(shape), threads)[-1]
-            start = [products, ForAxes.of(self.axes).step(min(shape), threads, products.memory, products.remedy)]
-        each = step_seconds(shape, count, self.objective, self.sweeps, threads)
-        copies = 3 if self.objective == "kullback_leibler" else 1
-        held = 8.0 * (size + count * (3 * shape[0] + 6 * shape[1]) + min(copies * threads * BLOCK, copies * size))
-        how = "sweeps" if self.objective == "frobenius" else "updates"
-        return [*start, repeated("iterate", how, each, held, usual=USUAL, most=self.iterate.limit),
-                Step("coordinates", "the weights of the parts in each row", PLACED * each, held)]
-
-
 class NMF(Method):
     """Parts without negative numbers, whose sums with weights of zero or more are nearest to the rows.
 
@@ -401,26 +324,13 @@ class NMF(Method):
         return super().in_range(data)
 
     @property
-    def factorize(self) -> Factorizing:
-        """The stages of the fit."""
-        return Factorizing(self.objective, self.start, self.sweeps, self.iterate, self.axes)
-
-    @property
     def power(self) -> int:
         """The power of the data's unit in the objective."""
         return 2 if self.objective == "frobenius" else 1
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the singular vectors of the start, of the iteration, and of the weights at its end."""
-        return self.factorize.steps(data.values.shape, compute.thread_count())
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Minimize the objective from the start, and compute the weights for the parts that were found."""
-        found = self.factorize(data.values, compute)
-        return Model(embedding=found.weights, projector=weights_projector(self.objective, found.parts),
-                     fit={"objective": Quantity(found.objective, self.power), **found.facts},
-                     objective=Quantity(found.trace, self.power),
-                     loadings=Loadings(found.parts.T, data.columns, power=0))
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "NMFComposition":
+        """Return the stages: the start, the iterations, and the exact weights for their parts."""
+        return NMFComposition(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check signs, sums and order of the parts, the objective, and that neither factor can be improved."""
@@ -428,3 +338,135 @@ class NMF(Method):
         data, model = subject.data, subject.model
         yield from factorization_checks(data.values, model.embedding, model.directions, self.objective,
                                         self.iterate.tolerance, model.fit, data.unit**self.power)
+
+
+@frozen
+class PlacedParts:
+    """Parts of sum one, in descending order of the totals of their weights, which are the exact ones."""
+
+    weights: Array  # n x p: W
+    parts: Array  # p x d: H, zero in columns of zeros
+    objective: float
+    fall: float  # of the objective, relative to its size, that another step over one part alone promises at most
+
+
+@frozen
+class NMFComposition(Composition[Model]):
+    """X ≈ W H of the least objective; columns of zeros have none of any part."""
+
+    method: NMF
+    data: Features
+    compute: Compute
+
+    @cached_property
+    def used(self) -> AnyArray:
+        """Mask of the columns that are not zero (d)."""
+        return np.any(self.data.values > 0, axis=0)
+
+    @cached_property
+    def points(self) -> Array:
+        """The columns that are not zero (n x q)."""
+        points, used = self.data.values, self.used
+        return points if used.all() else np.ascontiguousarray(points[:, used])
+
+    @cached_property
+    def count(self) -> int:
+        """The number of parts, p."""
+        return self.method.axes.available_count(self.method.axes.count if self.used.any() else 0)
+
+    @cached_property
+    def least(self) -> float:
+        """The size of the objective that falls are relative to where it is smaller."""
+        return NEARLY_EXACT * size_of(self.method.objective, self.points)
+
+    @FitStage
+    def first(self) -> Factorization | None:
+        """W and H at the start, by singular vectors or random numbers; None where all numbers are zero."""
+        method, points, count = self.method, self.points, self.count
+        if not self.used.any():
+            return None
+        if method.start == "random":
+            return random_start(points, count, self.compute.generator())
+        return start_of_singular_vectors(points, count, ForAxes.of(method.axes.replace(components=count)), self.compute)
+
+    @first.cost
+    def _(self) -> list[Step]:
+        if self.method.start == "random":
+            return []
+        shape, threads = self.data.values.shape, self.compute.thread_count()
+        products = product_steps(shape, side_of(shape), threads)[-1]
+        solving = ForAxes.of(self.method.axes).step(min(shape), threads, products.memory, products.remedy)
+        return [products, solving]
+
+    @FitStage
+    def found(self) -> Iterated[Factorization] | None:
+        """W and H after the last iteration."""
+        if self.first is None:
+            return None
+        step = step_of(self.method.objective, self.points, self.method.sweeps)
+        return self.method.iterate(step, self.first, partial(fall_between, least=self.least))
+
+    @found.cost
+    def _(self) -> list[Step]:
+        frobenius = self.method.objective == "frobenius"
+        return [repeated("iterate", "sweeps" if frobenius else "updates", self.step_seconds, self.held, usual=USUAL,
+                         most=self.method.iterate.limit)]
+
+    @property
+    def step_seconds(self) -> float:
+        """The predicted seconds of an iteration."""
+        method = self.method
+        return step_seconds(self.data.values.shape, method.axes.count, method.objective, method.sweeps,
+                            self.compute.thread_count())
+
+    @property
+    def held(self) -> float:
+        """The predicted bytes of the table, the factors, and the blocks of the threads."""
+        rows, columns = self.data.values.shape
+        copies = 3 if self.method.objective == "kullback_leibler" else 1
+        blocks = min(copies * self.compute.thread_count() * BLOCK, copies * rows * columns)
+        return 8.0 * (rows * columns + self.method.axes.count * (3 * rows + 6 * columns) + blocks)
+
+    @FitStage
+    def placed(self) -> PlacedParts:
+        """The weights of the parts, as of new rows."""
+        objective, points, used = self.method.objective, self.points, self.used
+        parts = np.zeros((self.count, len(used)))
+        if self.found is not None:
+            state = self.found.state
+            totals = state.weights.sum(axis=1) * state.parts.sum(axis=1)
+            parts[:, used] = state.scaled[np.argsort(-totals, kind="stable")]
+        with running("coordinates"):
+            weights = place_rows(objective, points, parts[:, used])
+            order = np.argsort(-weights.sum(axis=0), kind="stable")
+            if np.any(np.diff(order) < 0):
+                parts = parts[order]
+                weights = place_rows(objective, points, parts[:, used])
+            value, fall = objective_of(objective, points, weights, parts[:, used]), 0.0
+            if self.found is not None and self.found.converged:
+                fall = float(falls_of(objective, points, weights, parts[:, used]).max()) / max(value, self.least)
+        return PlacedParts(weights, parts, value, fall)
+
+    @placed.cost
+    def _(self) -> list[Step]:
+        return [Step("coordinates", "the weights of the parts in each row", PLACED * self.step_seconds, self.held)]
+
+    def result(self) -> Model:
+        """Return the weights, and the parts by which new rows get theirs."""
+        method, found, placed = self.method, self.found, self.placed
+        totals, trace, facts = placed.weights.sum(axis=0), np.zeros(0), dict[str, Any]()
+        if found is not None:
+            converged = found.converged and placed.fall <= LEEWAY * method.iterate.tolerance
+            trace, facts = found.trace, {**found.facts, "converged": converged}
+            if empty := int(np.sum(totals == 0)):
+                note("W-RANK", f"{empty} of {self.count} parts have no weight in any row: fewer suffice")
+            if trace.size and len(trace) < method.iterate.limit and not converged:
+                note("W-UNCONVERGED", f"stopped after {len(trace)} iterations of little progress, but another one over "
+                     "one part alone promises more: choose a smaller method.iterate.tolerance")
+        facts["shares"] = (totals / (totals.sum() or 1.0)).tolist()
+        if method.objective == "frobenius":
+            facts["explained"] = 1 - placed.objective / (size_of(method.objective, self.points) or 1.0)
+        return Model(embedding=placed.weights, projector=weights_projector(method.objective, placed.parts),
+                     fit={"objective": Quantity(placed.objective, method.power), **facts},
+                     objective=Quantity(trace, method.power),
+                     loadings=Loadings(placed.parts.T, self.data.columns, power=0))

@@ -122,8 +122,8 @@ class Problem:
         latent, covariance = self.latents.rotate(state.latent, turn), covariance.rotate(turn)
         points, places = self.latents.points(latent), state.places @ turn
         value = self.evidence(covariance, points, places).value
-        return FittedProcess(latent=latent, points=points, covariance=covariance, value=value, iterated=iterated,
-                             posterior=self.evidence.posterior(covariance, points, places),
+        return FittedProcess(latent=latent, points=points, value=value, iterated=iterated,
+                             posteriors=(self.evidence.posterior(covariance, points, places),),
                              jitter=self.evidence.jitter(covariance, points, places))
 
 
@@ -133,11 +133,15 @@ class FittedProcess:
 
     latent: Array  # parameters of the latent points
     points: Array  # n x p, or n x 2p: means, and logarithms of variances
-    covariance: CovarianceFunction
-    posterior: GaussianProcess
+    posteriors: tuple[GaussianProcess, ...]  # of each view
     value: float  # the log-likelihood, or its bound
     jitter: float
     iterated: Iterated[Point]
+
+    @property
+    def posterior(self) -> GaussianProcess:
+        """The process of the only view, or of the first."""
+        return self.posteriors[0]
 
     @property
     def means(self) -> Array:
@@ -158,12 +162,8 @@ def best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> Fitte
     import scipy.linalg  # noqa: F401  load it before its threads are limited
 
     with threads_for(len(starts[0])):
-        return _best(problem, starts, minimize)
-
-
-def _best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> FittedProcess:
-    ends = [problem.fit(points, minimize) for points in starts]
-    return problem.result(*min(ends, key=lambda end: end[1].state.objective))
+        ends = [problem.fit(points, minimize) for points in starts]
+        return problem.result(*min(ends, key=lambda end: end[1].state.objective))
 
 
 FLOOR = 1e-6  # least noise, as a share of the data's variance

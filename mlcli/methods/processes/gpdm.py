@@ -160,10 +160,11 @@ class GPDM(GaussianProcessMethod):
         problem = self.problem(observed, starts[0].shape[1])
         trail, ended = problem.latents, best(problem, starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)
-        motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
+        motion, covariance = trail.density.motion(logs, ended.means), ended.posterior.covariance
+        ranks = covariance.relevances(ended.means)
         moved = {f"dynamics_{name}": value for name, value in figures_of(motion.covariance).items()}
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
-                   **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
+                   **covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
                    **ended.iterated.facts}
         return self._model(ended.means, ended.posterior, motion, fit=figures,
                            spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),

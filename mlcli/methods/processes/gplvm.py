@@ -136,10 +136,10 @@ class GPLVM(GaussianProcessMethod):
         latents = self.constraint.latents(data.values, axes, compute.generator())
         problem = self.inference.problem(observed, self.kernel, latents, axes)
         ended = best(problem, starts, self.minimize)
-        ranks, cells = ended.covariance.relevances(ended.means), (observed.cells,)
+        ranks, cells = ended.posterior.covariance.relevances(ended.means), (observed.cells,)
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
                    "axes_in_use": int(np.sum(ranks >= USED * ranks.max())),
-                   **ended.covariance.facts(), **ended.iterated.facts}
+                   **ended.posterior.covariance.facts(), **ended.iterated.facts}
         projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
         return Model(embedding=ended.means, projector=projector, fit=figures,
                      spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,

@@ -100,7 +100,7 @@ class MVGPLVM(GaussianProcessMethod):
         if not varying:
             return Model(embedding=starts[0], projector=projector_of_views(idle),
                          spectrum=Spectrum.of_values(np.zeros(axes), 0.0, complete=True))
-        ended: Any = best(SharedProblem.of(varying, self.inducing, axes), starts, self.minimize)
+        ended = best(SharedProblem.of(varying, self.inducing, axes), starts, self.minimize)
         fitted = iter(ended.posteriors)
         processes = [next(fitted) if one.variance else none for one, none in zip(observed, idle, strict=True)]
         covariances = [process.covariance for process in processes]
