@@ -372,9 +372,9 @@ class TSNE(NeighborEmbedding):
         rows = 0.0 if data.points is None else 8.0 * data.points.size
         return rows + 8.0 * len(data.values) * (self.axes_of(data) + len(self.perplexities))
 
-    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEFit":
+    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEComposition":
         """Return the stages: affinities, first coordinates, their descent, and principal axes."""
-        return TSNEFit(self, data, compute)
+        return TSNEComposition(self, data, compute)
 
     def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
         """Return the steps of the first coordinates; none of random or given ones."""
@@ -418,7 +418,7 @@ class TSNE(NeighborEmbedding):
 
 
 @frozen
-class TSNEFit(Composition[Model]):
+class TSNEComposition(Composition[Model]):
     """Coordinates by descent from the start, on principal axes."""
 
     method: TSNE
