@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, Rows, rows_of
 from mlcli.base.stages.stage import note, part, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import stored
@@ -125,21 +125,12 @@ class ClassMoments:
 
 
 @frozen
-class ClassRows:
-    """Rows without the mean, zero in columns that vary by rounding only, with their classes: a source of blocks."""
+class ClassRows(RowPass):
+    """A pass over rows without the mean, zero in columns that vary by rounding only, with their classes."""
 
-    rows: Rows
     classes: Indices
     mean: Array
     varying: AnyArray  # d
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
     def parts(self, number: int) -> Iterator[tuple[Array, Indices]]:
         """Yield the rows of a block, a few at a time, with their classes."""

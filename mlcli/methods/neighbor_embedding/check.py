@@ -375,7 +375,7 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
         return [skipped("seed", "many edges and epochs, which mlcli verify --full repeats")]
     if model.fit["kernel"] != describe():
         return [skipped("seed", "another instruction set than that of the run rounds in other places")]
-    found = method.layout(data, Compute(seed=int(model.fit["seed"])))
+    found = method.composition(data, Compute(seed=int(model.fit["seed"]))).layout
     again, points = centered_axes(found.ended.state.points), np.asarray(model.embedding)
     reach = float(np.abs(points).max(initial=0.0))
     checks = [ratio("seed", float(np.abs(again - points).max(initial=0.0)), 1e-9 * max(reach, 1e-300),

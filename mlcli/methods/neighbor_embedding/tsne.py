@@ -249,9 +249,9 @@ class Descent(Options):
             return DescentState.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
 
         begun = divergence.together(start)
-        return follow_schedule(step,
-                               DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
-                                                     gains=np.ones_like(begun)), self.count)
+        first = DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
+                                gains=np.ones_like(begun))
+        return follow_schedule(step, first, self.count)
 
 
 MOST_AXES = 3

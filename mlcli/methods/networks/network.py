@@ -15,7 +15,7 @@ from pydantic import Field, Strict
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import allocate, release_pages
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
@@ -268,30 +268,21 @@ def encode_rows(encoder: Encoder, points: Array, measure: RowSum) -> tuple[Array
 
 
 @frozen
-class Encoding:
-    """The outputs for rows in a file, and the sums of a measure: a source of blocks."""
+class Encoding(RowPass):
+    """A pass for the outputs of rows, and the sums of a measure."""
 
-    points: Rows
     encoder: Encoder
     measure: RowSum
     width: int  # numbers per row in memory at once
 
-    @property
-    def blocks(self) -> int:
-        """Number of blocks of work."""
-        return self.points.blocks
-
     def work(self, number: int) -> list[tuple[int, Array, Array]]:
         """Return outputs and sums of the parts of a block, each with the position of its first row."""
         found = []
-        for first, part in self.points.parts(number):
+        for first, part in self.rows.parts(number):
             for some in row_blocks(len(part), BLOCK, self.width):
                 outputs = self.encoder.rows(part[some])
                 found.append((first + some.start, outputs, self.measure(first + some.start, part[some], outputs)))
         return found
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
 
 
 def _gather(source: Encoding, outputs: Array) -> tuple[Array, Array]:

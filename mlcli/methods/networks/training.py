@@ -166,13 +166,9 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
         now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
             advance(epoch + 1, learning.epochs)
-        kept.offer(partial(_itself, now))
+        kept.offer(partial(replace, now))
     return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                           objective.figures)
-
-
-def _itself(checkpoint: TrainingCheckpoint) -> TrainingCheckpoint:
-    return checkpoint
 
 
 def validation_objective(judged: Callable[..., Any], weights: Any, rows: TrainingRows) -> float:

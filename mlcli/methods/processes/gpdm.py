@@ -194,8 +194,8 @@ class GPDM(GaussianProcessMethod):
         yield from checks
         if checks[0].verdict == "pass":
             problem = self.problem(observed, model.embedding.shape[1])
-            yield from sequence_end(data, model, problem, (posterior, similarity.motion),
-                                      self.minimize.tolerance).checks(subject.plan.full)
+            end = sequence_end(data, model, problem, (posterior, similarity.motion), self.minimize.tolerance)
+            yield from end.checks(subject.plan.full)
         yield from sequence_checks(similarity, model.embedding, model.fit)
         yield from forecast_check(similarity, model)
         yield relevance_check(posterior, model.embedding, model.ranks.solved)

@@ -282,8 +282,7 @@ class Displacement:
 
 
 def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: StateSpaceForm, tolerance: float,
-                      floor: float,
-                      full: bool) -> list[Check]:
+                      floor: float, full: bool) -> list[Check]:
     """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
 
     Convergence says that the gain to come, if gains shrink by a steady factor, is within `tolerance` of the

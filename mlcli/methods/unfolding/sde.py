@@ -266,19 +266,19 @@ class Unfolding:
 
     def step(self, pairs: int, size: int, threads: int) -> Step:
         """Return the cost of the program over so many pairs of `size` points."""
-        rate = product_rate(threads)
-        count = self.vectors(pairs)
-        if count:
+        if count := self.vectors(pairs):
             unknowns = count * (count + 1) / 2
-            each = (pairs * unknowns**2 + unknowns**3 / 3) / rate + CALLS * rates().called
-            return repeated("unfold", f"semidefinite program over {count} vectors, {pairs} pairs", each,
-                            _basis_memory(pairs, count), usual=USUAL, most=self.limit, needs=SPARSE,
-                            remedy="set method.basis lower")
-        work = pairs**3 / 3 + 2.0 * pairs**2 * size + 2 * PRODUCTS * size**3
-        work *= FACE if self.equal else 1.0
-        return repeated("unfold", f"semidefinite program over {pairs} pairs", work / rate + CALLS * rates().called,
-                        _whole_memory(pairs, size), usual=USUAL, most=self.limit, needs=SPARSE,
-                        remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
+            each, taken = pairs * unknowns**2 + unknowns**3 / 3, 2 * pairs * unknowns + 6 * unknowns**2
+            how = f"over {count} vectors, {pairs} pairs"
+            remedy = "set method.basis lower"
+        else:
+            each = (pairs**3 / 3 + 2.0 * pairs**2 * size + 2 * PRODUCTS * size**3) * (FACE if self.equal else 1.0)
+            taken = COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2
+            how = f"over {pairs} pairs"
+            remedy = f"use fewer neighbors, or set method.basis={VECTORS}"
+        seconds = each / product_rate(threads) + CALLS * rates().called
+        return repeated("unfold", f"semidefinite program {how}", seconds, 8.0 * taken, usual=USUAL, most=self.limit,
+                        needs=SPARSE, remedy=remedy)
 
     def vectors(self, pairs: int) -> int:
         """Return the number of vectors in the basis, 0 for none."""
@@ -363,17 +363,6 @@ class Unfolding:
         proof = with_softness(proof, program, solution, ceiling, pairs.misses(factor, self.equal))
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
         return Outcome(unfolded, proof, solution.trace)
-
-
-def _whole_memory(pairs: int, size: int) -> float:
-    """Return the bytes of a program over all kernels."""
-    return 8.0 * (COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2)
-
-
-def _basis_memory(pairs: int, count: int) -> float:
-    """Return the bytes of a program over a basis."""
-    unknowns = count * (count + 1) / 2
-    return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)
 
 
 Constraints = Literal["equal", "at_most"]
