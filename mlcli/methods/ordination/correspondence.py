@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
-from mlcli.base.rows.source import RowPass, Rows, rows_of
+from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import stored
@@ -141,7 +141,8 @@ def principal_inertias(points: Array, metric: Profiles | Indicators, weights: Ar
         table = residuals(metric.represent(points), metric.roots, weights)
     else:
         assert isinstance(metric, Profiles)
-        with part("residuals"), closing(results(ResidualPass(rows, metric, total_of(rows)))) as triangles:
+        total = float(rows.means.sum()) * len(rows)
+        with part("residuals"), closing(results(ResidualPass(rows, metric, total))) as triangles:
             table = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
     _, sizes, right = singular(table)
     kept = sizes > SLACK * EPS * max(len(points), len(metric.roots))
@@ -168,11 +169,6 @@ def principal_coordinates(points: Array, metric: Profiles | Indicators, found: I
                 place += len(some)
             release_pages()
     return coordinates
-
-
-def total_of(rows: Rows) -> float:
-    """Return the sum of all numbers."""
-    return float(rows.means.sum()) * len(rows)
 
 
 def correspondence_steps(points: Array, width: int, count: int, threads: int) -> list[Step]:

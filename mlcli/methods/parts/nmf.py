@@ -255,13 +255,6 @@ def require_nonnegative(points: Array, ids: Sequence[str] = (), columns: Sequenc
                         "({prepare.scale=none})", row=row, name=repr(ids[row]) if len(ids) else "")
 
 
-def weights_projector(objective: Objective, parts: Array) -> Projector:
-    """Return the projector by the weights of parts (p x d), and back by their sums."""
-    count, columns = parts.shape
-    return Projector(PartWeights(objective, parts), uncentered(count), np.eye(count),
-                     Affine(np.zeros(columns), parts.T))
-
-
 Start = Literal["nndsvda", "random"]
 USUAL = 200  # iterations of most fits
 LEEWAY = 5.0  # falls that the next step may promise, over the tolerance of those to come
@@ -466,7 +459,9 @@ class NMFComposition(Composition[Model]):
         facts["shares"] = (totals / (totals.sum() or 1.0)).tolist()
         if method.objective == "frobenius":
             facts["explained"] = 1 - placed.objective / (size_of(method.objective, self.points) or 1.0)
-        return Model(embedding=placed.weights, projector=weights_projector(method.objective, placed.parts),
+        projector = Projector(PartWeights(method.objective, placed.parts), uncentered(len(placed.parts)),
+                              np.eye(len(placed.parts)), Affine(np.zeros(len(self.used)), placed.parts.T))
+        return Model(embedding=placed.weights, projector=projector,
                      fit={"objective": Quantity(placed.objective, method.power), **facts},
                      objective=Quantity(trace, method.power),
                      loadings=Loadings(placed.parts.T, self.data.columns, power=0))
