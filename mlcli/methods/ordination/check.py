@@ -15,6 +15,7 @@ from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.second_moments import diagonal
 from mlcli.core.metrics.points import squares
 from mlcli.core.model import Model
@@ -61,21 +62,22 @@ def correspondence_checks(parts: Iterable[Array], model: Model, standard: bool) 
         place += len(part)
     total = float(sums.sum())
     if not columns:  # no question has two answers
-        return [ratio("rows", worst(model.embedding), 0.0, "rows that do not differ lie at zero")]
+        return [ratio("rows", max_abs(model.embedding), 0.0, "rows that do not differ lie at zero")]
     masses, rounding = sums / total, EPS * max(place, columns, 10)
     root, drawn = np.sqrt(masses), np.any(axes != 0, axis=0).astype(np.float64)
     top = float(np.sqrt(inertias.max(initial=0.0)))
     found = float(np.sum(squares / sums)) - 1.0
     stated = np.diag(diagonal(inertias, model.embedding))
     return [
-        ratio("masses", worst(roots**2 - masses), rounding, "the masses of columns are their shares of the total"),
-        ratio("centering", worst(means) / total, rounding, "the weighted mean of every axis is zero"),
-        ratio("inertias", worst(products / total - np.diag(stated)), rounding * (top + rounding),
+        ratio("masses", max_abs(roots**2 - masses), rounding, "the masses of columns are their shares of the total"),
+        ratio("centering", max_abs(means) / total, rounding, "the weighted mean of every axis is zero"),
+        ratio("inertias", max_abs(products / total - np.diag(stated)), rounding * (top + rounding),
               "axes are uncorrelated under the rows' masses, and their weighted variances are the inertias"),
-        ratio("directions", worst(axes.T @ axes - np.diag(drawn)), rounding, "VᵀV = I, but for an axis without extent"),
+        ratio("directions", max_abs(axes.T @ axes - np.diag(drawn)), rounding,
+              "VᵀV = I, but for an axis without extent"),
         ratio("rows", apart, EPS * (columns + 10) * max(largest, 1.0),
               "a row lies at the mean of standard coordinates of columns, weighted by its profile"),
-        ratio("columns", worst(cross / total / root[:, None] - axes * stated), rounding,
+        ratio("columns", max_abs(cross / total / root[:, None] - axes * stated), rounding,
               "a column lies at the mean of rows, weighted by its profile, over the root of the inertia"),
         ratio("total inertia", abs(found - model.ranks.solved_trace), rounding * (1 + found),
               "inertias add up to the chi-square statistic of the table over its total"),
@@ -87,13 +89,8 @@ def _loadings(model: Model, expected: Array) -> list[Check]:
     """Check that loadings, where they are at hand, are coordinates (l x p) of the columns."""
     if model.loadings is None:
         return []
-    return [ratio("loadings", worst(model.loadings.values - expected), 8 * EPS * max(worst(expected), EPS),
+    return [ratio("loadings", max_abs(model.loadings.values - expected), 8 * EPS * max(max_abs(expected), EPS),
                   "loadings are the coordinates of the columns that were asked for")]
-
-
-def worst(gaps: Array) -> float:
-    """Return the largest size of gaps, an array of any shape."""
-    return float(np.abs(gaps).max(initial=0.0))
 
 
 def answer_parts(values: Array) -> Iterator[Array]:
