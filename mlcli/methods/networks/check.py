@@ -222,7 +222,7 @@ class Standardized:
         blocks = [points] if held is None else [part for _, part in all_parts(held)]
         mean = sum(some.sum(axis=0) for some in blocks) / size
         covariance = sum((some - mean).T @ (some - mean) for some in blocks) / (size * encoder.scale**2)
-        largest = max(float(np.abs(some).max(initial=0.0)) for some in blocks) / encoder.scale
+        largest = max(max_abs(some) for some in blocks) / encoder.scale
         total = max(float(np.trace(covariance)), 1e-300)
         return cls((mean - encoder.means) / encoder.scale, covariance,
                    EPS * max(*points.shape, 10) * (1 + largest**2 * points.shape[1] / total))

@@ -57,7 +57,7 @@ def correspondence_checks(parts: Iterable[Array], model: Model, standard: bool) 
         cross += part.T @ some
         means += totals @ some
         products += (some * totals[:, None]).T @ some
-        apart = max(apart, float(np.abs(profiles @ weights - some).max(initial=0.0)))
+        apart = max(apart, max_abs(profiles @ weights - some))
         largest = max(largest, float((profiles @ np.abs(weights)).max(initial=0.0)))
         place += len(part)
     total = float(sums.sum())
@@ -124,7 +124,7 @@ def adjustment_checks(values: Array, inertias: Array, adjusted: Array, fit: Mapp
     stated = np.pad(known, (0, max(len(expected) - len(known), 0)))[: len(expected)]
     size = EPS * max(len(values), sum(sizes), 10)
     total = getattr(fit.get("adjusted_total"), "value", fit.get("adjusted_total"))
-    return [ratio("adjusted inertias", float(np.abs(stated - expected).max(initial=0.0)), size,
+    return [ratio("adjusted inertias", max_abs(stated - expected), size,
                   "(Q / (Q - 1))² (λ - 1/Q)² of the inertias λ over one over Q, the number of questions"),
             ratio("adjusted total", abs(mean_inertia(values) - float(total or 0.0)), size * (1 + sum(inertias)),
                   "the mean inertia of the cross tables of two questions")]
@@ -204,7 +204,7 @@ def redundancy_checks(data: TwoViews, model: Model, condition: tuple[str, ...], 
     top = max(float(part.max(initial=0.0)) for part in again)
     root = float(np.sqrt(top))
     rounding = EPS * max(size, width, 10) * span.growth * root
-    rounding += EPS * float(np.abs(data.values).max(initial=0.0)) * float(np.sqrt(data.values.size))
+    rounding += EPS * max_abs(data.values) * float(np.sqrt(data.values.size))
     values, first = np.pad(spectrum.solved, (0, axes))[:axes], int(marks[:axes].sum())
     checks = [*spectrum_checks(spectrum.solved, marks, again, rounding * root),
               ratio("trace", abs(float(np.sum(centered**2)) - spectrum.solved_trace), rounding * root * max(
@@ -219,7 +219,7 @@ def redundancy_checks(data: TwoViews, model: Model, condition: tuple[str, ...], 
         checks += _axes_checks(directions, values, first, (explained, rest), rounding)
         fitted = span.own @ (explained @ directions[:, :first])
         meant = np.hstack([free @ directions[:, :first] if scores == "wa" else fitted, rest @ directions[:, first:]])
-        checks.append(ratio("scores", float(np.abs(model.embedding - meant).max(initial=0.0)), rounding,
+        checks.append(ratio("scores", max_abs(model.embedding - meant), rounding,
                             "coordinates are weighted sums of the columns, or linear combinations of the constraints"))
         checks.append(arrows_check(model, width, span.found, fitted, np.sqrt(values[:first]), rounding))
     checks += permutation_checks(model.fit, span, lambda bases: np.sum((bases.T @ free) ** 2, axis=1),
@@ -314,7 +314,7 @@ def spectrum_checks(solved: Array, marks: AnyArray, again: list[Any], allowed: f
         ordered = np.sort(np.pad(found, (0, most - len(found))))[::-1]  # those left out are zero
         zeros = np.zeros(most - len(stated))
         gap = np.concatenate([stated[stated > 0], zeros, stated[stated <= 0]]) - ordered
-        checks.append(ratio(name, float(np.abs(gap).max(initial=0.0)), allowed, f"{name} eigenvalues, descending, are "
+        checks.append(ratio(name, max_abs(gap), allowed, f"{name} eigenvalues, descending, are "
                             f"those of the {'fitted values' if name == 'constrained' else 'residuals'}"))
     return checks
 
@@ -392,5 +392,5 @@ def _axes_checks(directions: Array, values: Array, first: int, parts: tuple[Arra
     least = float(np.sqrt(values[values > 0].min(initial=root**2)))
     return [ratio("directions", float(gap.max(initial=0.0)), rounding / least if least > 0 else EPS,
                   "axes of either part are orthogonal"),
-            ratio("residual", float(np.abs(apart).max(initial=0.0)), rounding * root,
+            ratio("residual", max_abs(apart), rounding * root,
                   "the cross products of a part times each axis are its eigenvalue times the axis")]

@@ -22,6 +22,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import SEED, Course, gradient_check, of_size_one, stationarity_check
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
@@ -64,7 +65,7 @@ class Varying:
         """Return the varying columns of points (n x d)."""
         varying = points[:, np.ptp(points, axis=0) > 0]
         values = varying - varying.mean(axis=0)
-        wrong = EPS * float(np.abs(varying).max(initial=0.0)) * np.sqrt(len(points))
+        wrong = EPS * max_abs(varying) * np.sqrt(len(points))
         return cls(values, varying.shape[1], wrong)
 
     @property

@@ -43,7 +43,7 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
     rounding = EPS * max(*stacked.shape, 10) * top + EPS * float(np.sum(stacked**2))
     values = np.pad(given, (0, axes))[:axes]
     size = min(len(again), len(given))
-    spread = float(np.abs(again[:size] - given[:size]).max(initial=0.0)) + float(again[size:].sum())
+    spread = max_abs(again[:size] - given[:size]) + float(again[size:].sum())
     lengths = factors.T @ factors - np.diag(values)
     pairs = stacked @ (stacked.T @ factors) - factors * values
     checks = [
@@ -52,9 +52,9 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
               "values"),
         ratio("trace", abs(float(np.sum(stacked**2)) - model.ranks.solved_trace), rounding,
               "the sum of squares of the means is the sum of squared singular values"),
-        ratio("factors", float(np.abs(lengths).max(initial=0.0)), rounding,
+        ratio("factors", max_abs(lengths), rounding,
               "factors of different axes are orthogonal, and their squared lengths are squared singular values"),
-        ratio("singular", float(np.abs(pairs).max(initial=0.0)), rounding * np.sqrt(top),
+        ratio("singular", max_abs(pairs), rounding * np.sqrt(top),
               "M Mᵀ A = A S², with the means M, styles and columns stacked, and the factors A")]
     wanted = factors.reshape(len(styles), -1, axes)
     return [*checks, *content_checks(data, model, wanted, styles, np.sqrt(top))]
@@ -257,7 +257,7 @@ def scores_checks(data: TwoViews, model: Model) -> list[Check]:
     for part, scores, weights, rounding in [*zip(parts, scores_of_each(data, model), stated, roundings,
                                                  strict=True)][1:]:
         centered = part.values - part.values.mean(axis=0)
-        size = float(np.abs(part.values).max(initial=0.0))
+        size = max_abs(part.values)
         bound = EPS * max(*part.values.shape, 10) * size * (1 + max_abs(scores)) + max_abs(centered) * rounding
         gap = max_abs(centered.T @ scores / rows - weights)
         error = max(error, gap / bound if bound else np.inf if gap else 0.0)
@@ -291,7 +291,7 @@ def private_check(data: TwoViews, model: Model) -> list[Check]:
     error, rows = 0.0, max(len(data.values), 1)
     for part, own, common in zip(normalized_views(data), private, shared, strict=True):
         centered = part.values - part.values.mean(axis=0)
-        size = float(np.abs(part.values).max(initial=0.0)) ** 2
+        size = max_abs(part.values) ** 2
         gap = max_abs(centered.T @ centered / rows - common @ common.T - own @ own.T)
         error = max(error, gap / size if size else gap)
     return [ratio("private", error, EPS * max(*data.values.shape, 10) * 10,
