@@ -1,4 +1,6 @@
-"""Autoencoder: constraints that keep a code from copying its input, the objective of training, and the method.
+"""Autoencoder.
+
+Constraints that keep a code from copying its input, the objective of training, and the method.
 
 JAX is imported where a formula is traced, which happens only in training.
 """

@@ -1,4 +1,6 @@
-"""Variational autoencoder: likelihoods, the evidence lower bound, the objective of its training, and the method.
+"""Variational autoencoder.
+
+Likelihoods of rows, the evidence lower bound in NumPy, the objective of training, and the method.
 
 JAX is imported where the objective is traced, which happens only in training. Source: Kingma and Welling, 2014.
 """

@@ -1,4 +1,7 @@
-"""Non-negative matrix factorization, and the weights of given parts in training rows or new ones."""
+"""Non-negative matrix factorization.
+
+The weights of given parts in training rows or new ones, and the factorization by them.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
