@@ -171,7 +171,7 @@ import numpy as np
 from mlcli.base.values.compute import Compute
 from mlcli.base.machine.threads import limit_threads
 from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.network import Standard
 
 POINTS, LEARNING = np.random.default_rng(0).standard_normal((1024, 700)), Learning(epochs=6, batch=256)
 
@@ -185,9 +185,8 @@ def ticks():
 
 def train():
     from mlcli.methods.networks import training
-    from mlcli.methods.networks.autoencoding import Autoencoding
-    from mlcli.methods.networks.constraints import Dense, Uncorrupted
-    from mlcli.methods.networks.feeding import training_rows
+    from mlcli.methods.networks.autoencoder import Autoencoding, Dense, Uncorrupted
+    from mlcli.methods.networks.learning import training_rows
 
     objective = Autoencoding(hidden="tanh", corruption=Uncorrupted(), sparsity=Dense())
     rows = training_rows(POINTS, Standard.of(POINTS), LEARNING, Compute())
