@@ -98,15 +98,14 @@ def main() -> None:
     points = images.reshape(len(images), -1) / 255.0
     with limit_threads(given.threads):
         print(kernels_in_use(sys.executable))
-        from mlcli.methods.networks import feeding, training
-        from mlcli.methods.networks.autoencoding import Autoencoding
-        from mlcli.methods.networks.constraints import Dense, Uncorrupted
-        from mlcli.methods.networks.learning import Learning
-        from mlcli.methods.networks.standard import Standard
+        from mlcli.methods.networks import training
+        from mlcli.methods.networks.autoencoder import Autoencoding, Dense, Uncorrupted
+        from mlcli.methods.networks.learning import Learning, Rows
+        from mlcli.methods.networks.network import Standard
 
         learning = Learning(epochs=given.epochs, validation=0.0)
         objective = Autoencoding(hidden="softplus", corruption=Uncorrupted(), sparsity=Dense())
-        rows = feeding.Rows.of(points, Standard.of(points), learning, Compute())
+        rows = Rows.of(points, Standard.of(points), learning, Compute())
         start = objective.start([points.shape[1], 500, 250, 16], np.random.default_rng(0))
         sides = {"mlcli": lambda: float(training.train(objective, rows, start, learning).trace[-1, 0]),
                  "JAX": lambda: by_hand(rows, start, learning)}

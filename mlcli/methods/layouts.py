@@ -163,7 +163,7 @@ class StressMethod(LayoutMethod):
 
     def composition(self, data: Any, compute: Compute, share: float | None = None) -> Composition[Model]:
         """Return the stages: distances of all pairs, and the minimizations from all starts."""
-        return StressFit(self, data, compute)
+        return StressComposition(self, data, compute)
 
     def layout_steps(self, count: int, compute: Compute) -> list[Step]:
         """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
@@ -217,7 +217,7 @@ class StressMethod(LayoutMethod):
 
 
 @frozen
-class StressFit(Composition[Model]):
+class StressComposition(Composition[Model]):
     """The coordinates of least stress of those reached from all starts, on principal axes."""
 
     method: StressMethod

@@ -82,13 +82,13 @@ class Linearization(Method):
                               f"{data.columns[min(data.categories)]} holds text", where="input.columns",
                               hint="leave columns of text out")
 
-    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "LinearFit":
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "LinearComposition":
         """Return the stages: the cost of the graph, white columns, and the functions of least cost."""
-        return LinearFit(self, data, compute)
+        return LinearComposition(self, data, compute)
 
 
 @frozen
-class LinearFit(Composition[Model]):
+class LinearComposition(Composition[Model]):
     """y = (x - mean) A of least cost: min ‖R Y‖² with YᵀD Y = Σd I, by the singular values of R U, U white columns."""
 
     method: Linearization

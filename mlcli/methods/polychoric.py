@@ -1,23 +1,15 @@
-"""Polychoric correlations of answers in place of the columns' own, and principal components of such matrices."""
+"""Polychoric correlations of answers in place of the columns' own."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from mlcli.base.stages.stage import note
-from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.scaling import all_finite
-from mlcli.core.centering import uncentered
-from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.kernels.forms import Dense
-from mlcli.core.model import Loadings, Model, Powers
 from mlcli.errors import ConfigError, GeometryError
-from mlcli.methods.method import Method
 
 Correlations = Literal["pearson", "polychoric"]
 
@@ -35,63 +27,6 @@ def require_answers(method: Any, data: Input) -> None:
         raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers", where="method.correlations",
                           hint="leave rows with missing answers out ({prepare.missing=drop})")
     require_varying(varying_columns(data.values))
-
-
-class ColumnComponents(Method):
-    """The parts of principal component analysis that decompose a covariance, given or of answers (polychoric)."""
-
-    if TYPE_CHECKING:
-        correlations: Correlations
-
-    def of_answers(self, kind: str) -> bool:
-        """Whether such an input is answers, whose polychoric correlations are decomposed."""
-        return kind == "features" and self.correlations == "polychoric"
-
-    def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Return no changes; raises ConfigError for options of points, where correlations are solved."""
-        require_answers(self, data)
-        return self.refuse_unused("polychoric correlations are solved", "route", "divisor") if self.of_answers(
-            data.kind) else {}
-
-    def streams(self, kind: str) -> bool:
-        """Whether the input is features whose columns are taken as they are."""
-        return super().streams(kind) and not self.of_answers(kind)
-
-    def powers_of(self, data: Input) -> Powers:
-        """Return the powers of the unit: none of standardized codes."""
-        return Powers(0, 0) if self.of_answers(data.kind) else self.powers
-
-    @property
-    def free_scale(self) -> bool:
-        """Whether coordinates are of standardized codes."""
-        return self.of_answers("features")
-
-    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of a covariance's eigenproblem, after polychoric correlations with scores, or of a chain."""
-        columns, threads = data.values.shape[1], compute.thread_count()
-        solving = self.eigensolve.step(columns, threads, 8.0 * columns**2)
-        if isinstance(data, Covariance):
-            return [solving]
-        if not self.of_answers(data.kind):
-            return super().steps(data, compute, share)
-        from mlcli.core.latent.factor_scores import polychoric_step, score_step
-
-        return [polychoric_step(data.values.shape), solving,
-                score_step(data.values.shape, self.eigensolve.wanted(columns), threads)]
-
-    def solve(self, data: Any, compute: Compute) -> Model:
-        """Compute the components of a covariance or of polychoric correlations, or a chain."""
-        if isinstance(data, Covariance):
-            spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
-            return Model.of_covariance(spectrum, data)
-        if not self.of_answers(data.kind):
-            return super().solve(data, compute)
-        return component_model(data, self.eigensolve, self.limit(data), compute)
-
-
-def of_answers(method: Method, kind: str) -> bool:
-    """Whether a method decomposes the polychoric correlations of such an input."""
-    return isinstance(method, ColumnComponents) and method.of_answers(kind)
 
 
 def varying_columns(points: Array) -> Indices:
@@ -122,29 +57,3 @@ def polychoric_columns(data: Features, varying: Indices, results: str) -> tuple[
     cuts = found.answers.thresholds
     return found.matrix, {"polychoric": found.pairs.tolist(), "thresholds": [
         row[: size - 1].tolist() for row, size in zip(cuts, found.answers.counts.tolist(), strict=True)]}
-
-
-def component_model(data: Features, eigensolve: Eigensolve, most: int, compute: Compute) -> Model:
-    """Return the model of the principal components V of the polychoric correlations R of answers.
-
-    Loadings are V √λ. The regression of a component on standardized codes Z, whose correlations are taken to be R, is
-    R⁻¹ R V = V: scores are Z V.
-    """
-    from mlcli.core.kernels.row_factor import factor_of
-    from mlcli.core.latent.factor_scores import score_points
-    from mlcli.core.similarities.columns import Columns
-    from mlcli.core.similarities.decoders import Affine
-    from mlcli.core.similarities.projector import Projector
-
-    points, kernel = np.asarray(data.values), factor_of(data.values)
-    varying = varying_columns(points)
-    matrix, figures = polychoric_columns(data, varying, "loadings and eigenvalues")
-    found = eigensolve(Dense(matrix, uncentered(len(matrix))), most, compute)
-    deviations = points[:, varying].std(axis=0)[:, None]
-    axes, directions, loadings = np.zeros((3, points.shape[1], found.vectors.shape[1]))
-    axes[varying], directions[varying] = found.vectors / deviations, found.vectors * deviations
-    loadings[varying] = found.coordinates()
-    projector = Projector(Columns(), kernel.centering, axes, Affine(kernel.centering.means, directions))
-    columns_alone = replace(found, vectors=np.zeros((0, axes.shape[1])), further=np.zeros((0, 0)))
-    return Model(embedding=score_points(kernel, axes), spectrum=columns_alone, projector=projector, fit=figures,
-                 loadings=Loadings(loadings, data.columns, power=0))

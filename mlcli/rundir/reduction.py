@@ -48,7 +48,7 @@ class Reduction:
 
     def classify(self, table: Table) -> Table:
         """Return the classes of new rows, prepared as those of the fit were; ConfigError where there are none."""
-        from mlcli.methods.discriminant.class_projector import ClassProjector
+        from mlcli.methods.discriminant.discriminants import ClassProjector
 
         projector = require_projector(self.projector)
         if not isinstance(projector, ClassProjector):

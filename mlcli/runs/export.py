@@ -14,7 +14,7 @@ from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.methods.polychoric import of_answers
+from mlcli.methods.principal.pca import of_answers
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names

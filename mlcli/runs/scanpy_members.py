@@ -12,7 +12,7 @@ from mlcli.data.formats.h5ad import MAIN, split_key
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.genes import CHOSEN, GenesFinding
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.methods.polychoric import of_answers
+from mlcli.methods.principal.pca import of_answers
 from mlcli.runs.neighbor_graph import WeightedEdges
 
 VARIANCES = {"eigenvalue": "variance", "proportion": "variance_ratio"}  # of pca: columns of spectrum.csv

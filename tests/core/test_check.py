@@ -18,7 +18,7 @@ from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.method import Method
 from mlcli.methods.processes.kalman import Smoother
-from mlcli.methods.processes.projection import LatentSequence, ProcessMeans
+from mlcli.methods.processes.new_points import LatentSequence, ProcessMeans
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import checks_of, names
 

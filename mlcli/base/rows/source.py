@@ -311,6 +311,21 @@ class Rows:
         return (self.source.key(), self.left_out, tuple(change.key() for change in self.maps))
 
 
+@frozen
+class RowPass:
+    """A pass over rows in a file: a source of blocks of work, which are as many as those of the rows, and short."""
+
+    rows: Rows
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def stop(self) -> None:
+        """Do nothing: blocks are short."""
+
+
 def rows_of(values: object) -> Rows | None:
     """The rows that stand for an array; None for an array."""
     return values if isinstance(values, Rows) else None

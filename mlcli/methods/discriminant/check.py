@@ -9,13 +9,13 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Labeled
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.second_moments import diagonal
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.classifier import Memberships, Priors
 from mlcli.core.iterate import SMALL
 from mlcli.core.model import Model
-from mlcli.methods.discriminant.class_projector import ClassProjector
-from mlcli.methods.discriminant.discriminants import Shrinkage, shrink_within
+from mlcli.methods.discriminant.discriminants import ClassProjector, Shrinkage, shrink_within
 
 MOST = 2000  # rows whose posteriors are computed again, unless all are
 DEPENDENT = 1e9  # condition number of the columns within classes from which they count as dependent
@@ -44,7 +44,7 @@ def posterior_checks(data: Labeled, model: Model, priors: Priors, shrinkage: Shr
               np.linspace(0, len(classes) - 1, MOST).astype(np.int64) if rows is None else rows.some(MOST))
     given, points = stated.probabilities[chosen], data.values[chosen]
     again = held.memberships(points - projector.centering.means).probabilities
-    checks.append(ratio("classifier", float(np.abs(given - again).max(initial=0.0)), EPS * _size(
+    checks.append(ratio("classifier", max_abs(given - again), EPS * _size(
         held.scaling, points - projector.centering.means, held.centers), "the model's densities give the probabilities",
         exact=len(chosen) == len(classes)))
     if rows is not None:
@@ -94,9 +94,9 @@ def shrunk_checks(data: Labeled, classes: Indices, model: Model, shrinkage: Shri
     values = np.linalg.eigvalsh(covariance)
     growth = float(values[-1] / max(values[0], values[-1] * EPS))
     rounding, top = EPS * max(*points.shape, 10) * growth, float(solved.max(initial=0.0))
-    return [ratio("within", float(np.abs(spread).max(initial=0.0)), rounding + wrong * (1 + wrong),
+    return [ratio("within", max_abs(spread), rounding + wrong * (1 + wrong),
                   "the shrunk covariance is the identity"),
-            ratio("between", float(np.abs(gap).max(initial=0.0)), rounding * (1 + top) + wrong * (np.sqrt(top) + wrong),
+            ratio("between", max_abs(gap), rounding * (1 + top) + wrong * (np.sqrt(top) + wrong),
                   "the covariance between the classes is diagonal and holds the ratios")]
 
 
@@ -109,7 +109,7 @@ def _deviations(points: Array, classes: Indices) -> tuple[Array, Array]:
 def _size(scaling: Array, centered: Array, centers: Array) -> float:
     """Return a bound of the terms that a logarithm of a posterior is summed from."""
     reach = float((np.abs(centered).max(axis=0, initial=0.0) @ np.abs(scaling)).max(initial=0.0))
-    return 10 * (1 + len(scaling) * reach * float(np.abs(centers).max(initial=0.0)) * max(centers.shape[1], 1))
+    return 10 * (1 + len(scaling) * reach * max_abs(centers) * max(centers.shape[1], 1))
 
 
 CONTRASTS: dict[str, Callable[[Array], Array]] = {
@@ -135,7 +135,7 @@ def negentropy_checks(sources: Array, contrast: str, stated: Array) -> list[Chec
     wrong = int(np.sum(np.diff(negentropies) > 1e-9 * top + 1e-12 * np.sqrt(top)))
     checks = [count("order", wrong, "sources that are farther from Gaussian than the one before")]
     known = min(len(stated), len(negentropies))
-    size = float(np.abs(means).max(initial=0.0)) + abs(gaussian)
+    size = max_abs(means) + abs(gaussian)
     return [*checks, ratio("negentropy", float(np.abs(negentropies - stated)[:known].max(initial=0.0)),
                            1e-11 * (top + size * np.sqrt(top)) + EPS * size**2,
                            "(E G(y) - E G(v))² of each source, as stated")]

@@ -1,8 +1,11 @@
-"""Linear discriminants: the directions in which classes lie far apart, with shrinkage, in memory or not."""
+"""Linear discriminants: the directions in which classes lie far apart, with shrinkage, in memory or not.
+
+Their projector also gives new points posterior probabilities of classes.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Literal
 
@@ -10,18 +13,20 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, Rows, rows_of
 from mlcli.base.stages.stage import note, part, stage
 from mlcli.base.stages.steps import Passes, Step
+from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Labeled
 from mlcli.base.values.missing import present_cells
-from mlcli.core.classifier import posteriors
+from mlcli.core.classifier import Classifier, Memberships, posteriors
 from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, symmetric_eigen, triangle_of
+from mlcli.core.similarities.projector import Projector, require_near
 from mlcli.core.whitening import (
     SLACK,
     SampleExtent,
@@ -120,21 +125,12 @@ class ClassMoments:
 
 
 @frozen
-class ClassRows:
-    """Rows without the mean, zero in columns that vary by rounding only, with their classes: a source of blocks."""
+class ClassRows(RowPass):
+    """A pass over rows without the mean, zero in columns that vary by rounding only, with their classes."""
 
-    rows: Rows
     classes: Indices
     mean: Array
     varying: AnyArray  # d
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
     def parts(self, number: int) -> Iterator[tuple[Array, Indices]]:
         """Yield the rows of a block, a few at a time, with their classes."""
@@ -347,3 +343,22 @@ def _note_lost(extent: SampleExtent, centers: Array, sphere: Array) -> None:
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():
         note("W-SEPARATED", "classes differ in directions in which no class varies; these give no axes")
+
+
+@stored("class-projector", axes="cp")
+@frozen
+class ClassProjector(Projector):
+    """The map from new points to coordinates, and to posterior probabilities of classes."""
+
+    classifier: Classifier = field(kw_only=True)
+
+    @stage("project")
+    def classify(self, new: Array) -> Memberships:
+        """Return the posterior probabilities of new points (m x d), in the training data's units.
+
+        Raises NumericalError for points too far from the others.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # raised below
+            found = self.classifier.memberships(self.centering(self.similarity.rows(self.input_unit.measured(new))))
+        require_near(~np.isfinite(found.probabilities))
+        return found

@@ -197,9 +197,9 @@ class ICA(Method):
         """Return the smaller of n - 1 and d."""
         return min(len(data.values) - 1, data.values.shape[1])
 
-    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "ICAFit":
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "ICAComposition":
         """Return the stages: white points, and FastICA."""
-        return ICAFit(self, data, compute)
+        return ICAComposition(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, negentropies, the fixed point, and the mixing matrix."""
@@ -213,7 +213,7 @@ class ICA(Method):
 
 
 @frozen
-class ICAFit(Composition[Model]):
+class ICAComposition(Composition[Model]):
     """The directions w of extreme E G(wᵀ z) for white principal components z."""
 
     method: ICA

@@ -23,8 +23,8 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.methods.discriminant.check import posterior_checks
-from mlcli.methods.discriminant.class_projector import ClassProjector
 from mlcli.methods.discriminant.discriminants import (
+    ClassProjector,
     classes_of,
     discriminant_steps,
     discriminants,

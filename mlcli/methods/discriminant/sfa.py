@@ -134,9 +134,9 @@ class SFA(Method):
         """Return the number of monomials of so many columns."""
         return columns if self.degree == 1 else columns * (columns + 3) // 2
 
-    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "SFAFit":
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "SFAComposition":
         """Return the stages: white monomials of white columns, and their slow directions."""
-        return SFAFit(self, data, compute)
+        return SFAComposition(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check unit variances, no correlations, and the stated slownesses."""
@@ -148,7 +148,7 @@ class SFA(Method):
 
 
 @frozen
-class SFAFit(Composition[Model]):
+class SFAComposition(Composition[Model]):
     """The directions of white coordinates in which their differences between rows are smallest."""
 
     method: SFA

@@ -16,6 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Covariance, Features
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.core.iterate import SMALL
 from mlcli.core.latent.rotations import Rotation, Varimax, rows_of_length_one
@@ -117,7 +118,7 @@ def rotated_checks(rotation: Rotation, model: Model) -> list[Check]:
     apart = precision @ stated - latent.noise * np.eye(len(factors))
     carried = np.sum(loadings**2, axis=0) > 0
     return [ratio("turned", float(np.abs(gap).max()), rounding * size, "Λ Φ Λᵀ of the rotated loadings = W Wᵀ"),
-            ratio("posterior covariance", float(np.abs(apart[carried]).max(initial=0.0)), rounding * size * max(
+            ratio("posterior covariance", max_abs(apart[carried]), rounding * size * max(
                 float(np.abs(stated).max()), 1.0), "σ² (ΛᵀΛ + σ² Φ⁻¹)⁻¹, as stated"),
             *rotation_checks(rotation, RotatedLoadings.of_equal_noise(model),
                              bool(fit.get("rotation_converged", True)))]

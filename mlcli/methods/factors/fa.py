@@ -68,17 +68,6 @@ class ImputedRows(Similarity):
         return self.moments
 
 
-Placed = tuple[AnyFactor | GappedPoints, Similarity]
-
-
-def complete_factor(points: AnyFactor | GappedPoints, covariance: Array) -> Placed:
-    """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
-    if not isinstance(points, GappedPoints):
-        return points, Columns()
-    model = Normal(points.moments.mean, covariance)
-    return points.with_model(model), ImputedRows(model, points.moments.covariance)
-
-
 Points = AnyFactor | GappedPoints | None
 
 
@@ -110,9 +99,11 @@ def factor_model(found: Factors, observed: Observed, points: Points, columns: Se
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding = np.zeros((0, len(found.squares)))
     if points is not None:
-        points, similarity = complete_factor(points, found.covariance(observed))
+        similarity: Similarity = Columns()
+        if isinstance(points, GappedPoints):  # completed under the model
+            model, figures = Normal(points.moments.mean, found.covariance(observed)), points.figures
+            points, similarity = points.with_model(model), ImputedRows(model, points.moments.covariance)
         embedding = score_points(points, found.axes)
-        figures = points.figures if isinstance(points, GappedPoints) else figures
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))
     return Model(embedding=embedding, spectrum=spectrum, projector=projector, fit={**found.fit, **figures},

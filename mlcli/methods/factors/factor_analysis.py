@@ -1,10 +1,18 @@
-"""Maximum likelihood of the factor model S = Λ Λᵀ + Ψ: Newton steps on the uniquenesses Ψ, loadings concentrated out.
+"""Estimates of the factor model S = Λ Λᵀ + Ψ: Newton steps on the uniquenesses Ψ, loadings concentrated out.
 
 At given Ψ the best loadings come from the leading eigenpairs (θ, u) of Ψ^-½ S Ψ^-½, and the function to minimize is
 f = log |Σ| + tr Σ⁻¹ S = Σ log ψ + tr Ψ⁻¹S + Σ (log θ + 1 - θ) over the leading θ > 1. Gradient and Hessian in log ψ
 are exact (the latter by perturbation of the eigenpairs). Source: Jöreskog, "Some contributions to maximum likelihood
 factor analysis", 1967; Lawley and Maxwell, "Factor analysis as a statistical method", 1971.
+
+Loadings from the leading eigenpairs (θ, u) of S - Ψ leave f = ½ Σ θ² over the others, the least sum of squared
+residuals; at its minimum the diagonal is fitted, so that the residuals off the diagonal are the least too. Gradient and
+Hessian in ψ are exact: those of a function of eigenvalues. Source: Harman and Jones, "Factor analysis by minimizing
+residuals (minres)", 1966; Jöreskog, 1977; R's psych (`fa`, `fm = "minres"`).
 """
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,7 +22,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.krylov import SPARE, krylov
-from mlcli.core.linalg import MANY, symmetric_eigen
+from mlcli.core.linalg import MANY, singular, symmetric_eigen
 from mlcli.errors import NumericalError
 
 NEWTON = 500  # columns up to which the Hessian is used whole; beyond, where it is nearly diagonal, its diagonal
@@ -132,6 +140,11 @@ class Bounds:
         high = np.log(moments.variances)
         return cls(high + np.log(lower), high)
 
+    def start(self, moments: Moments, factors: int) -> Array:
+        """Return parameters to start from (d), those of R's factanal."""
+        start = (1 - 0.5 * factors / len(moments.variances)) * moments.partial_variances
+        return np.asarray(np.clip(np.log(start), self.low, self.high))
+
     def free(self, parameters: Array, slope: Array) -> AnyArray:
         """Return which parameters (d) a descent along the slope (d) does not push beyond a bound, a (d,) array."""
         pressed = ((parameters <= self.low) & (slope > 0)) | ((parameters >= self.high) & (slope < 0))
@@ -169,8 +182,48 @@ class FactorEstimate:
         return loadings if self.turn is None else loadings @ self.turn
 
 
+class Estimate(Protocol):
+    """An estimate at some parameters, whose objective a descent raises."""
+
+    @property
+    def parameters(self) -> Array:
+        """The logarithms of the uniquenesses (d)."""
+
+    @property
+    def objective(self) -> float:
+        """Minus what the descent lowers."""
+
+
+E = TypeVar("E", bound=Estimate)
+
+
+def descend(first: E, at: Callable[[Array, E], E], derivatives: Callable[[E], tuple[Array, Array]],
+            rounding: Callable[[E], float], bounds: Bounds, iterate: Iterate) -> Iterated[E]:
+    """Return the minimum of minus the objective by Newton's steps within bounds, halved until they lower it (Armijo).
+
+    `at` gives the estimate at parameters (d), given one nearby; `derivatives` are gradient (d) and Hessian (d x d) in
+    log ψ, and `rounding` is that of the objective.
+    """
+    def step(state: E) -> E:
+        slope, curvature = derivatives(state)
+        direction = downhill(slope, curvature, bounds.free(state.parameters, slope))
+        allowed = rounding(state)
+        for halving in range(HALVINGS):
+            moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
+            reached = at(moved, state)
+            promised = DESCENT * float(slope @ (moved - state.parameters))
+            if -reached.objective <= -state.objective + promised + allowed:
+                return reached
+        return state
+
+    def change(before: E, after: E) -> float:  # the largest relative change of a uniqueness
+        return float(np.abs(after.parameters - before.parameters).max(initial=0.0))
+
+    return iterate(step, first, change)
+
+
 def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[FactorEstimate]:
-    """Return the uniquenesses and loadings of largest likelihood; the start is that of R's factanal."""
+    """Return the uniquenesses and loadings of largest likelihood."""
     columns = len(moments.variances)
     width = factors + SPARE
 
@@ -183,22 +236,13 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
         return FactorEstimate(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors, active=active,
                               f=f)
 
-    def step(state: FactorEstimate) -> FactorEstimate:
-        slope = gradient(state, moments)
-        direction = downhill(slope, hessian(state, moments), bounds.free(state.parameters, slope))
+    def rounding(state: FactorEstimate) -> float:  # of f, a sum of terms of this size
         terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
-        rounding = 16 * EPS * (terms + columns)  # the rounding of f, a sum of terms of this size
-        for halving in range(HALVINGS):
-            moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
-            reached = at(moved, state.vectors)
-            promised = DESCENT * float(slope @ (moved - state.parameters))
-            if reached.f <= state.f + promised + rounding:
-                return reached
-        return state
+        return 16 * EPS * (terms + columns)
 
-    start = (1 - 0.5 * factors / columns) * moments.partial_variances
     near = np.random.default_rng(0).standard_normal((columns, width))
-    return iterate(step, at(np.clip(np.log(start), bounds.low, bounds.high), near), change)
+    return descend(at(bounds.start(moments, factors), near), lambda parameters, state: at(parameters, state.vectors),
+                   lambda state: (gradient(state, moments), hessian(state, moments)), rounding, bounds, iterate)
 
 
 def equal_noise(moments: Moments, factors: int) -> FactorEstimate:
@@ -254,6 +298,69 @@ def downhill(slope: Array, curvature: Array, free: AnyArray) -> Array:
     return direction
 
 
-def change(before: FactorEstimate, after: FactorEstimate) -> float:
-    """Return the largest relative change of a uniqueness."""
-    return float(np.abs(after.parameters - before.parameters).max(initial=0.0))
+@result("least-squares")
+@frozen
+class FactorResiduals:
+    """The factor model at some uniquenesses."""
+
+    parameters: Array  # d, log ψ
+    uniquenesses: Array  # d, ψ
+    values: Array  # d, θ, descending
+    vectors: Array  # d x d
+    active: int  # factors that carry something: leading θ > 0
+
+    @property
+    def objective(self) -> float:
+        """Minus half the sum of squared residuals."""
+        return -0.5 * float((self.values[self.active:] ** 2).sum())
+
+    @property
+    def loadings(self) -> Array:
+        """Λ = U Θ^½ (d x active)."""
+        return self.vectors[:, : self.active] * np.sqrt(self.values[: self.active])
+
+
+def least_squares(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[FactorEstimate]:
+    """Return the estimate with the least squared residuals; its f is the likelihood's, for the test of fit."""
+    matrix = moments.matrix if isinstance(moments, ColumnCovariance) else moments.factor.T @ moments.factor
+
+    def at(parameters: Array) -> FactorResiduals:
+        psi = np.exp(parameters)
+        values, vectors = symmetric_eigen(matrix - np.diag(psi))
+        return FactorResiduals(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors,
+                               active=int(np.sum(values[:factors] > 0)))
+
+    found = descend(at(bounds.start(moments, factors)), lambda parameters, _: at(parameters), derivatives,
+                    lambda state: 16 * EPS * len(matrix) * float(np.abs(state.values).max()) ** 2, bounds, iterate)
+    return Iterated(estimate(found.state, moments), np.zeros(len(found.trace)), found.converged)
+
+
+def derivatives(state: FactorResiduals) -> tuple[Array, Array]:
+    """Return gradient (d) and Hessian (d x d) of f = ½ Σ θ² over the trailing θ in log ψ.
+
+    With h(θ) = θ for trailing values and 0 for leading ones, ∂f/∂ψᵢ = -h(S - Ψ)ᵢᵢ, and the second derivatives are
+    Σ Hₘₙ uᵢₘ uᵢₙ uₖₘ uₖₙ with Hₘₙ the divided differences of h.
+    """
+    few = state.active
+    leading, trailing = state.vectors[:, :few], state.vectors[:, few:]
+    values, rest = state.values[:few], state.values[few:]
+    slope = -((trailing**2) @ rest)
+    bend = (trailing @ trailing.T) ** 2
+    for value, vector in zip(values, leading.T, strict=True):
+        weights = rest / np.minimum(rest - value, -EPS * max(value, 1.0))
+        bend += 2 * np.outer(vector, vector) * ((trailing * weights) @ trailing.T)
+    psi = state.uniquenesses
+    return psi * slope, np.outer(psi, psi) * bend + np.diag(psi * slope)
+
+
+def estimate(state: FactorResiduals, moments: Moments) -> FactorEstimate:
+    """Return the estimate of the likelihood's form: Λ W = Ψ^½ U (Θ - I)^½ with a rotation W to its axes."""
+    loadings, psi = state.loadings, state.uniquenesses
+    vectors, sizes, turn = singular(loadings / np.sqrt(psi)[:, None])
+    values = 1 + sizes**2
+    scaled = vectors / np.sqrt(psi)[:, None]
+    carried = np.einsum("ij,ij->j", scaled, moments.times(scaled))
+    f = float(np.log(psi).sum() + np.log(values).sum() + (moments.variances / psi).sum()
+              - ((1 - 1 / values) * carried).sum())
+    return FactorEstimate(parameters=state.parameters, uniquenesses=psi, values=values, vectors=vectors,
+                          active=state.active, f=f, turn=turn)

@@ -193,11 +193,6 @@ class PPCA(Method):
     iterate: Iterate = Iterate()
     eigensolve: Eigensolve = Eigensolve()
 
-    def turning_steps(self, numbers: int) -> list[Step]:
-        """Return the step that rotates so many coordinates, if any."""
-        return [] if self.rotation.name == "none" else [
-            Step("coordinates", f"rotation: {self.rotation.name}", pass_cost(numbers), 8.0 * numbers)]
-
     def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
         """Return labels for `count` axes; rotated ones have no eigenvalues, and so no shares."""
         if self.rotation.name == "none":
@@ -224,7 +219,9 @@ class PPCA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Return the step of the eigenproblem of the smaller side, or of EM, one pass over the data per iteration."""
         threads, held = compute.thread_count(), 8.0 * EXPECTED * data.values.size
-        turning = self.turning_steps(len(data.values) * self.eigensolve.wanted(min(data.values.shape)))
+        numbers = len(data.values) * self.eigensolve.wanted(min(data.values.shape))
+        turning = [] if self.rotation.name == "none" else [
+            Step("coordinates", f"rotation: {self.rotation.name}", pass_cost(numbers), 8.0 * numbers)]
         if (rows := rows_of(data.values)) is not None:
             return [*row_steps(rows, self.eigensolve, threads), *turning]
         steps = side_steps(data.values, "auto", self.eigensolve, threads)

@@ -14,8 +14,7 @@ from mlcli.base.types import Array
 from mlcli.core.iterate import Iterate
 from mlcli.core.latent.rotations import Oblimin
 from mlcli.core.linalg import inverse
-from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance
-from mlcli.methods.factors.factor_model import least_squares
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, least_squares
 
 SMALLEST = 0.005  # uniqueness of a factor of factors
 OBLIQUE = 1e-12  # correlations of factors beyond which they are oblique

@@ -106,11 +106,6 @@ def chain_paths(text: str, kernel: Any) -> str:
     return sub(r"method\.(\w+)", path, text)
 
 
-def rename_remedies(steps: Sequence[Step], kernel: Any) -> list[Step]:
-    """Return steps whose remedies name a chain's options."""
-    return [replace(step, remedy=chain_paths(step.remedy, kernel)) for step in steps]
-
-
 @contextmanager
 def rename_errors(kernel: Any) -> Iterator[None]:
     """Rewrite errors in the block: options of methods get their paths in a chain with this kernel."""
@@ -183,7 +178,8 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps, with errors and remedies that name a chain's options."""
         with rename_errors(self.kernel):
-            return rename_remedies(super().steps(data, compute, share), self.kernel)
+            return [replace(step, remedy=chain_paths(step.remedy, self.kernel))
+                    for step in super().steps(data, compute, share)]
 
     def limit(self, data: Input) -> int:
         """Return the number of points or landmarks, less one if centered; the columns' limit if axes are of columns."""

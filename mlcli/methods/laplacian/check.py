@@ -156,7 +156,7 @@ def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spec
         rows = chosen[part]
         squares, errors = _squares(data, rows)
         widths = _widths(similarity, squares, rows)
-        width = max(width, float(np.abs(widths / similarity.widths[rows] - 1).max(initial=0.0)))
+        width = max(width, max_abs(widths / similarity.widths[rows] - 1))
         scales = widths[:, None] * similarity.widths
         weights = np.exp(-squares / scales)
         noise = max(noise, float((errors / scales).max(initial=0.0)))
@@ -295,7 +295,7 @@ def _stationary_checks(sums: Array, functions: Array, there: AnyArray, limit: fl
     """
     shares = sums / sums.sum()
     products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
-    return [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), limit,
+    return [ratio("orthogonality", max_abs(products), limit,
                   "Σ π ψ ψ' = I with the stationary shares π"),
-            ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), limit,
+            ratio("constant", max_abs(shares @ functions), limit,
                   "Σ π ψ = 0: the constant function is no axis")]

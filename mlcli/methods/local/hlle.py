@@ -17,8 +17,7 @@ from mlcli.core.graph.search import Lists
 from mlcli.core.linalg import left_singular, residuals
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.sparse_factors import CompressedRows
-from mlcli.methods.local.tangent_methods import TangentMethod
-from mlcli.methods.local.tangents import Part, local_root, with_constants
+from mlcli.methods.local.tangents import Part, TangentMethod, local_root, with_constants
 from mlcli.methods.trials import variant
 
 FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions

@@ -12,8 +12,7 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.methods.local.tangent_methods import TangentMethod
-from mlcli.methods.local.tangents import tangent_root
+from mlcli.methods.local.tangents import TangentMethod, tangent_root
 from mlcli.methods.trials import variant
 
 

@@ -29,8 +29,7 @@ from mlcli.core.metrics.local import local_distances
 from mlcli.core.metrics.points import is_euclidean, metric_of
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.errors import NumericalError
-from mlcli.methods.local.tangent_methods import TangentMethod
-from mlcli.methods.local.tangents import Part, stack_functionals
+from mlcli.methods.local.tangents import Part, TangentMethod, stack_functionals
 from mlcli.methods.trials import variant
 
 SAME = 1e-10  # relative difference up to which the share of an axis is the median

@@ -1,10 +1,11 @@
-"""Tangent spaces of neighborhoods, and the functionals on each that vanish on affine functions of its coordinates.
+"""Tangent spaces of neighborhoods, functionals on each that vanish on affine functions, and the base of their methods.
 
 A functional is a row of numbers, one for each member of a neighborhood; functions whose values it takes to zero cost
 nothing. All rows together are the sparse root R of a cost RᵀR. A point is no member of its own neighborhood.
 """
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,14 +14,20 @@ from mlcli.base.rows.blocks import in_order
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.core.chain.local_costs import strangers
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
+from mlcli.core.chain.local_costs import TangentKernel, strangers
+from mlcli.core.chain.options import Coordinates, NeighborGraph
+from mlcli.core.chain.stages import Stages
 from mlcli.core.graph.search import Lists, some_lists
 from mlcli.core.graph.weights import entries_of, equal_blocks, reconstruction_weights
 from mlcli.core.linalg import complements, leading_roots, left_singular
+from mlcli.core.metrics import AnyMetric
 from mlcli.core.metrics.local import local_distances
 from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.model import Powers
 from mlcli.core.sparse_factors import CompressedRows
+from mlcli.methods.method import Method
+from mlcli.methods.trials import InputSummary, Trials
 
 TIED = 100.0  # roundings within which two lengths of a neighborhood's axes are equal
 Functionals = Callable[[Array], Array]  # rows (m x s x k) for tangent coordinates (m x k x r) of neighborhoods
@@ -159,3 +166,36 @@ def _note_tangents(points: int, dimension: int, *, flat: int, tied: int) -> None
     if tied:
         note("W-TANGENT", f"the neighbors of {tied} of {points} points extend equally far beyond {dimension} "
              "dimensions: their tangent spaces are one choice of several", points=tied)
+
+
+class TangentMethod(Method):
+    """The base of methods whose kernel is M⁺ of a cost M on tangent spaces."""
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    decodes: ClassVar = None
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    repeat_tolerance: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in tangent spaces
+    if TYPE_CHECKING:  # every method has these
+        metric: AnyMetric
+
+        @property
+        def kernel(self) -> TangentKernel:
+            """The kernel with the method's options."""
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return nothing: tangent spaces need the number of axes that trials are to find."""
+        return Trials(reason="its tangent spaces need the number of dimensions first")
+
+    def chain(self, kind: str = "features") -> Stages:
+        """Return the chain of K = M⁺, M = RᵀR with functionals of neighborhoods as rows of R; coordinates √n V."""
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors), kernel=self.kernel,
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return the neighbors; raises ConfigError where they are too few for the dimension of tangent spaces."""
+        found = super().resolved_stages(data)
+        self.kernel.require_axes(self.eigensolve, found["neighbors"], len(data.values))
+        return found

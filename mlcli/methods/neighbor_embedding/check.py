@@ -11,6 +11,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.distances import squared_distances
 from mlcli.core.graph.neighborhoods import Nearest
@@ -234,14 +235,14 @@ def density_check(found: Any) -> Check:
     points, form, epochs = found.ended.state.points, found.sampling.form(found.curve), found.sampling.epochs
     draw, rate = found.sampling.draw(epochs - 1), found.sampling.rate
     pulls, other = found.term.pulls(points, form), found.term.pulls(points, form, local_radii)
-    wrong = float(np.abs(pulls - other).max(initial=0.0)) / max(float(np.abs(other).max(initial=0.0)), 1e-300)
+    wrong = max_abs(pulls - other) / max(max_abs(other), 1e-300)
     for edges in phases_of(found.graph, epochs):
         plain, kept = (move_points([edges], points, None, curve=form, draw=draw, rate=rate, pulls=some).points
                        for some in (None, pulls))
         expected = plain.copy()
         density_moves(edges, 0, points, pulls=pulls, curve=form, epoch=draw.epoch, rate=rate, moved=expected)
-        wrong = max(wrong, float(np.abs(kept - expected).max(initial=0.0)))
-    return ratio("density", wrong, 1e-9 * max(float(np.abs(points).max(initial=0.0)), 1.0),
+        wrong = max(wrong, max_abs(kept - expected))
+    return ratio("density", wrong, 1e-9 * max(max_abs(points), 1.0),
                  "pulls and steps that keep local radii, by NumPy")
 
 
@@ -375,10 +376,10 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
         return [skipped("seed", "many edges and epochs, which mlcli verify --full repeats")]
     if model.fit["kernel"] != describe():
         return [skipped("seed", "another instruction set than that of the run rounds in other places")]
-    found = method.layout(data, Compute(seed=int(model.fit["seed"])))
+    found = method.composition(data, Compute(seed=int(model.fit["seed"]))).layout
     again, points = centered_axes(found.ended.state.points), np.asarray(model.embedding)
-    reach = float(np.abs(points).max(initial=0.0))
-    checks = [ratio("seed", float(np.abs(again - points).max(initial=0.0)), 1e-9 * max(reach, 1e-300),
+    reach = max_abs(points)
+    checks = [ratio("seed", max_abs(again - points), 1e-9 * max(reach, 1e-300),
                     "coordinates by the same seed again")]
     if not available():
         return checks

@@ -113,7 +113,7 @@ def move_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: A
     2 γ b / ((ε + d²) (1 + a d^2b)), and no force on an axis is above a largest one. The cost of an edge is
     log(1 + a d^2b), that of a sample log((1 + a d^2b) / (a d^2b + ε)).
     """
-    a, b, gamma, near, most = curve
+    _, b, gamma, near, most = curve
     rows = np.repeat(np.arange(len(own)), np.diff(edges.starts))
     inside = slice(int(edges.starts[0]), int(edges.starts[-1]))
     due = due_of(edges.rates[inside], draw.epoch)
@@ -126,11 +126,9 @@ def move_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: A
     moves, cost = np.zeros_like(own), 0.0
     for here, there, along in ((rows, columns, True), (sampling[apart], others[apart], False)):
         gaps = own[here] - points[there]
-        squares = np.sum(gaps**2, axis=1)
-        distinct = squares > 1e-300
-        bent = np.where(distinct, a * np.where(distinct, squares, 1.0) ** b, 0.0)
+        squares, bent = _bent(gaps, curve)
         over, under = (-2 * b * bent, squares) if along else (2 * gamma * b, squares + near)
-        strengths = np.where(distinct, over / np.where(distinct, under * (1 + bent), 1.0), 0.0)
+        strengths = np.divide(over, under * (1 + bent), out=np.zeros_like(squares), where=squares > 0)
         np.add.at(moves, here, np.clip(strengths[:, None] * gaps, -most, most))
         cost += float(np.sum(np.log((1 + bent) / (1.0 if along else bent + near))))
     return own + rate * moves, cost, int(heads.sum())

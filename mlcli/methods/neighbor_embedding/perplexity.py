@@ -145,12 +145,8 @@ def reach(perplexities: Sequence[float]) -> int:
 def conditional(gaps: DistanceGaps, perplexities: Sequence[float]) -> tuple[Array, Array]:
     """Return affinities (m x k) of each row, the mean over the perplexities, and precisions (m x s)."""
     precisions = np.column_stack([gaps.precisions(perplexity) for perplexity in perplexities])
-    return mean_affinities(gaps, precisions), precisions
-
-
-def mean_affinities(gaps: DistanceGaps, precisions: Array) -> Array:
-    """Return affinities (m x k) of each row, the mean over its precisions (m x s)."""
-    return np.asarray(sum(gaps.affinities(each) for each in precisions.T) / precisions.shape[1])
+    shares = sum(gaps.affinities(each) for each in precisions.T) / len(perplexities)
+    return np.asarray(shares), precisions
 
 
 @stage("weights", version=1)
@@ -161,13 +157,9 @@ def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
         shares, precisions = conditional(gaps, perplexities)
         return shares[gaps.present], precisions
 
-    parts = list(in_order(work, blocks_of(lists), progress=True))
+    blocks = row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1)))
+    parts = list(in_order(work, blocks, progress=True))
     return joint(lists, np.concatenate([shares for shares, _ in parts]), np.vstack([part for _, part in parts]))
-
-
-def blocks_of(lists: Lists) -> list[slice]:
-    """Return blocks of rows."""
-    return row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1)))
 
 
 def gaps_of(lists: Lists, rows: slice) -> DistanceGaps:

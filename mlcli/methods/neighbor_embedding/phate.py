@@ -136,9 +136,9 @@ class PHATE(MajorizedMethod):
         """Whether projecting a training row gives its coordinates: it gives a mean with those of its neighbors."""
         return False
 
-    def composition(self, data: Any, compute: Compute, share: float | None = None) -> "PHATEFit":
+    def composition(self, data: Any, compute: Compute, share: float | None = None) -> "PHATEComposition":
         """Return the stages: affinities, a walk by them, potential distances where it ends, and their layout."""
-        return PHATEFit(self, data, compute)
+        return PHATEComposition(self, data, compute)
 
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
         """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
@@ -158,7 +158,7 @@ class PHATE(MajorizedMethod):
 
 
 @frozen
-class PHATEFit(Composition[Model]):
+class PHATEComposition(Composition[Model]):
     """The layout of potential distances of points or clusters, and from it all points."""
 
     method: PHATE

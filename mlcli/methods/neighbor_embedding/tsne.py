@@ -17,24 +17,32 @@ from pydantic import Field, Strict
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.composition import Composition, FitStage
-from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Input, Joined, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Features, Input, Joined, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.eigen.options import Axes
+from mlcli.core.chain.input import limit_of_columns
+from mlcli.core.chain.pairs import Products
+from mlcli.core.chain.stages import Stages
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
+from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, eigenmap_start
+from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.points import metric_of, training_points
 from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
@@ -61,17 +69,71 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     repel_bytes,
     repel_seconds,
 )
-from mlcli.methods.neighbor_embedding.starts import (
-    SIZE,
-    Start,
-    eigenmap_step,
-    eigenmaps,
-    principal_start,
-    principal_steps,
-    random_start,
-    small_start,
-)
 from mlcli.methods.trials import MANY, InputSummary, Trials, variant
+
+Start = Literal["pca", "laplacian", "random"]
+SIZE = 1e-4  # standard deviation of the first axis
+PRODUCTS, VECTORS = 300, 40  # of eigenmaps: products with a vector, and vectors in memory, for each axis
+SMALL = 1e-2  # size of random coordinates on axes that are lacking, relative to the first
+
+
+def principal_start(data: Spatial, axes: int, compute: Compute) -> Array:
+    """Return principal components of features, or classical scaling of dissimilarities (n x p), p up to `axes`.
+
+    Features are those that the metric transforms them to, where Euclidean distances then rank pairs as the metric does.
+    """
+    with mute_notes():
+        if not isinstance(data, Features):
+            pairs = Pairs.of(data.values, 0.0, list(data.ids))
+            return classical_start(pairs, axes, compute)[pairs.places]
+        return np.asarray(principal_chain(data, axes, compute).fit().embedding)
+
+
+def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[Model]:
+    """Return the chain of principal components on so many axes, or on fewer where there are fewer columns."""
+    metric = metric_of(data)
+    values = data.values if metric.plain or not metric.embeds else metric.represent(data.values)
+    count = min(axes, limit_of_columns(values, True))
+    chain = Stages(kernel=Products(), centering="columns",
+                   eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
+    columns = [str(number) for number in range(values.shape[1])]
+    return chain.compose(Features(values, data.ids, columns).normalized(), compute)
+
+
+def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:
+    """Return the steps of principal components, or of classical scaling."""
+    if isinstance(data, Features):
+        return principal_chain(data, axes, compute).steps()
+    return classical_chain(axes).compose(data, compute).steps()
+
+
+def random_start(count: int, axes: int, compute: Compute) -> Array:
+    """Return independent normal coordinates (n x p) of the seed, by the order of rows."""
+    return compute.generator().standard_normal((count, axes))
+
+
+def small_start(points: Array, axes: int, compute: Compute) -> Array:
+    """Return coordinates (n x axes) whose first axis has the standard deviation `SIZE`.
+
+    Axes that are lacking, or zero, get random coordinates, as no step leaves a plane that holds all points.
+    """
+    points = first_columns(points - points.mean(axis=0), axes)
+    points = points / float(points[:, 0].std())
+    lacking = np.flatnonzero(~points.any(axis=0))
+    points[:, lacking] = random_start(len(points), len(lacking), compute) * SMALL
+    return points * SIZE
+
+
+def eigenmaps(affinities: JointAffinities, axes: int, compute: Compute) -> Array:
+    """Return Laplacian eigenmaps of the affinities (n x axes), with pieces of their graph apart."""
+    graph = Graph(affinities.starts, affinities.indices.astype(np.int64), affinities.values)
+    return eigenmap_start(graph, axes, compute.seed)
+
+
+def eigenmap_step(entries: float, count: int, axes: int) -> Step:
+    """Return the step of Laplacian eigenmaps of so many entries and points."""
+    return Step("eigensolve", "eigenmaps of the affinities", PRODUCTS * axes * entries * 12 * rates().moved,
+                16.0 * entries + 8.0 * VECTORS * count * axes)
 
 
 @frozen
@@ -187,9 +249,9 @@ class Descent(Options):
             return DescentState.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
 
         begun = divergence.together(start)
-        return follow_schedule(step,
-                               DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
-                                                     gains=np.ones_like(begun)), self.count)
+        first = DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
+                                gains=np.ones_like(begun))
+        return follow_schedule(step, first, self.count)
 
 
 MOST_AXES = 3
@@ -198,8 +260,6 @@ TRUE_ROWS = 10_000  # up to which the divergence that is stated is that of all p
 MOTION = 12  # arrays of coordinates while a step is made
 FEW = 1.2  # least perplexity of a graph by default
 ENTRY = 12.0  # bytes of an affinity and its column
-
-
 NAMED = {"exact": "all pairs", "grid": "a grid", "tree": "a tree"}
 
 
@@ -312,9 +372,9 @@ class TSNE(NeighborEmbedding):
         rows = 0.0 if data.points is None else 8.0 * data.points.size
         return rows + 8.0 * len(data.values) * (self.axes_of(data) + len(self.perplexities))
 
-    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEFit":
+    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "TSNEComposition":
         """Return the stages: affinities, first coordinates, their descent, and principal axes."""
-        return TSNEFit(self, data, compute)
+        return TSNEComposition(self, data, compute)
 
     def start_steps(self, data: Joined, entries: float, compute: Compute) -> list[Step]:
         """Return the steps of the first coordinates; none of random or given ones."""
@@ -358,7 +418,7 @@ class TSNE(NeighborEmbedding):
 
 
 @frozen
-class TSNEFit(Composition[Model]):
+class TSNEComposition(Composition[Model]):
     """Coordinates by descent from the start, on principal axes."""
 
     method: TSNE

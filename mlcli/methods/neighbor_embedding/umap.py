@@ -196,33 +196,14 @@ class UMAP(NeighborEmbedding):
         """Return how points move in so many epochs, from a first rate."""
         return Sampling(epochs, self.negative_samples, self.repulsion, rate, seed)
 
-    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of neighbors, graph, start and epochs."""
-        return UMAPLayout(self, data, compute).steps()
-
     def certified_seconds(self, data: Joined, steps: Sequence[Step]) -> float:
         """Return the seconds of the graph and the layout, which the certificate repeats for few edges and epochs."""
         edges = edges_of(data, self.neighbors.count) / 2
         return sum(step.seconds for step in steps) if edges * self.epochs_of(data) <= REPEATED else 0.0
 
-    def layout(self, data: Joined, compute: Compute) -> Layout:
-        """Return the graph, the curve, the start, and the layout after all epochs, from the seed."""
-        return UMAPLayout(self, data, compute).fit()
-
-    def solve(self, data: Joined, compute: Compute) -> Model:
-        """Compute the layout, on principal axes, from the run's seed."""
-        found = self.layout(data, compute)
-        points = centered_axes(found.ended.state.points)
-        radii, correlation = (None, None) if found.term is None else found.term.correlation(
-            points, found.sampling.form(found.curve))
-        return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,
-                     projector=self.projector(data, points, found),
-                     fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
-                          "membership": float(found.graph.lengths.sum()), "kernel": describe(),
-                          **({} if found.term is None else {"radius_correlation": correlation}),
-                          **self.class_facts(data), **found.ended.facts},
-                     products={"graph": found.neighbors.product(), "weights": replace(
-                         found.graph.product(), carried="input" if isinstance(data, AffinityGraph) else "none")})
+    def composition(self, data: Joined, compute: Compute, share: float | None = None) -> "UMAPComposition":
+        """Return the stages: neighbors, a graph of memberships, first coordinates, and epochs of sampled forces."""
+        return UMAPComposition(self, data, compute)
 
     def class_facts(self, data: Joined) -> dict[str, int]:
         """Return the number of classes and of rows without one, where labels are used."""
@@ -255,8 +236,8 @@ class UMAP(NeighborEmbedding):
 
 
 @frozen
-class UMAPLayout(Composition[Layout]):
-    """The stages of a layout: neighbors, a graph of memberships, first coordinates, and epochs of sampled forces."""
+class UMAPComposition(Composition[Model]):
+    """The layout by sampled forces along the edges of a graph of memberships, from the run's seed."""
 
     method: UMAP
     data: Joined
@@ -317,17 +298,18 @@ class UMAPLayout(Composition[Layout]):
                      * rates().moved, HELD * self.edges + BASIS * size * (axes + SPARE))]
 
     @FitStage
-    def moved(self) -> Layout:
+    def layout(self) -> Layout:
         """The layout after all epochs."""
         method, epochs = self.method, self.method.epochs_of(self.data)
+        start = self.start  # which draws its random numbers ahead of the seed of the epochs
         curve = fit_curve(method.min_dist, method.spread)
         sampling = method.sampling(epochs, method.learning_rate, int(self.generator.integers(2**62)))
         neighbors = with_lengths(self.graph, self.lists)
         term = None if method.density is None else density_term(method.density, self.graph, neighbors.lengths, epochs)
-        return Layout(self.graph, neighbors, curve=curve, start=self.start, sampling=sampling,
-                      ended=follow_edges(self.graph, self.start, sampling, curve, term), term=term)
+        return Layout(self.graph, neighbors, curve=curve, start=start, sampling=sampling,
+                      ended=follow_edges(self.graph, start, sampling, curve, term), term=term)
 
-    @moved.cost
+    @layout.cost
     def _(self) -> list[Step]:
         method, edges, epochs = self.method, self.edges, self.method.epochs_of(self.data)
         dense = 0.0 if method.density is None else method.density.share
@@ -337,6 +319,17 @@ class UMAPLayout(Composition[Layout]):
                      HELD * (2 + (dense > 0)) * edges + 48.0 * len(self.data.values) * method.axes.count,
                      needs=OPTIMIZE)]
 
-    def result(self) -> Layout:
-        """Return the layout."""
-        return self.moved
+    def result(self) -> Model:
+        """Return the layout on principal axes, with the graph, and the map of new points."""
+        method, data, found = self.method, self.data, self.layout
+        points = centered_axes(found.ended.state.points)
+        radii, correlation = (None, None) if found.term is None else found.term.correlation(
+            points, found.sampling.form(found.curve))
+        return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,
+                     projector=method.projector(data, points, found),
+                     fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": self.compute.seed,
+                          "membership": float(found.graph.lengths.sum()), "kernel": describe(),
+                          **({} if found.term is None else {"radius_correlation": correlation}),
+                          **method.class_facts(data), **found.ended.facts},
+                     products={"graph": found.neighbors.product(), "weights": replace(
+                         found.graph.product(), carried="input" if isinstance(data, AffinityGraph) else "none")})

@@ -22,6 +22,7 @@ from mlcli.core.metrics.points import metric_of
 if TYPE_CHECKING:
     from scipy import sparse
 
+
 @stored("decay")
 @frozen
 class Decay:

@@ -1,6 +1,5 @@
-"""Networks: their forward passes in NumPy, constraints on codes, and their training in JAX.
+"""Networks: their forward passes in NumPy, and their training in JAX.
 
-What a training minimizes is a frozen `Objective` (`training.py`), by whose parts its compiled step is found again.
-JAX is imported by `backend.py`, `autoencoding.py`, `evidence.py` and `training.py` alone, inside of a fit;
+JAX is imported inside of a fit alone, by `training.py` and where `autoencoder.py` and `vae.py` state what it minimizes;
 `tests/journeys/embed/test_without_jax.py` runs everything else without it.
 """

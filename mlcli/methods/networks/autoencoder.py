@@ -1,16 +1,23 @@
-"""Autoencoder."""
+"""Autoencoder.
 
-from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+Constraints that keep a code from copying its input, the objective of training, and the method.
+
+JAX is imported where a formula is traced, which happens only in training.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
+from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
-from mlcli.base.values.options import option
+from mlcli.base.values.options import Options, option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
@@ -18,14 +25,161 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.kernels.row_factor import factor_of
 from mlcli.core.model import Model
 from mlcli.methods.networks.check import closed_form_checks, forward_checks, training_checks
-from mlcli.methods.networks.constraints import Corruption, Dense, Sparsity, Uncorrupted
-from mlcli.methods.networks.feeding import training_rows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.network import Hidden, Units, linear
-from mlcli.methods.networks.projection import Errors, encode_rows, encoder_and_decoder
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.learning import Learning, training_rows
+from mlcli.methods.networks.network import (
+    Errors,
+    Hidden,
+    Layers,
+    Network,
+    Standard,
+    Traced,
+    Units,
+    encode_rows,
+    encoder_and_decoder,
+    initial_layers,
+    linear,
+)
 from mlcli.methods.networks.two_networks import QUICK, NetworkMethod
 from mlcli.methods.trials import variant
+
+
+class Uncorrupted(Options):
+    """No corruption: rows as they are."""
+
+    name: Literal["none"] = "none"
+
+    def __call__(self, rows: Traced, key: Traced) -> Traced:
+        """Return the rows unchanged."""
+        return rows
+
+
+class GaussianNoise(Options):
+    """Noise is added to the rows that the encoder sees, and the decoder must remove it (Vincent et al., 2008)."""
+
+    name: Literal["gaussian"] = "gaussian"
+    deviation: float = option(0.3, "Standard deviation of the noise, relative to that of all columns together.", gt=0)
+
+    def __call__(self, rows: Traced, key: Traced) -> Traced:
+        """Return the rows with noise."""
+        from jax import random
+
+        return rows + self.deviation * random.normal(key, rows.shape, rows.dtype)
+
+
+class Masking(Options):
+    """Cells that the encoder sees are set to the mean of their column, and the decoder must fill them."""
+
+    name: Literal["masking"] = "masking"
+    share: float = option(0.3, "Share of the cells that are replaced by the mean of their column.", gt=0, lt=1)
+
+    def __call__(self, rows: Traced, key: Traced) -> Traced:
+        """Return the rows with masked cells at zero, the mean."""
+        from jax import numpy, random
+
+        return numpy.where(random.bernoulli(key, 1 - self.share, rows.shape), rows, 0)
+
+
+class Dense(Options):
+    """No constraint on codes."""
+
+    name: Literal["none"] = "none"
+    code: ClassVar[Literal["identity", "logistic"]] = "identity"  # the activation of the code
+
+    def __call__(self, codes: Traced) -> Traced:
+        """Return zero."""
+        return 0.0
+
+
+class Absolute(Options):
+    """The mean size of coordinates is added to the objective (L1)."""
+
+    name: Literal["l1"] = "l1"
+    code: ClassVar[Literal["identity", "logistic"]] = "identity"
+    weight: float = option(0.01, "Weight of the constraint, relative to the reconstruction error.", gt=0)
+
+    def __call__(self, codes: Traced) -> Traced:
+        """Return λ E |y|."""
+        from jax import numpy
+
+        return self.weight * numpy.mean(numpy.abs(codes))
+
+
+class RarelyActive(Options):
+    """Coordinates are activities between 0 and 1, drawn to a mean by the Kullback-Leibler divergence (Ng, 2011)."""
+
+    name: Literal["kl"] = "kl"
+    code: ClassVar[Literal["identity", "logistic"]] = "logistic"
+    target: float = option(0.05, "Mean activity of each coordinate.", gt=0, lt=1)
+    weight: float = option(3.0, "Weight of the constraint, relative to the reconstruction error.", gt=0)
+
+    def __call__(self, codes: Traced) -> Traced:
+        """Return λ Σ KL(ρ ‖ mean activity), over the rows of a step."""
+        from jax import numpy
+
+        active = numpy.clip(numpy.mean(codes, axis=0), 1e-6, 1 - 1e-6)
+        return self.weight * numpy.sum(self.target * numpy.log(self.target / active) + (1 - self.target) * numpy.log(
+            (1 - self.target) / (1 - active)))
+
+
+Corruption = Annotated[Uncorrupted | GaussianNoise | Masking, Field(discriminator="name")]
+Sparsity = Annotated[Dense | Absolute | RarelyActive, Field(discriminator="name")]
+
+
+@frozen
+class Autoencoding:
+    """The mean squared error of a cell, and penalties; weights are those of `encoder` and `decoder`, layer by layer.
+
+    A decoder that is tied has the encoder's weights, transposed, and biases of its own.
+    """
+
+    figures: ClassVar[tuple[str, ...]] = ()  # besides the objective
+    hidden: Hidden
+    corruption: Corruption
+    sparsity: Sparsity
+    tied: bool = False
+    dropout: float = 0.0
+    contraction: float = 0.0
+
+    def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
+        """Return random weights for layers of these sizes, from the inputs to the code."""
+        encoder = initial_layers(sizes, self.hidden, generator)
+        decoder = initial_layers(sizes[::-1], self.hidden, generator)
+        return {"encoder": encoder, "decoder": [(biases,) for _, biases in decoder] if self.tied else decoder}
+
+    def decoder(self, weights: dict[str, Traced]) -> Layers:
+        """Return the layers of the decoder."""
+        if not self.tied:
+            return list(weights["decoder"])
+        return [(back.T, biases) for (back, _), (biases,) in zip(weights["encoder"][::-1], weights["decoder"],
+                                                                 strict=True)]
+
+    def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
+        """Return the objective of some rows and no figures; rows are corrupted and units dropped in training only."""
+        import jax
+        from jax import numpy as jnp
+        from jax import random
+
+        from mlcli.methods.networks.training import forward
+
+        corrupting, coding, decoding = random.split(key, 3)
+        encoder = list(weights["encoder"])
+        inputs = self.corruption(rows, corrupting) if training else rows
+        codes = forward(encoder, inputs, self.hidden, self.sparsity.code, self.dropout, coding if training else None)
+        back = forward(self.decoder(weights), codes, self.hidden, "identity", self.dropout,
+                       decoding if training else None)
+        value = jnp.mean(jnp.square(back - rows)) + self.sparsity(codes)
+        if self.contraction > 0:
+            def code(row: Traced) -> Traced:
+                return forward(encoder, row, self.hidden, self.sparsity.code)
+
+            slopes = jax.vmap(jax.jacrev(code))(rows)
+            value = value + self.contraction * jnp.mean(jnp.sum(jnp.square(slopes), axis=(1, 2)))
+        return value, jnp.zeros(0)
+
+    def networks(self, weights: dict[str, Traced]) -> tuple[Network, Network]:
+        """Return the encoder and the decoder as plain arrays."""
+        return (Network.of(weights["encoder"], self.hidden, self.sparsity.code),
+                Network.of(self.decoder(weights), self.hidden))
 
 
 class Autoencoder(NetworkMethod):
@@ -93,8 +247,6 @@ class Autoencoder(NetworkMethod):
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
         """Return the model of both networks after training."""
         from mlcli.methods.networks import training
-        from mlcli.methods.networks.autoencoding import Autoencoding
-
         objective = Autoencoding(hidden=self.activation, corruption=self.corruption, sparsity=self.sparsity,
                                  tied=self.tied, dropout=self.dropout, contraction=self.contraction)
         standard = Standard.of(data.values)

@@ -18,11 +18,11 @@ from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.networks.bound import FAINT
-from mlcli.methods.networks.network import DenseLayer, Network
+from mlcli.methods.networks.network import FAINT, DenseLayer, Network
 
 T = TypeVar("T")
 MOST = 10**8  # products of weights and rows in a quick check
@@ -73,8 +73,8 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
         codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], LEAST)
         gap = codes * decoder.signs - model.embedding[places]
         with np.errstate(divide="ignore"):
-            apart = 0.0 if spreads is None else largest(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
-        sizes = largest(gap), projector.rounding(points), largest(points), apart, largest(logs)
+            apart = 0.0 if spreads is None else max_abs(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
+        sizes = max_abs(gap), projector.rounding(points), max_abs(points), apart, max_abs(logs)
         if stated is None or not whole:
             return *sizes, 0.0, 0.0
         back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
@@ -82,7 +82,7 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
 
     gaps, roundings, sizes, aparts, logs, errors, squares = np.transpose(
         map_blocks(block, data.values, rows, encoder.network, decoder.network))
-    checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
+    checks = [ratio("codes", float(gaps.max()), 1e-11 * max_abs(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if spreads is not None:
         checks.append(ratio("deviations", float(aparts.max()), 1e-11 * (1 + float(logs.max())) + float(roundings.max()),
@@ -144,11 +144,6 @@ def map_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices
                          row_blocks(len(rows), BLOCK, max(network.width for network in networks))))
 
 
-def largest(values: Array) -> float:
-    """Return the largest absolute value of an array of any shape."""
-    return float(np.abs(values).max(initial=0.0))
-
-
 def bound_checks(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
     """Check the parts of the bound: the divergence by quadrature, the log-density by other draws, and their difference.
 
@@ -174,7 +169,7 @@ def bound_checks(data: Features, model: Model, density: Callable[..., Array], fu
         apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
         normal = np.random.default_rng([1, int(places[0])]).standard_normal(means.shape)
         found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
-        return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), largest(found)
+        return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), max_abs(found)
 
     aparts, gaps, squares, sizes = np.transpose(map_blocks(block, data.values, rows, encoder.network, decoder.network))
     divergence, gap = float(aparts.sum()) / len(rows), float(gaps.sum()) / len(rows)
@@ -227,7 +222,7 @@ class Standardized:
         blocks = [points] if held is None else [part for _, part in all_parts(held)]
         mean = sum(some.sum(axis=0) for some in blocks) / size
         covariance = sum((some - mean).T @ (some - mean) for some in blocks) / (size * encoder.scale**2)
-        largest = max(float(np.abs(some).max(initial=0.0)) for some in blocks) / encoder.scale
+        largest = max(max_abs(some) for some in blocks) / encoder.scale
         total = max(float(np.trace(covariance)), 1e-300)
         return cls((mean - encoder.means) / encoder.scale, covariance,
                    EPS * max(*points.shape, 10) * (1 + largest**2 * points.shape[1] / total))

@@ -1,24 +1,66 @@
-"""Training: Adam's steps over shuffled rows, epoch by epoch, validated by held-out rows (JAX, optax)."""
+"""Training by JAX and optax: Adam's steps over shuffled rows, epoch by epoch, validated by held-out rows.
 
-from collections.abc import Callable, Sequence
+What it minimizes is a frozen `Objective`, by whose parts its compiled step is found again.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Protocol
 
+import jax
 import numpy as np
 import optax
+from jax import nn, random
+from jax import numpy as jnp
+from jax.extend import backend
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.checkpoints import Place, loop
 from mlcli.base.stages.stage import advance, part, stage
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
-from mlcli.methods.networks.backend import Traced, jax, jnp, limit_threads, random
-from mlcli.methods.networks.feeding import TrainingRows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.network import Network
+from mlcli.methods.networks.learning import Learning, TrainingRows
+from mlcli.methods.networks.network import Layers, Network, Traced
+
+jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
+
+
+FUNCTIONS: Mapping[str, Callable[[Traced], Traced]] = {
+    "tanh": jnp.tanh, "relu": nn.relu, "softplus": nn.softplus, "logistic": nn.sigmoid, "identity": lambda sums: sums}
+
+
+def limit_threads() -> None:
+    """Limit JAX to the threads of the run: a thread pool of another size, from an earlier run, is replaced."""
+    threads = allowed()
+    if _Pool.threads != threads:
+        os.environ[JAX_POOL], _Pool.threads = str(threads), threads
+        backend.clear_backends()  # type: ignore[no-untyped-call]
+
+
+class _Pool:
+    """The thread pool of JAX; the variable that its size comes from is the user's again after a run."""
+
+    threads = 0
+
+
+def forward(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,
+            key: Traced = None) -> Traced:
+    """Return the outputs of layers for rows of values; with a key, random hidden units are dropped, others raised."""
+    for place, (weights, biases) in enumerate(layers):
+        values = values @ weights + biases
+        if place == len(layers) - 1:
+            break
+        values = FUNCTIONS[hidden](values)
+        if key is not None and dropout > 0:
+            kept = random.bernoulli(random.fold_in(key, place), 1 - dropout, values.shape)
+            values = jnp.where(kept, values / (1 - dropout), 0)
+    return FUNCTIONS[last](values)
+
 
 JUDGED = 1 << 22  # numbers of held-out rows that are evaluated at once
 HELD_OUT = 2**31 - 1  # the epoch number of validation, so that its random numbers stay the same
@@ -124,13 +166,9 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
         now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
             advance(epoch + 1, learning.epochs)
-        kept.offer(partial(_itself, now))
+        kept.offer(partial(replace, now))
     return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                           objective.figures)
-
-
-def _itself(checkpoint: TrainingCheckpoint) -> TrainingCheckpoint:
-    return checkpoint
 
 
 def validation_objective(judged: Callable[..., Any], weights: Any, rows: TrainingRows) -> float:

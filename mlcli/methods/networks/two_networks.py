@@ -19,11 +19,8 @@ from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import row_steps
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.methods.method import Method
-from mlcli.methods.networks.feeding import feeding_memory
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.network import Network, Units
-from mlcli.methods.networks.projection import encoder_and_decoder, projector_of
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.learning import Learning, feeding_memory
+from mlcli.methods.networks.network import Network, Standard, Units, encoder_and_decoder, projector_of
 
 BATCH = 30  # overhead of a batch, in small calls
 CODES = 2  # arrays of the size of the coordinates

@@ -1,23 +1,36 @@
-"""Variational autoencoder."""
+"""Variational autoencoder.
 
-from collections.abc import Iterator
+Likelihoods of rows, the evidence lower bound in NumPy, the objective of training, and the method.
+
+JAX is imported where the objective is traced, which happens only in training. Source: Kingma and Welling, 2014.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import map_blocks, take_rows
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import stage
+from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
-from mlcli.base.values.options import option
+from mlcli.base.values.options import Options, option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.eigen.options import Axes
 from mlcli.core.latent.probabilistic import fit_closed_form
 from mlcli.core.model import Model
-from mlcli.methods.networks.bound import FAINT, Bound
+from mlcli.errors import DataError
 from mlcli.methods.networks.check import (
     bound_checks,
     closed_form_checks,
@@ -25,14 +38,241 @@ from mlcli.methods.networks.check import (
     likelihood_check,
     training_checks,
 )
-from mlcli.methods.networks.feeding import training_rows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.likelihoods import GaussianLikelihood, Likelihood
-from mlcli.methods.networks.network import DenseLayer, Hidden, Network, Units
-from mlcli.methods.networks.projection import encode_rows, encoder_and_decoder
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.learning import Learning, training_rows
+from mlcli.methods.networks.network import (
+    FAINT,
+    Activation,
+    DenseLayer,
+    Hidden,
+    Network,
+    Standard,
+    Traced,
+    Units,
+    encode_rows,
+    encoder_and_decoder,
+    initial_layers,
+)
 from mlcli.methods.networks.two_networks import QUICK, NetworkMethod
 from mlcli.methods.trials import variant
+
+if TYPE_CHECKING:
+    Values = Any  # an array of NumPy, or one that JAX follows
+
+
+class GaussianLikelihood(Options):
+    """Gaussian noise, equal for every cell."""
+
+    name: Literal["gaussian"] = "gaussian"
+    last: ClassVar[Activation] = "identity"  # of the decoder
+    dense: ClassVar[bool] = True  # whether it is a density, whose logarithm depends on the unit
+    noise: float | None = option(None, "Variance of the noise (default: learned).", power=2, gt=0)
+
+    def standard(self, data: Features) -> Standard:
+        """Return the standardization of rows: centered, over one scale; raises DataError where all are equal."""
+        found = Standard.of(data.values)
+        found.require_variation()
+        return found
+
+    def level(self, standard: Standard) -> float | None:
+        """Return the logarithm of the noise's variance over the squared scale; None where it is learned."""
+        return None if self.noise is None else float(np.log(self.noise) - 2 * np.log(standard.scale))
+
+    def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
+        """Return log p of each row, given the decoder's sums; `module` is numpy or jax.numpy."""
+        squares = module.square(rows - sums) / module.exp(level)
+        return -0.5 * module.sum(squares + level + np.log(2 * np.pi), axis=-1)
+
+
+class BernoulliLikelihood(Options):
+    """Every cell is 1 with a probability of its own; numbers between 0 and 1 count as shares of both."""
+
+    name: Literal["bernoulli"] = "bernoulli"
+    last: ClassVar[Activation] = "logistic"
+    dense: ClassVar[bool] = False
+
+    def standard(self, data: Features) -> Standard:
+        """Return the standardization that changes nothing; raises DataError for a cell outside of 0 to 1."""
+        wrong = first_outside(data.values) if data.unit.exponent == 0 else (0, 0, float(data.values[:1][0, 0]))
+        if wrong is not None:
+            row, column, value = wrong
+            raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {data.unit.number(value):.6g} is not "
+                            "between 0 and 1", where="method.likelihood", row=row,
+                            hint="choose method.likelihood.name gaussian, or {prepare.scale=range}")
+        return Standard.plain(data.values.shape[1])
+
+    def level(self, standard: Standard) -> float | None:
+        """Return 0: there is no noise."""
+        return 0.0
+
+    def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
+        """Return log p of each row, given the logits."""
+        return module.sum(rows * sums - module.logaddexp(sums, 0.0), axis=-1)
+
+
+def first_outside(points: Array) -> tuple[int, int, float] | None:
+    """Return row, column and value of the first number of points (n x d) that is not between 0 and 1, or None."""
+    rows = rows_of(points)
+    if rows is not None and rows.min(axis=0).min() >= 0 and rows.max(axis=0).max() <= 1:
+        return None
+    blocks = [(0, points)] if rows is None else chain.from_iterable(map(rows.parts, range(rows.blocks)))
+    for first, some in blocks:
+        for row, column in np.argwhere((some < 0) | (some > 1))[:1].tolist():
+            return first + row, column, float(some[row, column])
+    return None
+
+
+Likelihood = Annotated[GaussianLikelihood | BernoulliLikelihood, Field(discriminator="name")]
+BLOCK = 1 << 19  # activations of a layer in a thread's memory
+
+
+@frozen
+class Bound:
+    """The evidence lower bound of rows; a row's encoder outputs are the mean and log-variance of q(z | x)."""
+
+    standard: Standard
+    decoder: Network
+    likelihood: Likelihood
+    level: float  # the logarithm of the noise's variance over the squared scale
+    seed: int
+
+    @property
+    def width(self) -> int:
+        """Units of the widest layer."""
+        return self.decoder.width
+
+    @cached_property
+    def sums(self) -> Network:
+        """The decoder without its last activation."""
+        *others, last = self.decoder.layers
+        return Network((*others, replace(last, activation="identity")))
+
+    def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
+        """Return the sums of E log p(x | z) and of KL(q ‖ N(0, I)) over rows (m x d) with their outputs (m x 2p).
+
+        `first` is the number of the first row, which seeds the draws.
+        """
+        means, deviations = codes_of(outputs)
+        apart = 0.5 * np.sum(means**2 + deviations**2 - 1 - 2 * np.log(deviations))
+        return np.array([self.expected_log_density(first, rows, means, deviations), apart])
+
+    def expected_log_density(self, first: int, rows: Array, means: Array, deviations: Array) -> float:
+        """Return the sum of E log p(x | z) over rows (m x d), from one draw each; exact for a linear decoder.
+
+        `means` and `deviations` (m x p) are those of q(z | x).
+        """
+        layer, *others = self.decoder.layers
+        if not others and self.likelihood.dense:
+            spread = deviations**2 @ np.sum(layer.weights**2, axis=1) / np.exp(self.level)
+            return float(np.sum(self.log_density(rows, means) - spread / 2))
+        normal = np.random.default_rng([self.seed, first]).standard_normal(means.shape)
+        return float(np.sum(self.log_density(rows, means + deviations * normal)))
+
+    def log_density(self, rows: Array, codes: Array) -> Array:
+        """Return log p(x | z) (m) of rows (m x d), each at its code (m x p)."""
+        seen = (rows - self.standard.means) / self.standard.scale
+        return np.asarray(self.likelihood.log_density(seen, self.sums(codes), self.level, np))
+
+    @stage("coordinates")
+    def importance_bound(self, rows: Array, outputs: Array, draws: int) -> float:
+        """Return the mean over rows (m x d) of log mean p(x, z) / q(z | x) over draws of z (Burda et al., 2016).
+
+        `outputs` (m x 2p) are those of the encoder.
+        """
+
+        def block(part: slice) -> float:
+            means, deviations = codes_of(outputs[part])
+            generator = np.random.default_rng([self.seed, draws, part.start])
+            logs = np.empty((draws, len(means)))
+            for place in range(draws):
+                normal = generator.standard_normal(means.shape)
+                codes = means + deviations * normal
+                logs[place] = self.log_density(rows[part], codes) + np.sum(
+                    (normal**2 - codes**2) / 2 + np.log(deviations), axis=1)
+            return float(np.sum(np.logaddexp.reduce(logs, axis=0) - np.log(draws)))
+
+        return sum(in_order(block, row_blocks(len(rows), BLOCK, self.width), progress=True)) / len(rows)
+
+    def density(self, value: Array | float) -> Quantity:
+        """Return the logarithm of a density of scaled rows, a number or an (m,) array, in the data's unit.
+
+        The logarithm of a probability has no unit.
+        """
+        cells = len(self.standard.means) * self.likelihood.dense
+        return Quantity(value - cells * float(np.log(self.standard.scale)), cells=(cells,))
+
+    def curve(self, name: str, values: Array) -> Quantity:
+        """Return a curve of training (one value for each epoch, an (e,) array); objectives become bounds."""
+        if name == "divergence":
+            return Quantity(values)
+        return self.density(-values if name == "validation" else values)
+
+    def figures(self, reconstruction: float, divergence: float) -> dict[str, Any]:
+        """Return the bound of an average row with its parts, and the variance of the noise."""
+        noise = {"noise_variance": Quantity(self.standard.scale**2 * float(np.exp(self.level)), 2)}
+        return {"elbo": self.density(reconstruction - divergence), "reconstruction": self.density(reconstruction),
+                "divergence": divergence, **(noise if self.likelihood.dense else {})}
+
+
+def codes_of(outputs: Array) -> tuple[Array, Array]:
+    """Return means and standard deviations (m x p each) of q(z | x) from the encoder's outputs (m x 2p)."""
+    means, logs = np.split(outputs, 2, axis=1)
+    return means, np.exp(logs / 2)
+
+
+@frozen
+class NegatedBound:
+    """The negative bound of a row, β KL - E log p(x | z); weights are those of `encoder` and `decoder`, and a `level`.
+
+    The encoder's outputs are the means and the log-variances of q(z | x). The level is the logarithm of the noise's
+    variance, where that is learned.
+    """
+
+    figures: ClassVar[tuple[str, ...]] = ("reconstruction", "divergence")
+    hidden: Hidden
+    likelihood: Likelihood
+    beta: float
+    level: float | None
+
+    def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
+        """Return random weights for layers of these sizes, from the inputs to the code."""
+        level = {"level": np.zeros(())} if self.level is None else {}
+        return {"encoder": initial_layers([*sizes[:-1], 2 * sizes[-1]], self.hidden, generator),
+                "decoder": initial_layers(sizes[::-1], self.hidden, generator), **level}
+
+    def noise(self, weights: dict[str, Traced]) -> Any:
+        """Return the level, learned or fixed."""
+        return weights["level"] if self.level is None else self.level
+
+    def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
+        """Return the mean over rows, and its two parts."""
+        from jax import numpy as jnp
+
+        from mlcli.methods.networks.training import forward
+
+        means, logs = jnp.split(forward(weights["encoder"], rows, self.hidden), 2, axis=1)
+        divergence = jnp.mean(jnp.sum(jnp.square(means) + jnp.exp(logs) - 1 - logs, axis=1)) / 2
+        reconstruction = jnp.mean(self.expected_log_density(weights, rows, (means, logs), key))
+        return self.beta * divergence - reconstruction, jnp.stack([reconstruction, divergence])
+
+    def expected_log_density(self, weights: dict[str, Traced], rows: Traced, code: tuple[Traced, Traced],
+                             key: Traced) -> Traced:
+        """Return E log p(x | z) of each row, from one draw of z; exact for a linear decoder and Gaussian noise."""
+        from jax import numpy as jnp
+        from jax import random
+
+        from mlcli.methods.networks.training import forward
+
+        (means, logs), decoder, level = code, weights["decoder"], self.noise(weights)
+        if len(decoder) == 1 and self.likelihood.dense:
+            spread = jnp.exp(logs) @ jnp.sum(jnp.square(decoder[0][0]), axis=1) / jnp.exp(level)
+            return self.likelihood.log_density(rows, forward(decoder, means, self.hidden), level, jnp) - spread / 2
+        codes = means + jnp.exp(logs / 2) * random.normal(key, means.shape, means.dtype)
+        return self.likelihood.log_density(rows, forward(decoder, codes, self.hidden), level, jnp)
+
+    def networks(self, weights: dict[str, Traced]) -> tuple[Network, Network]:
+        """Return the encoder and the decoder as plain arrays."""
+        return (Network.of(weights["encoder"], self.hidden),
+                Network.of(weights["decoder"], self.hidden, self.likelihood.last))
 
 
 class VAE(NetworkMethod):
@@ -105,8 +345,6 @@ class VAE(NetworkMethod):
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
         """Return the model of both networks after training, with their bounds."""
         from mlcli.methods.networks import training
-        from mlcli.methods.networks.evidence import NegatedBound
-
         standard = self.likelihood.standard(data)
         objective = NegatedBound(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
         rows = training_rows(data.values, standard, self.learning, compute)

@@ -15,6 +15,7 @@ from mlcli.base.rows.source import all_parts, rows_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.second_moments import diagonal
 from mlcli.core.metrics.points import squares
 from mlcli.core.model import Model
@@ -56,26 +57,27 @@ def correspondence_checks(parts: Iterable[Array], model: Model, standard: bool) 
         cross += part.T @ some
         means += totals @ some
         products += (some * totals[:, None]).T @ some
-        apart = max(apart, float(np.abs(profiles @ weights - some).max(initial=0.0)))
+        apart = max(apart, max_abs(profiles @ weights - some))
         largest = max(largest, float((profiles @ np.abs(weights)).max(initial=0.0)))
         place += len(part)
     total = float(sums.sum())
     if not columns:  # no question has two answers
-        return [ratio("rows", worst(model.embedding), 0.0, "rows that do not differ lie at zero")]
+        return [ratio("rows", max_abs(model.embedding), 0.0, "rows that do not differ lie at zero")]
     masses, rounding = sums / total, EPS * max(place, columns, 10)
     root, drawn = np.sqrt(masses), np.any(axes != 0, axis=0).astype(np.float64)
     top = float(np.sqrt(inertias.max(initial=0.0)))
     found = float(np.sum(squares / sums)) - 1.0
     stated = np.diag(diagonal(inertias, model.embedding))
     return [
-        ratio("masses", worst(roots**2 - masses), rounding, "the masses of columns are their shares of the total"),
-        ratio("centering", worst(means) / total, rounding, "the weighted mean of every axis is zero"),
-        ratio("inertias", worst(products / total - np.diag(stated)), rounding * (top + rounding),
+        ratio("masses", max_abs(roots**2 - masses), rounding, "the masses of columns are their shares of the total"),
+        ratio("centering", max_abs(means) / total, rounding, "the weighted mean of every axis is zero"),
+        ratio("inertias", max_abs(products / total - np.diag(stated)), rounding * (top + rounding),
               "axes are uncorrelated under the rows' masses, and their weighted variances are the inertias"),
-        ratio("directions", worst(axes.T @ axes - np.diag(drawn)), rounding, "VᵀV = I, but for an axis without extent"),
+        ratio("directions", max_abs(axes.T @ axes - np.diag(drawn)), rounding,
+              "VᵀV = I, but for an axis without extent"),
         ratio("rows", apart, EPS * (columns + 10) * max(largest, 1.0),
               "a row lies at the mean of standard coordinates of columns, weighted by its profile"),
-        ratio("columns", worst(cross / total / root[:, None] - axes * stated), rounding,
+        ratio("columns", max_abs(cross / total / root[:, None] - axes * stated), rounding,
               "a column lies at the mean of rows, weighted by its profile, over the root of the inertia"),
         ratio("total inertia", abs(found - model.ranks.solved_trace), rounding * (1 + found),
               "inertias add up to the chi-square statistic of the table over its total"),
@@ -87,13 +89,8 @@ def _loadings(model: Model, expected: Array) -> list[Check]:
     """Check that loadings, where they are at hand, are coordinates (l x p) of the columns."""
     if model.loadings is None:
         return []
-    return [ratio("loadings", worst(model.loadings.values - expected), 8 * EPS * max(worst(expected), EPS),
+    return [ratio("loadings", max_abs(model.loadings.values - expected), 8 * EPS * max(max_abs(expected), EPS),
                   "loadings are the coordinates of the columns that were asked for")]
-
-
-def worst(gaps: Array) -> float:
-    """Return the largest size of gaps, an array of any shape."""
-    return float(np.abs(gaps).max(initial=0.0))
 
 
 def answer_parts(values: Array) -> Iterator[Array]:
@@ -127,7 +124,7 @@ def adjustment_checks(values: Array, inertias: Array, adjusted: Array, fit: Mapp
     stated = np.pad(known, (0, max(len(expected) - len(known), 0)))[: len(expected)]
     size = EPS * max(len(values), sum(sizes), 10)
     total = getattr(fit.get("adjusted_total"), "value", fit.get("adjusted_total"))
-    return [ratio("adjusted inertias", float(np.abs(stated - expected).max(initial=0.0)), size,
+    return [ratio("adjusted inertias", max_abs(stated - expected), size,
                   "(Q / (Q - 1))² (λ - 1/Q)² of the inertias λ over one over Q, the number of questions"),
             ratio("adjusted total", abs(mean_inertia(values) - float(total or 0.0)), size * (1 + sum(inertias)),
                   "the mean inertia of the cross tables of two questions")]
@@ -207,7 +204,7 @@ def redundancy_checks(data: TwoViews, model: Model, condition: tuple[str, ...], 
     top = max(float(part.max(initial=0.0)) for part in again)
     root = float(np.sqrt(top))
     rounding = EPS * max(size, width, 10) * span.growth * root
-    rounding += EPS * float(np.abs(data.values).max(initial=0.0)) * float(np.sqrt(data.values.size))
+    rounding += EPS * max_abs(data.values) * float(np.sqrt(data.values.size))
     values, first = np.pad(spectrum.solved, (0, axes))[:axes], int(marks[:axes].sum())
     checks = [*spectrum_checks(spectrum.solved, marks, again, rounding * root),
               ratio("trace", abs(float(np.sum(centered**2)) - spectrum.solved_trace), rounding * root * max(
@@ -222,7 +219,7 @@ def redundancy_checks(data: TwoViews, model: Model, condition: tuple[str, ...], 
         checks += _axes_checks(directions, values, first, (explained, rest), rounding)
         fitted = span.own @ (explained @ directions[:, :first])
         meant = np.hstack([free @ directions[:, :first] if scores == "wa" else fitted, rest @ directions[:, first:]])
-        checks.append(ratio("scores", float(np.abs(model.embedding - meant).max(initial=0.0)), rounding,
+        checks.append(ratio("scores", max_abs(model.embedding - meant), rounding,
                             "coordinates are weighted sums of the columns, or linear combinations of the constraints"))
         checks.append(arrows_check(model, width, span.found, fitted, np.sqrt(values[:first]), rounding))
     checks += permutation_checks(model.fit, span, lambda bases: np.sum((bases.T @ free) ** 2, axis=1),
@@ -317,7 +314,7 @@ def spectrum_checks(solved: Array, marks: AnyArray, again: list[Any], allowed: f
         ordered = np.sort(np.pad(found, (0, most - len(found))))[::-1]  # those left out are zero
         zeros = np.zeros(most - len(stated))
         gap = np.concatenate([stated[stated > 0], zeros, stated[stated <= 0]]) - ordered
-        checks.append(ratio(name, float(np.abs(gap).max(initial=0.0)), allowed, f"{name} eigenvalues, descending, are "
+        checks.append(ratio(name, max_abs(gap), allowed, f"{name} eigenvalues, descending, are "
                             f"those of the {'fitted values' if name == 'constrained' else 'residuals'}"))
     return checks
 
@@ -395,5 +392,5 @@ def _axes_checks(directions: Array, values: Array, first: int, parts: tuple[Arra
     least = float(np.sqrt(values[values > 0].min(initial=root**2)))
     return [ratio("directions", float(gap.max(initial=0.0)), rounding / least if least > 0 else EPS,
                   "axes of either part are orthogonal"),
-            ratio("residual", float(np.abs(apart).max(initial=0.0)), rounding * root,
+            ratio("residual", max_abs(apart), rounding * root,
                   "the cross products of a part times each axis are its eigenvalue times the axis")]

@@ -4,7 +4,7 @@ With weights r of the rows, masses c of the columns and profiles p / r, the stan
 (p - r c) / √(r c) are √r (x - √c) of the represented rows x = p / r / √c: principal components under the weights.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import reduce
 from typing import Any, ClassVar, Literal
@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import stored
@@ -78,20 +78,11 @@ class Inertia:
 
 
 @frozen
-class ResidualPass:
-    """Rows in a file as standardized residuals: a source of blocks."""
+class ResidualPass(RowPass):
+    """A pass for the standardized residuals of rows."""
 
-    rows: Rows
     metric: Profiles
     total: float  # of all numbers
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
     def work(self, number: int) -> Array:
         """Return R of the residuals Q R of a block (at most d x d)."""
@@ -107,29 +98,17 @@ class ResidualPass:
 
 
 @frozen
-class CoordinatePass:
-    """A pass for the coordinates of rows in a file: a source of blocks."""
+class CoordinatePass(RowPass):
+    """A pass for the coordinates of rows."""
 
-    rows: Rows
     metric: Profiles
     found: Inertia
     count: int
 
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
-
-    def stop(self) -> None:
-        """Blocks are short."""
-
     def work(self, number: int) -> Sequence[Array]:
         """Return the coordinates of a block's parts."""
-        return list(self._parts(number))
-
-    def _parts(self, number: int) -> Iterator[Array]:
-        for _, rows in self.rows.parts(number):
-            yield self.found.coordinates(self.metric.represent(rows), self.metric.roots, self.count)
+        return [self.found.coordinates(self.metric.represent(rows), self.metric.roots, self.count)
+                for _, rows in self.rows.parts(number)]
 
 
 def masses(rows: Array, total: float) -> Array:
@@ -162,7 +141,8 @@ def principal_inertias(points: Array, metric: Profiles | Indicators, weights: Ar
         table = residuals(metric.represent(points), metric.roots, weights)
     else:
         assert isinstance(metric, Profiles)
-        with part("residuals"), closing(results(ResidualPass(rows, metric, total_of(rows)))) as triangles:
+        total = float(rows.means.sum()) * len(rows)
+        with part("residuals"), closing(results(ResidualPass(rows, metric, total))) as triangles:
             table = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
     _, sizes, right = singular(table)
     kept = sizes > SLACK * EPS * max(len(points), len(metric.roots))
@@ -189,11 +169,6 @@ def principal_coordinates(points: Array, metric: Profiles | Indicators, found: I
                 place += len(some)
             release_pages()
     return coordinates
-
-
-def total_of(rows: Rows) -> float:
-    """Return the sum of all numbers."""
-    return float(rows.means.sum()) * len(rows)
 
 
 def correspondence_steps(points: Array, width: int, count: int, threads: int) -> list[Step]:

@@ -7,13 +7,14 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Input, Spatial, TwoViews, ViewedDissimilarities
+from mlcli.base.values.inputs import Features, Input, TwoViews, ViewedDissimilarities
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
@@ -33,9 +34,9 @@ from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.ordination.check import distance_checks
-from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
     ConstrainedInertia,
+    ConstrainedMethod,
     Constraints,
     constraints_of,
     permutation_steps,
@@ -63,30 +64,6 @@ class DistanceRedundancy:
     def combinations(self) -> Array:
         """Coordinates U √λ (n x p): on constrained axes linear combinations of the constraints."""
         return self.vectors * np.sqrt(self.values[: self.vectors.shape[1]])
-
-
-def inner_product_steps(data: Spatial, threads: int) -> list[Step]:
-    """Return the steps of `inner_products`, whose squared distances become them in place."""
-    rows = len(data.values)
-    square = 8.0 * rows**2
-    seconds = seconds_of_squares(data, rows, threads) + FIRST * pass_cost(rows**2)
-    return [Step("distances", f"{rows} x {rows}, in memory", seconds, square, remedy=REMEDY, square=True),
-            *gower_steps(rows**2, square, REMEDY, square=True)]
-
-
-def inner_products(data: Spatial) -> Dense:
-    """Return -H D² H / 2 (n x n) of the dissimilarities of the data (Gower, 1966)."""
-    with running("distances"):
-        squared = squares(data)
-    with running("kernel"):
-        halved = halve(squared)
-    return Dense.of(halved)
-
-
-def residual_step(rows: int, axes: int, threads: int) -> Step:
-    """Return the step of the spectrum of residuals (n x n)."""
-    request = SpectrumRequest.model_construct(components=axes)
-    return request.step(rows, threads, 8.0 * rows**2, REMEDY, square=True)
 
 
 def project_out(matrix: Array, basis: Array) -> Array:
@@ -182,25 +159,84 @@ class DBRDA(ConstrainedMethod):
         """Return the bytes of the points, which features leave in the model."""
         return float(data.bytes) if isinstance(data, Features) else 0.0
 
-    def steps(self, data: TwoViews | ViewedDissimilarities, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the distances, the constraints, the permutations and the spectrum, in memory."""
-        rows, constraints, threads = len(data.values), data.view.values.shape[1], compute.thread_count()
-        return [*inner_product_steps(data, threads), singular_step("constraints", data.view.values.shape, threads),
-                *permutation_steps(rows, rows, constraints, count=self.permutations, threads=threads,
-                                   held=8.0 * rows**2),
-                residual_step(rows, self.axes.count, threads)]
+    def composition(self, data: TwoViews | ViewedDissimilarities, compute: Compute,
+                    share: float | None = None) -> "DBRDAComposition":
+        """Return the stages: inner products, a basis of the constraints, the permutations, and the axes of both parts.
+        """
+        return DBRDAComposition(self, data, compute)
 
-    def solve(self, data: TwoViews | ViewedDissimilarities, compute: Compute) -> Model:
-        """Compute QᵀGQ = E Λ Eᵀ with Q a basis of the constraints: U = Q E; then eigenvectors of the residual."""
-        kernel = inner_products(data)
-        total = kernel.trace
-        found = constraints_of(data.view.values, data.view.columns, self.condition)
-        project_out(kernel.matrix, found.condition)
-        value = permutation_test(found, lambda bases: np.sum(bases * (kernel.matrix @ bases), axis=0), kernel.trace,
-                                 Permutations(self.permutations, compute.seed))
-        axes = distance_redundancy(kernel.matrix, found, self.axes.count, compute)
-        count, first = self.axes.available_count(axes.axes), int(axes.constrained[: axes.axes].sum())
-        scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check axes, coordinates, arrows and pseudo-F by a Householder basis of the constraints."""
+        yield from super().checks(subject)
+        yield from distance_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)
+
+
+@frozen
+class DBRDAComposition(Composition[Model]):
+    """QᵀGQ = E Λ Eᵀ with Q a basis of the constraints, and U = Q E; then eigenvectors of the residual."""
+
+    method: DBRDA
+    data: TwoViews | ViewedDissimilarities
+    compute: Compute
+
+    @FitStage
+    def products(self) -> tuple[Dense, float]:
+        """G = -H D² H / 2 of the dissimilarities (Gower, 1966), which later stages project in its place; its trace."""
+        with running("distances"):
+            squared = squares(self.data)
+        with running("kernel"):
+            halved = halve(squared)
+        kernel = Dense.of(halved)
+        return kernel, kernel.trace
+
+    @products.cost
+    def _(self) -> list[Step]:
+        rows = len(self.data.values)
+        square = 8.0 * rows**2  # squared distances become inner products in place
+        seconds = seconds_of_squares(self.data, rows, self.compute.thread_count()) + FIRST * pass_cost(rows**2)
+        return [Step("distances", f"{rows} x {rows}, in memory", seconds, square, remedy=REMEDY, square=True),
+                *gower_steps(rows**2, square, REMEDY, square=True)]
+
+    @FitStage
+    def constraints(self) -> Constraints:
+        """Q."""
+        return constraints_of(self.data.view.values, self.data.view.columns, self.method.condition)
+
+    @constraints.cost
+    def _(self) -> list[Step]:
+        return [singular_step("constraints", self.data.view.values.shape, self.compute.thread_count())]
+
+    @FitStage
+    def tested(self) -> float:
+        """The share of permutations whose pseudo-F is no lower, with the condition partialed out of G."""
+        kernel, method = self.products[0], self.method
+        project_out(kernel.matrix, self.constraints.condition)
+        return permutation_test(self.constraints, lambda bases: np.sum(bases * (kernel.matrix @ bases), axis=0),
+                                kernel.trace, Permutations(method.permutations, self.compute.seed))
+
+    @tested.cost
+    def _(self) -> list[Step]:
+        rows, constraints = len(self.data.values), self.data.view.values.shape[1]
+        return permutation_steps(rows, rows, constraints, count=self.method.permutations,
+                                 threads=self.compute.thread_count(), held=8.0 * rows**2)
+
+    @FitStage
+    def axes(self) -> DistanceRedundancy:
+        """U and Λ, and those of the residual."""
+        return distance_redundancy(self.products[0].matrix, self.constraints, self.method.axes.count, self.compute)
+
+    @axes.cost
+    def _(self) -> list[Step]:
+        rows = len(self.data.values)
+        request = SpectrumRequest.model_construct(components=self.method.axes.count)
+        return [request.step(rows, self.compute.thread_count(), 8.0 * rows**2, REMEDY, square=True)]
+
+    def result(self) -> Model:
+        """Return the coordinates, and correlations of the constraints with the axes."""
+        method, data, found, axes, (kernel, total) = (
+            self.method, self.data, self.constraints, self.axes, self.products)
+        count, first = method.axes.available_count(axes.axes), int(axes.constrained[: axes.axes].sum())
+        scores = first_columns(axes.sums if method.scores == "wa" else axes.combinations, count)
         signs = leading_signs(scores)
         vectors = first_columns(axes.vectors, count) * signs
         roots = np.sqrt(first_columns(axes.values[None, : axes.axes], count)[0])
@@ -208,17 +244,11 @@ class DBRDA(ConstrainedMethod):
             data, TwoViews) else GivenDistances(UNCORRECTED)
         arrows = found.arrows(vectors)
         arrows[:, first:] = 0.0
+        explained = ConstrainedInertia(axes.explained, axes.residual, (found.rank, found.residual_freedom))
         return Model(embedding=scores * signs,
                      spectrum=Spectrum.of_values(axes.values, total, complete=axes.complete,
                                                  constrained=axes.constrained),
-                     projector=self.not_placed(first, count) or Projector(
+                     projector=method.not_placed(first, count) or Projector(
                          similarity, kernel.centering, vectors / np.where(roots > 0, roots, 1.0)),
-                     fit=self.figures(ConstrainedInertia(axes.explained, axes.residual,
-                                                         (found.rank, found.residual_freedom)),
-                                      found, total, 1.0, value),
+                     fit=method.figures(explained, found, total, 1.0, self.tested),
                      loadings=Loadings(arrows, found.names, power=0))
-
-    def checks(self, subject: Subject) -> Iterator[Check]:
-        """Check axes, coordinates, arrows and pseudo-F by a Householder basis of the constraints."""
-        yield from super().checks(subject)
-        yield from distance_checks(subject.data, subject.model, self.condition, self.scores, full=subject.plan.full)

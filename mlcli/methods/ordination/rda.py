@@ -25,9 +25,9 @@ from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, centered_columns, negligible
 from mlcli.methods.ordination.check import redundancy_checks
-from mlcli.methods.ordination.constrained import ConstrainedMethod
 from mlcli.methods.ordination.constraints import (
     ConstrainedInertia,
+    ConstrainedMethod,
     Constraints,
     constraints_of,
     permutation_steps,
@@ -107,9 +107,9 @@ class RDA(ConstrainedMethod):
         constraints = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
         return min(rows - 1, min(columns, constraints) + columns)
 
-    def composition(self, data: TwoViews, compute: Compute, share: float | None = None) -> "RDAFit":
+    def composition(self, data: TwoViews, compute: Compute, share: float | None = None) -> "RDAComposition":
         """Return the stages: a basis of the constraints, the axes of both parts, and the permutations."""
-        return RDAFit(self, data, compute)
+        return RDAComposition(self, data, compute)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
@@ -118,7 +118,7 @@ class RDA(ConstrainedMethod):
 
 
 @frozen
-class RDAFit(Composition[Model]):
+class RDAComposition(Composition[Model]):
     """QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then those of the rest."""
 
     method: RDA

@@ -9,6 +9,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.scaling import NORMAL, Unit
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import UNCONVERGED
 from mlcli.methods.parts.nonnegative import NEARLY_EXACT
 from mlcli.methods.parts.random_projection import some_rows
@@ -137,7 +138,7 @@ def direction_checks(directions: Array, kind: str, density: float) -> list[Check
     (columns, axes), size = directions.shape, directions.size
     if kind == "orthogonal":
         gap = directions.T @ directions * (axes / columns) - np.eye(axes)
-        return [ratio("directions", float(np.abs(gap).max(initial=0.0)), EPS * max(columns, 10),
+        return [ratio("directions", max_abs(gap), EPS * max(columns, 10),
                       "directions are orthonormal, times √(d/p)")]
     checks = []
     if kind == "sparse":

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
@@ -74,24 +74,15 @@ def distortions(points: Array, coordinates: Array) -> Array:
 
 
 @frozen
-class Projection:
-    """The products of rows in a file, less a mean, with directions: a source of blocks."""
+class Projection(RowPass):
+    """A pass for the products of rows, less a mean, with directions."""
 
-    rows: Rows
     mean: Array  # d
     directions: Array  # d x p
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
 
     def work(self, number: int) -> Sequence[tuple[int, Array]]:
         """Return the coordinates of a block's parts, each with the place of its first row."""
         return [(place, (rows - self.mean) @ self.directions) for place, rows in self.rows.parts(number)]
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
 
 @stage("coordinates")

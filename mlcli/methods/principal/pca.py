@@ -1,24 +1,31 @@
 """Principal component analysis."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
+from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.certify.subject import Subject
+from mlcli.core.centering import uncentered
 from mlcli.core.chain.options import Coordinates
 from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.kernels.forms import Dense
 from mlcli.core.kernels.options import Route
-from mlcli.core.model import Model
-from mlcli.methods.polychoric import ColumnComponents, Correlations, varying_columns
+from mlcli.core.model import Loadings, Model, Powers
+from mlcli.methods.method import Method
+from mlcli.methods.polychoric import Correlations, polychoric_columns, require_answers, varying_columns
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 
 
-class PCA(ColumnComponents):
+class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
@@ -75,7 +82,36 @@ class PCA(ColumnComponents):
         """Return no changes; raises ConfigError for route and divisor of correlations, and unused solvers."""
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor", "correlations")
-        return super().resolved_stages(data) if self.of_answers(data.kind) else self.of_columns().refuse_void()
+        if not self.of_answers(data.kind):
+            return self.of_columns().refuse_void()
+        require_answers(self, data)
+        return self.refuse_unused("polychoric correlations are solved", "route", "divisor")
+
+    def streams(self, kind: str) -> bool:
+        """Whether the input is features whose columns are taken as they are."""
+        return super().streams(kind) and not self.of_answers(kind)
+
+    def powers_of(self, data: Input) -> Powers:
+        """Return the powers of the unit: none of standardized codes."""
+        return Powers(0, 0) if self.of_answers(data.kind) else self.powers
+
+    @property
+    def free_scale(self) -> bool:
+        """Whether coordinates are of standardized codes."""
+        return self.of_answers("features")
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of a covariance's eigenproblem, after polychoric correlations with scores, or of a chain."""
+        columns, threads = data.values.shape[1], compute.thread_count()
+        solving = self.eigensolve.step(columns, threads, 8.0 * columns**2)
+        if isinstance(data, Covariance):
+            return [solving]
+        if not self.of_answers(data.kind):
+            return super().steps(data, compute, share)
+        from mlcli.core.latent.factor_scores import polychoric_step, score_step
+
+        return [polychoric_step(data.values.shape), solving,
+                score_step(data.values.shape, self.eigensolve.wanted(columns), threads)]
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check the eigenvectors of the columns' covariance, of the one that is given, or of polychoric correlations.
@@ -93,8 +129,21 @@ class PCA(ColumnComponents):
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Compute X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
-        found = super().solve(data, compute)
+        found = self.components(data, compute)
         return found if self.loadings == "scaled" else found.with_directions()
+
+    def components(self, data: Features | Covariance, compute: Compute) -> Model:
+        """Return the components of a covariance, of polychoric correlations, or of points by a chain."""
+        if isinstance(data, Covariance):
+            spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
+            return Model.of_covariance(spectrum, data)
+        if self.of_answers(data.kind):
+            return component_model(data, self.eigensolve, self.limit(data), compute)
+        return super().solve(data, compute)
+
+    def of_answers(self, kind: str) -> bool:
+        """Whether such an input is answers, whose polychoric correlations are decomposed."""
+        return kind == "features" and self.correlations == "polychoric"
 
     def chain(self, kind: str = "features") -> Stages | None:
         """Return the chain of inner products of centered columns; None where a covariance is solved instead."""
@@ -104,3 +153,34 @@ class PCA(ColumnComponents):
         """Return the chain of points."""
         return Stages(kernel=Products(route=self.route), centering="columns", eigensolve=self.eigensolve,
                       coordinates=Coordinates(divisor=self.divisor))
+
+
+def of_answers(method: Method, kind: str) -> bool:
+    """Whether a method decomposes the polychoric correlations of such an input."""
+    return isinstance(method, PCA) and method.of_answers(kind)
+
+
+def component_model(data: Features, eigensolve: Eigensolve, most: int, compute: Compute) -> Model:
+    """Return the model of the principal components V of the polychoric correlations R of answers.
+
+    Loadings are V √λ. The regression of a component on standardized codes Z, whose correlations are taken to be R, is
+    R⁻¹ R V = V: scores are Z V.
+    """
+    from mlcli.core.kernels.row_factor import factor_of
+    from mlcli.core.latent.factor_scores import score_points
+    from mlcli.core.similarities.columns import Columns
+    from mlcli.core.similarities.decoders import Affine
+    from mlcli.core.similarities.projector import Projector
+
+    points, kernel = np.asarray(data.values), factor_of(data.values)
+    varying = varying_columns(points)
+    matrix, figures = polychoric_columns(data, varying, "loadings and eigenvalues")
+    found = eigensolve(Dense(matrix, uncentered(len(matrix))), most, compute)
+    deviations = points[:, varying].std(axis=0)[:, None]
+    axes, directions, loadings = np.zeros((3, points.shape[1], found.vectors.shape[1]))
+    axes[varying], directions[varying] = found.vectors / deviations, found.vectors * deviations
+    loadings[varying] = found.coordinates()
+    projector = Projector(Columns(), kernel.centering, axes, Affine(kernel.centering.means, directions))
+    columns_alone = replace(found, vectors=np.zeros((0, axes.shape[1])), further=np.zeros((0, 0)))
+    return Model(embedding=score_points(kernel, axes), spectrum=columns_alone, projector=projector, fit=figures,
+                 loadings=Loadings(loadings, data.columns, power=0))

@@ -22,17 +22,17 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import SEED, Course, gradient_check, of_size_one, stationarity_check
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import STEADY, Minimize
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
-from mlcli.methods.processes.covariances import CovarianceFunction
 from mlcli.methods.processes.dynamics import Motion, SequenceProblem
-from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import FittedParameters, Problem
 from mlcli.methods.processes.latents import HiddenUnits
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.processes.views import SharedProblem
 
@@ -65,7 +65,7 @@ class Varying:
         """Return the varying columns of points (n x d)."""
         varying = points[:, np.ptp(points, axis=0) > 0]
         values = varying - varying.mean(axis=0)
-        wrong = EPS * float(np.abs(varying).max(initial=0.0)) * np.sqrt(len(points))
+        wrong = EPS * max_abs(varying) * np.sqrt(len(points))
         return cls(values, varying.shape[1], wrong)
 
     @property
@@ -364,7 +364,7 @@ def stated_objective(data: Features, model: Model, problem: Problem) -> float | 
 
 
 def latent_end(data: Features, model: Model, problem: Problem, posterior: GaussianProcess, latent: Array,
-                 tolerance: float) -> EndOfIteration:
+               tolerance: float) -> EndOfIteration:
     """Return the end of a GP-LVM's iteration at latent points (n x p), or clouds (n x 2p: means, log variances).
 
     With a back constraint points move as the layers of its map allow.
@@ -386,8 +386,8 @@ def latent_end(data: Features, model: Model, problem: Problem, posterior: Gaussi
                              posterior.covariance.logs)
     moves, placed = layers(model, data.values)
     return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
-                 converged=bool(model.fit["converged"]), tolerance=tolerance, layers=moves, placed=placed,
-                 work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
+                          converged=bool(model.fit["converged"]), tolerance=tolerance, layers=moves, placed=placed,
+                          work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
 
 
 def layers(model: Model, points: Array) -> tuple[tuple[Callable[[Array], Array], ...], Array | None]:
@@ -420,7 +420,7 @@ def layers(model: Model, points: Array) -> tuple[tuple[Callable[[Array], Array],
 
 
 def sequence_end(data: Features, model: Model, problem: SequenceProblem, processes: tuple[GaussianProcess, Motion],
-                   tolerance: float) -> EndOfIteration:
+                 tolerance: float) -> EndOfIteration:
     """Return the end of the iteration of a GPDM, whose points have mean zero and mean square one over all axes."""
     (posterior, motion), varying = processes, Varying.of(data.values).compact
     axes, density = model.embedding.shape[1], problem.latents.density
@@ -439,7 +439,8 @@ def sequence_end(data: Features, model: Model, problem: SequenceProblem, process
     state = FittedParameters(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],
                              posterior.covariance.logs)
     return EndOfIteration(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
-                 converged=bool(model.fit["converged"]), tolerance=tolerance, work=2.0 * len(model.embedding) ** 3)
+                          converged=bool(model.fit["converged"]), tolerance=tolerance,
+                          work=2.0 * len(model.embedding) ** 3)
 
 
 def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimize: Minimize, threshold: float,
@@ -484,7 +485,7 @@ def joint_bound(active: Sequence[tuple[Features, GaussianProcess]], clouds: Arra
 
 
 def shared_end(active: Sequence[tuple[Features, GaussianProcess]], model: Model, clouds: Array, inducing: int,
-                 minimize: Minimize) -> EndOfIteration:
+               minimize: Minimize) -> EndOfIteration:
     """Return the end of the iteration of the fit at clouds (n x 2p)."""
     axes = model.embedding.shape[1]
     problem: Any = SharedProblem.of([Observations.of(view.values) for view, _ in active], inducing, axes)
@@ -504,9 +505,9 @@ def shared_end(active: Sequence[tuple[Features, GaussianProcess]], model: Model,
     shift = sum(view.unit.logarithm(Observations.of(view.values).cells) for view, _ in active)
     trace = model.trace
     return EndOfIteration(problem=problem, state=state, again=again,
-                 stated=None if trace is None or not len(trace) else -float(trace[-1]) - shift,
-                 converged=bool(model.fit["converged"]), tolerance=minimize.tolerance,
-                 work=float(len(clouds)) * sum(len(posterior.places) ** 2 for _, posterior in active))
+                          stated=None if trace is None or not len(trace) else -float(trace[-1]) - shift,
+                          converged=bool(model.fit["converged"]), tolerance=minimize.tolerance,
+                          work=float(len(clouds)) * sum(len(posterior.places) ** 2 for _, posterior in active))
 
 
 def share_checks(posteriors: Sequence[GaussianProcess], model: Model, threshold: float) -> list[Check]:

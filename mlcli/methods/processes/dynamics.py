@@ -16,10 +16,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import Options, option
-from mlcli.methods.processes.covariances import Bias, CovarianceFunction, start_covariance
-from mlcli.methods.processes.evidence import Exact, Observations, Slope
 from mlcli.methods.processes.fitting import FittedParameters, Problem
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.likelihoods import Exact, Observations, Slope
+from mlcli.methods.processes.process import Bias, CovarianceFunction, GaussianProcess, start_covariance
 
 
 @frozen

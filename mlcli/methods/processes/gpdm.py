@@ -35,14 +35,19 @@ from mlcli.methods.processes.check import (
     sequence_checks,
     sequence_end,
 )
-from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceProblem, Trail
-from mlcli.methods.processes.evidence import Exact, Observations
-from mlcli.methods.processes.fitting import best
-from mlcli.methods.processes.inference import FLOOR, SQUARES, USUAL, exact_seconds
-from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
-from mlcli.methods.processes.posterior import GaussianProcess
-from mlcli.methods.processes.projection import LatentSequence, latent_projector
+from mlcli.methods.processes.fitting import (
+    FLOOR,
+    SQUARES,
+    USUAL,
+    GaussianProcessMethod,
+    best,
+    exact_seconds,
+    require_distinct,
+)
+from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.new_points import LatentSequence, latent_projector
+from mlcli.methods.processes.process import GaussianProcess, Name, start_covariance
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import variant
 
@@ -155,10 +160,11 @@ class GPDM(GaussianProcessMethod):
         problem = self.problem(observed, starts[0].shape[1])
         trail, ended = problem.latents, best(problem, starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)
-        motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
+        motion, covariance = trail.density.motion(logs, ended.means), ended.posterior.covariance
+        ranks = covariance.relevances(ended.means)
         moved = {f"dynamics_{name}": value for name, value in figures_of(motion.covariance).items()}
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
-                   **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
+                   **covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
                    **ended.iterated.facts}
         return self._model(ended.means, ended.posterior, motion, fit=figures,
                            spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
@@ -188,8 +194,8 @@ class GPDM(GaussianProcessMethod):
         yield from checks
         if checks[0].verdict == "pass":
             problem = self.problem(observed, model.embedding.shape[1])
-            yield from sequence_end(data, model, problem, (posterior, similarity.motion),
-                                      self.minimize.tolerance).checks(subject.plan.full)
+            end = sequence_end(data, model, problem, (posterior, similarity.motion), self.minimize.tolerance)
+            yield from end.checks(subject.plan.full)
         yield from sequence_checks(similarity, model.embedding, model.fit)
         yield from forecast_check(similarity, model)
         yield relevance_check(posterior, model.embedding, model.ranks.solved)

@@ -23,14 +23,18 @@ from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Model
 from mlcli.errors import ConfigError
 from mlcli.methods.processes.check import bound_checks, latent_end, process_checks, relevance_check
-from mlcli.methods.processes.covariances import Name
-from mlcli.methods.processes.evidence import Observations
-from mlcli.methods.processes.fitting import best
-from mlcli.methods.processes.inference import Induced, Inference, MostProbable
-from mlcli.methods.processes.latent_variables import GaussianProcessMethod, require_distinct
+from mlcli.methods.processes.fitting import (
+    GaussianProcessMethod,
+    Induced,
+    Inference,
+    MostProbable,
+    best,
+    require_distinct,
+)
 from mlcli.methods.processes.latents import BackConstraint, Free, FreeClouds, Unconstrained
-from mlcli.methods.processes.posterior import GaussianProcess
-from mlcli.methods.processes.projection import projector_of
+from mlcli.methods.processes.likelihoods import Observations
+from mlcli.methods.processes.new_points import projector_of
+from mlcli.methods.processes.process import GaussianProcess, Name
 from mlcli.methods.processes.state_space_check import ascent_check
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 
@@ -132,10 +136,10 @@ class GPLVM(GaussianProcessMethod):
         latents = self.constraint.latents(data.values, axes, compute.generator())
         problem = self.inference.problem(observed, self.kernel, latents, axes)
         ended = best(problem, starts, self.minimize)
-        ranks, cells = ended.covariance.relevances(ended.means), (observed.cells,)
+        ranks, cells = ended.posterior.covariance.relevances(ended.means), (observed.cells,)
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
                    "axes_in_use": int(np.sum(ranks >= USED * ranks.max())),
-                   **ended.covariance.facts(), **ended.iterated.facts}
+                   **ended.posterior.covariance.facts(), **ended.iterated.facts}
         projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
         return Model(embedding=ended.means, projector=projector, fit=figures,
                      spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,

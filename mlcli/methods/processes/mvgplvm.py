@@ -19,11 +19,9 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Likeliest
 from mlcli.core.model import Model, Powers
 from mlcli.methods.processes.check import shared_checks
-from mlcli.methods.processes.evidence import Observations
-from mlcli.methods.processes.fitting import best
-from mlcli.methods.processes.inference import Bayesian
-from mlcli.methods.processes.latent_variables import GaussianProcessMethod
-from mlcli.methods.processes.projection import projector_of_views
+from mlcli.methods.processes.fitting import Bayesian, GaussianProcessMethod, best
+from mlcli.methods.processes.likelihoods import Observations
+from mlcli.methods.processes.new_points import projector_of_views
 from mlcli.methods.processes.views import (
     SharedProblem,
     axes_in_use,
@@ -102,7 +100,7 @@ class MVGPLVM(GaussianProcessMethod):
         if not varying:
             return Model(embedding=starts[0], projector=projector_of_views(idle),
                          spectrum=Spectrum.of_values(np.zeros(axes), 0.0, complete=True))
-        ended: Any = best(SharedProblem.of(varying, self.inducing, axes), starts, self.minimize)
+        ended = best(SharedProblem.of(varying, self.inducing, axes), starts, self.minimize)
         fitted = iter(ended.posteriors)
         processes = [next(fitted) if one.variance else none for one, none in zip(observed, idle, strict=True)]
         covariances = [process.covariance for process in processes]

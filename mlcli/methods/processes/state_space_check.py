@@ -27,6 +27,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.core.iterate import SMALL
 from mlcli.core.model import Model
@@ -66,9 +67,9 @@ def gradient_check(points: Array, means: Array, states: Array, model: StateSpace
     stiffness = float(np.linalg.norm(precision, 2)) * (1 + float(np.linalg.norm(model.transition, 2))) ** 2
     spread = float(np.linalg.norm(model.innovation, 2))
     # the error of the recursions: rounding times the information of the rows over the prior information
-    scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * float(np.abs(states).max(initial=0.0))
+    scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * max_abs(states)
     origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
-    return ratio("states", float(np.abs(gradient).max(initial=0.0)), scale * len(model.transition) + 10 * EPS * origin,
+    return ratio("states", max_abs(gradient), scale * len(model.transition) + 10 * EPS * origin,
                  "the gradient of the probability of all rows and states is zero")
 
 
@@ -103,11 +104,11 @@ def basis_checks(model: StateSpace, carried: Array) -> list[Check]:
     product = model.loadings.T @ model.loadings
     squares = np.diag(product).copy()
     top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))
-    apart = float(np.abs(product - np.diag(squares)).max(initial=0.0))
+    apart = max_abs(product - np.diag(squares))
     shares = squares / (top or 1.0) - carried[: len(squares)] / (stated or 1.0)
     rounding = EPS * max(*model.loadings.shape, 10)
     return [ratio("loadings", apart, 10 * rounding * top, "columns of C are orthogonal"),
-            ratio("carried", float(np.abs(shares).max(initial=0.0)), rounding,
+            ratio("carried", max_abs(shares), rounding,
                   "the spectrum holds the squared lengths of the columns of C, as shares of the first")]
 
 
@@ -282,8 +283,7 @@ class Displacement:
 
 
 def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: StateSpaceForm, tolerance: float,
-                      floor: float,
-                      full: bool) -> list[Check]:
+                      floor: float, full: bool) -> list[Check]:
     """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
 
     Convergence says that the gain to come, if gains shrink by a steady factor, is within `tolerance` of the

@@ -17,13 +17,10 @@ from mlcli.base.values.inputs import Features, Input, TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.iterate import Iterated
 from mlcli.core.minimize import Point
-from mlcli.methods.processes.covariances import CovarianceFunction, start_covariance
-from mlcli.methods.processes.evidence import Observations
-from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import FittedParameters, FittedProcess, Problem
-from mlcli.methods.processes.inference import FLOOR
+from mlcli.methods.processes.fitting import FLOOR, FittedParameters, FittedProcess, Problem
 from mlcli.methods.processes.latents import FreeClouds
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.likelihoods import Clouds, Observations
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess, start_covariance
 
 
 @frozen
@@ -32,13 +29,6 @@ class ViewBound:
 
     evidence: Clouds
     covariance: CovarianceFunction
-
-
-@frozen
-class FittedViews(FittedProcess):
-    """A fitted model of several views; the process that it is besides is that of the first."""
-
-    posteriors: tuple[GaussianProcess, ...]  # of every view
 
 
 @frozen
@@ -96,7 +86,7 @@ class SharedProblem(Problem):
         return FittedParameters(latent, np.vstack([places] * len(self.views)),
                                 np.concatenate([view.covariance.logs for view in self.views]))
 
-    def result(self, state: FittedParameters, iterated: Iterated[Point]) -> FittedViews:
+    def result(self, state: FittedParameters, iterated: Iterated[Point]) -> FittedProcess:
         """Return the fitted processes, with axes in descending order of the mean of their shares in views."""
         places, logs = self.parts(state)
         covariances = [view.covariance.at(own) for view, own in zip(self.views, logs, strict=True)]
@@ -107,10 +97,10 @@ class SharedProblem(Problem):
         parts = [(view.evidence, covariance.rotate(turn), own @ turn)
                  for view, covariance, own in zip(self.views, covariances, places, strict=True)]
         posteriors = tuple([evidence.posterior(covariance, points, own) for evidence, covariance, own in parts])
-        return FittedViews(latent=latent, points=points, covariance=parts[0][1], posterior=posteriors[0],
-                           value=sum(evidence(covariance, points, own).value for evidence, covariance, own in parts),
-                           jitter=max(evidence.jitter(covariance, points, own) for evidence, covariance, own in parts),
-                           iterated=iterated, posteriors=posteriors)
+        value = sum(evidence(covariance, points, own).value for evidence, covariance, own in parts)
+        jitter = max(evidence.jitter(covariance, points, own) for evidence, covariance, own in parts)
+        return FittedProcess(latent=latent, points=points, posteriors=posteriors, value=value, jitter=jitter,
+                             iterated=iterated)
 
 
 def relevance_shares(points: Array, covariances: Sequence[CovarianceFunction]) -> Array:

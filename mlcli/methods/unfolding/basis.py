@@ -16,7 +16,8 @@ from mlcli.core.kernels.inverse import Inverse
 from mlcli.core.krylov import SPARE, krylov
 from mlcli.core.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.core.sparse_factors import CompressedRows
-from mlcli.methods.unfolding.cone import (
+from mlcli.methods.unfolding.interior import (
+    LEAST,
     InteriorPoint,
     Program,
     Solution,
@@ -30,7 +31,6 @@ from mlcli.methods.unfolding.cone import (
 from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 
 TOLERANCE = 1e-8  # residual of the basis's eigenvectors
-LEAST = 1e-7  # length of a step below which the iteration ends
 SMALL = 600  # groups of points up to which a Laplacian is solved whole
 
 

@@ -12,10 +12,10 @@ from mlcli.core.check.second_moments import correlations_check, covariance_check
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Model
+from mlcli.core.similarities.views import JointViews
 from mlcli.core.whitening import Whitening, whiten
-from mlcli.methods.views.canonical import canonical
 from mlcli.methods.views.check import scores_checks, variates_checks
-from mlcli.methods.views.two_views import MANY, TwoViewMethod, model_of_views, whiten_views
+from mlcli.methods.views.two_views import MANY, TwoViewMethod, canonical, group_variates, model_of_views, whiten_views
 
 
 class CCA(TwoViewMethod):
@@ -59,9 +59,6 @@ class CCA(TwoViewMethod):
 
     def solve_several(self, data: TwoViews, views: Sequence[Whitening]) -> Model:
         """Compute the eigenvectors of Σ Uₖ Uₖᵀ, by those of the joint covariance of white coordinates."""
-        from mlcli.core.similarities.views import JointViews
-        from mlcli.methods.views.canonical import group_variates
-
         found = group_variates(views)
         count = self.axes.available_count(len(found.values))
         turns, weights = found.turns(count), found.weights(count)

@@ -19,6 +19,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import CrossLabeled, Features, TwoViews
+from mlcli.certify.subject import max_abs
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check
 from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.projector import require_projector
@@ -42,7 +43,7 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
     rounding = EPS * max(*stacked.shape, 10) * top + EPS * float(np.sum(stacked**2))
     values = np.pad(given, (0, axes))[:axes]
     size = min(len(again), len(given))
-    spread = float(np.abs(again[:size] - given[:size]).max(initial=0.0)) + float(again[size:].sum())
+    spread = max_abs(again[:size] - given[:size]) + float(again[size:].sum())
     lengths = factors.T @ factors - np.diag(values)
     pairs = stacked @ (stacked.T @ factors) - factors * values
     checks = [
@@ -51,9 +52,9 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
               "values"),
         ratio("trace", abs(float(np.sum(stacked**2)) - model.ranks.solved_trace), rounding,
               "the sum of squares of the means is the sum of squared singular values"),
-        ratio("factors", float(np.abs(lengths).max(initial=0.0)), rounding,
+        ratio("factors", max_abs(lengths), rounding,
               "factors of different axes are orthogonal, and their squared lengths are squared singular values"),
-        ratio("singular", float(np.abs(pairs).max(initial=0.0)), rounding * np.sqrt(top),
+        ratio("singular", max_abs(pairs), rounding * np.sqrt(top),
               "M Mᵀ A = A S², with the means M, styles and columns stacked, and the factors A")]
     wanted = factors.reshape(len(styles), -1, axes)
     return [*checks, *content_checks(data, model, wanted, styles, np.sqrt(top))]
@@ -192,14 +193,14 @@ def shared_factor_checks(data: TwoViews, model: Model, *, both: bool, full: bool
                       np.trace(np.linalg.solve(covariance, joint(crossed)))])
     noise = rows * (size * wrong / (1 - float(kept.max(initial=0.0))) + EPS * float(np.abs(terms).sum()))
     return [
-        ratio("correlations", largest(sizes[:len(correlations)] - correlations), wrong,
+        ratio("correlations", max_abs(sizes[:len(correlations)] - correlations), wrong,
               "canonical correlations, from orthonormal coordinates of both views"),
-        ratio("lengths", max(map(largest, lengths)), wrong,
+        ratio("lengths", max(map(max_abs, lengths)), wrong,
               "WᵀS⁻¹W of each view is diagonal and holds the canonical correlations"),
         posterior_check(known, covariance if both else np.eye(first), model, wrong),
         ratio("log-likelihood", np.inf if stated is None else abs(rows / 2 * float(terms.sum()) + stated), noise,
               "that of the normal distribution of both views, by their loadings"),
-        ratio("stationarity", max(largest(left @ other.loadings), largest(left.T @ one.loadings)), wrong,
+        ratio("stationarity", max(max_abs(left @ other.loadings), max_abs(left.T @ one.loadings)), wrong,
               "the likelihood has no slope in the loadings: (W₁W₂ᵀ - S₁₂) S₂⁻¹W₂ = 0, and so for W₁")]
 
 
@@ -208,16 +209,11 @@ def joint(crossed: Array) -> Array:
     return np.block([[np.eye(len(crossed)), crossed], [crossed.T, np.eye(crossed.shape[1])]])
 
 
-def largest(values: Array) -> float:
-    """Return the largest absolute value of an array of any shape."""
-    return float(np.abs(values).max(initial=0.0))
-
-
 def posterior_check(views: list[OrthonormalView], covariance: Array, model: Model, wrong: float) -> Check:
     """Check that coordinates are WᵀC⁻¹(x - mean), by the covariance C of the first view, or of both."""
     given = views if len(covariance) > len(views[0].loadings) else views[:1]
     rows, loadings = np.hstack([view.rows for view in given]), np.vstack([view.loadings for view in given])
-    return ratio("posterior", largest(rows @ np.linalg.solve(covariance, loadings) - model.embedding),
+    return ratio("posterior", max_abs(rows @ np.linalg.solve(covariance, loadings) - model.embedding),
                  wrong * float(np.linalg.norm(rows, axis=1).max()) * float(np.linalg.cond(covariance)),
                  "coordinates are the factors' expectations, given the rows")
 
@@ -261,9 +257,9 @@ def scores_checks(data: TwoViews, model: Model) -> list[Check]:
     for part, scores, weights, rounding in [*zip(parts, scores_of_each(data, model), stated, roundings,
                                                  strict=True)][1:]:
         centered = part.values - part.values.mean(axis=0)
-        size = float(np.abs(part.values).max(initial=0.0))
-        bound = EPS * max(*part.values.shape, 10) * size * (1 + largest(scores)) + largest(centered) * rounding
-        gap = largest(centered.T @ scores / rows - weights)
+        size = max_abs(part.values)
+        bound = EPS * max(*part.values.shape, 10) * size * (1 + max_abs(scores)) + max_abs(centered) * rounding
+        gap = max_abs(centered.T @ scores / rows - weights)
         error = max(error, gap / bound if bound else np.inf if gap else 0.0)
     return [ratio("views", error, allowed, "loadings of further views are covariances with the coordinates that rows "
                   "of these views alone have")]
@@ -280,11 +276,11 @@ def variates_checks(data: TwoViews, model: Model) -> list[Check]:
     wrong = EPS * max(*(part.points.shape[1] for part in parts), rows, 10) * max(part.condition for part in parts)
     scores, roundings = scores_of_each(data, model), rounding_of_each(data, model)
     gathered = model.joint.combine(scores, range(len(parts)), len(parts)) if model.joint else np.inf + model.embedding
-    return [ratio("correlations", largest(images - model.embedding * values), wrong * (1 + largest(model.embedding)),
+    return [ratio("correlations", max_abs(images - model.embedding * values), wrong * (1 + max_abs(model.embedding)),
                   "coordinates are eigenvectors of the sum of projectors on the views, with eigenvalues "
                   "1 + (m - 1) times the correlations"),
-            ratio("all views", largest(gathered - model.embedding), sum(roundings) + wrong * (
-                1 + largest(model.embedding)), "rows of all views, projected, have the coordinates of the fit")]
+            ratio("all views", max_abs(gathered - model.embedding), sum(roundings) + wrong * (
+                1 + max_abs(model.embedding)), "rows of all views, projected, have the coordinates of the fit")]
 
 
 def private_check(data: TwoViews, model: Model) -> list[Check]:
@@ -295,8 +291,8 @@ def private_check(data: TwoViews, model: Model) -> list[Check]:
     error, rows = 0.0, max(len(data.values), 1)
     for part, own, common in zip(normalized_views(data), private, shared, strict=True):
         centered = part.values - part.values.mean(axis=0)
-        size = float(np.abs(part.values).max(initial=0.0)) ** 2
-        gap = largest(centered.T @ centered / rows - common @ common.T - own @ own.T)
+        size = max_abs(part.values) ** 2
+        gap = max_abs(centered.T @ centered / rows - common @ common.T - own @ own.T)
         error = max(error, gap / size if size else gap)
     return [ratio("private", error, EPS * max(*data.values.shape, 10) * 10,
                   "noise is the covariance of the columns of a view less that of its shared factors")]
@@ -315,7 +311,8 @@ def group_factor_checks(data: TwoViews, model: Model, *, first: bool) -> list[Ch
     whole = np.hstack([view.rows for view in views])
     loadings, rows = np.vstack([view.loadings[:, :count] for view in views]), len(whole)
     noise = [view.loadings[:, count:] @ view.loadings[:, count:].T for view in views]
-    places, covariance = places_in(noise), whole.T @ whole / rows
+    places = [slice(*pair) for pair in pairwise(np.cumsum([0, *map(len, noise)]).tolist())]
+    covariance = whole.T @ whole / rows
     total = loadings @ loadings.T
     for place, part in zip(places, noise, strict=True):
         total[place, place] += part
@@ -334,18 +331,18 @@ def group_factor_checks(data: TwoViews, model: Model, *, first: bool) -> list[Ch
     checks = [
         *(() if first else covariance_checks(model.embedding, model.ranks.solved)),
         *loadings_check(data.values, expected, model.directions),
-        ratio("posterior", largest(scores - model.embedding), allowed, "coordinates are the factors' expectations"),
+        ratio("posterior", max_abs(scores - model.embedding), allowed, "coordinates are the factors' expectations"),
         ratio("log-likelihood", np.inf if stated is None else abs(rows / 2 * float(terms.sum()) + stated),
               rows * (len(total) * wrong * condition + EPS * float(np.abs(terms).sum())),
               "that of the normal distribution of all views, by their loadings and noise"),
-        ratio("stationarity", largest(covariance @ weights - loadings), wrong * condition,
+        ratio("stationarity", max_abs(covariance @ weights - loadings), wrong * condition,
               "the likelihood has no slope in the loadings: C M⁻¹W = W"),
-        ratio("variances", largest(loadings.T @ weights - np.diag(model.ranks.solved[:count])), wrong * condition,
+        ratio("variances", max_abs(loadings.T @ weights - np.diag(model.ranks.solved[:count])), wrong * condition,
               "WᵀM⁻¹W is diagonal and holds the variances of the posterior means")]
     if model.others and model.joint:
         found = [*scores_of_each(data, model)]
         gathered = model.joint.combine(found, range(len(found)), len(found))
-        gap = max(largest(gathered - expected), *map(largest, map(np.subtract, found, alone)))
+        gap = max(max_abs(gathered - expected), *map(max_abs, map(np.subtract, found, alone)))
         checks.append(ratio("views", gap, allowed * condition, "rows of each view alone, and of all, have the factors' "
                             "expectations given these"))
     return [*checks, noise_check(total, covariance, noise, places, converged=bool(model.fit.get("converged")))]
@@ -360,11 +357,6 @@ def noise_check(total: Array, covariance: Array, noise: Sequence[Array], places:
         return skipped("noise", "the iteration stopped before it converged")
     inverse = np.linalg.inv(total)
     slope = inverse - inverse @ covariance @ inverse
-    gaps = [largest(slope[place, place] @ (part - LEAST * np.eye(len(part))))
+    gaps = [max_abs(slope[place, place] @ (part - LEAST * np.eye(len(part))))
             for place, part in zip(places, noise, strict=True)]
     return ratio("noise", max(gaps), SLOPE, "the likelihood has no slope in the noise of a view, above its bound")
-
-
-def places_in(parts: Sequence[Array]) -> list[slice]:
-    """Return the places of square blocks along a diagonal."""
-    return [slice(*pair) for pair in pairwise(np.cumsum([0, *map(len, parts)]).tolist())]

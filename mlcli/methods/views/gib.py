@@ -26,12 +26,11 @@ from mlcli.core.model import Loadings, Model
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
-from mlcli.core.whitening import Whitening, column_lengths, whiten
+from mlcli.core.whitening import Whitening, column_lengths
 from mlcli.errors import DataError, GeometryError
 from mlcli.methods.trials import variant
-from mlcli.methods.views.canonical import ALIKE, Canonical, canonical
 from mlcli.methods.views.check import bottleneck_checks
-from mlcli.methods.views.two_views import TwoViewMethod
+from mlcli.methods.views.two_views import ALIKE, Canonical, TwoViewMethod, canonical, whiten_views
 
 UNRELATED = 1e-13  # correlations up to this are rounding
 BEYOND = 2.0  # the default β is at most this multiple of the last critical one
@@ -152,8 +151,7 @@ class GIB(TwoViewMethod):
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute A = diag(α) Wᵀ for the canonical directions W of the first view, of variance one."""
-        parts = [data.values, data.view.values]
-        views = [whiten(points, equal_columns=True) for points in parts]
+        views, parts = whiten_views(data), [data.values, data.view.values]
         pairs = canonical(*views)
         require_noise(pairs, views, parts, [data.columns, data.view.columns])
         related = pairs.correlations[pairs.correlations > UNRELATED]

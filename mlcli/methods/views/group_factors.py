@@ -3,7 +3,7 @@
 White coordinates of m views have the covariance C, with I within each view; the model is M = W Wᵀ + Ψ with Ψ block
 diagonal. Given Ψ the best W is known: Ψ^½ V (Θ - I)^½ for the leading eigenvectors V of Ψ^-½ C Ψ^-½ (Lawley, 1940), so
 that the likelihood is a function of Ψ = ε I + L Lᵀ. Its slope in Ψ is that of M⁻¹(M - C)M⁻¹ within the views. Of two
-views the maximum is in closed form (`methods/views/canonical.py`). These are Tucker's inter-battery factors of more
+views the maximum is in closed form (`methods/views/two_views.py`). These are Tucker's inter-battery factors of more
 batteries: McDonald, 1970; Browne, 1980.
 """
 
@@ -23,7 +23,7 @@ from mlcli.core.iterate import Iterated
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.core.minimize import Minimize, Point
 from mlcli.core.whitening import Whitening
-from mlcli.methods.views.canonical import group_variates, joint_covariance
+from mlcli.methods.views.two_views import group_variates, joint_covariance
 
 LEAST = 0.005  # smallest variance of noise, as a share of the view's in any direction: the bound of fa's uniquenesses
 NEAR = 1.01  # multiple of it that counts as at the bound

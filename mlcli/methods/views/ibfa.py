@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
@@ -19,9 +20,18 @@ from mlcli.core.model import Model
 from mlcli.core.similarities.views import JointViews
 from mlcli.core.whitening import Whitening
 from mlcli.methods.trials import variant
-from mlcli.methods.views.canonical import canonical, log_likelihood, posterior_means, posterior_variances
 from mlcli.methods.views.check import group_factor_checks, private_check, scores_checks, shared_factor_checks
-from mlcli.methods.views.two_views import MANY, TwoViewMethod, model_of_views, private_loadings, whiten_views
+from mlcli.methods.views.two_views import (
+    MANY,
+    TwoViewMethod,
+    canonical,
+    log_likelihood,
+    model_of_views,
+    posterior_means,
+    posterior_variances,
+    private_loadings,
+    whiten_views,
+)
 
 
 class IBFA(TwoViewMethod):
@@ -58,6 +68,17 @@ class IBFA(TwoViewMethod):
         if isinstance(data, TwoViews) and len(data.views) == 2:
             return self.refuse_unused("two views have a closed form", "minimize")
         return {}
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of what the views share, and of three or more that of the iteration."""
+        steps = super().steps(data, compute, share)
+        if len(data.views) == 2:
+            return steps
+        from mlcli.methods.views.group_factors import iteration_step
+
+        columns = sum(part.values.shape[1] for part in data.views)
+        return [*steps, iteration_step(len(data.values), columns, limit=self.minimize.limit,
+                                       threads=compute.thread_count())]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute W = Σ U √P for canonical directions U and correlations P of each view."""

@@ -1,25 +1,156 @@
-"""The base of methods of two or more views: input, number of axes, costs and units, and the model with all views."""
+"""Canonical correlations of two or more views, and the base of the methods that use them.
+
+The eigenvectors of the sum of the projectors on the views' columns: variates of variance one, uncorrelated, each as
+well explained by all views as can be. Of m views, an eigenvalue λ is the sum of the shares R² that each view explains
+of its variate; (λ - 1) / (m - 1), one where all views agree, is the canonical correlation if there are two.
+"""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
+from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import Centering
 from mlcli.core.costs import product_rate
+from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.linalg import singular_step
+from mlcli.core.linalg import singular, singular_step, symmetric_eigen
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.columns import Columns
 from mlcli.core.similarities.decoders import Affine
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
-from mlcli.methods.views.canonical import most_pairs
+
+ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
+
+
+@frozen
+class Canonical:
+    """Pairs of directions of two white views, and the correlations of the pairs."""
+
+    correlations: Array  # r, descending, in 0..1
+    first: Array  # rank of the first view x r, orthonormal columns
+    second: Array  # rank of the second view x r, orthonormal columns
+
+    def turns(self, count: int) -> list[Array]:
+        """Return the leading directions of each view (rank x count), zero where there are no more."""
+        return [first_columns(self.first, count), first_columns(self.second, count)]
+
+
+def most_pairs(data: Input) -> int:
+    """Return the largest number of canonical pairs: the smaller of n - 1 and the columns of the smaller view.
+
+    Of several views, as many eigenvalues of the sum of projectors may be above one as all but the largest have columns.
+    """
+    sizes = [part.values.shape[1] for part in data.views] if isinstance(data, TwoViews) else [data.values.shape[1], 1]
+    return min(len(data.values) - 1, sum(sizes) - max(sizes))
+
+
+@stage("correlations")
+def canonical(first: Whitening, second: Whitening) -> Canonical:
+    """Return the canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
+    rows = len(first.points)
+    spare = first.rank + second.rank - (rows - 1)
+    if spare > 0 and first.rank and second.rank:
+        note("W-SATURATED", f"with {first.rank} and {second.rank} independent columns in {rows} rows, {spare} "
+             "correlations are 1 for any data", correlations=spare)
+    if not first.rank or not second.rank:
+        return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
+    left, sizes, right = singular(first.points.T @ second.points / rows)
+    return Canonical(np.minimum(sizes, 1.0), left, right.T)
+
+
+def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
+    """Return posterior means (n x r) of the shared factors, given canonical variates (n x r) of one view or of both.
+
+    `correlations` is an (r,) array.
+    """
+    if len(variates) == 1:
+        return np.sqrt(correlations) * variates[0]
+    return np.sqrt(correlations) / (1 + correlations) * (variates[0] + variates[1])
+
+
+def posterior_variances(correlations: Array, both: bool) -> Array:
+    """Return the variances (r) of the posterior means for canonical correlations, an (r,) array."""
+    return 2 * correlations / (1 + correlations) if both else correlations
+
+
+def log_likelihood(views: Sequence[Whitening], correlations: Array) -> Quantity | None:
+    """Return the largest log-likelihood of shared factors with canonical correlations, an (r,) array.
+
+    None where it has no limit: a view has dependent columns, or a correlation is 1.
+    """
+    dependent = any(view.rank < len(view.means) for view in views)
+    if dependent or np.any(1 - correlations**2 <= ALIKE):
+        note("W-UNBOUNDED", "the likelihood has no limit: " + (
+            "the columns of a view are linearly dependent" if dependent else "a canonical correlation is 1"))
+        return None
+    rows, ranks = len(views[0].points), [view.rank for view in views]
+    spread = sum(2 * float(np.linalg.slogdet(view.back)[1]) for view in views)
+    shared = float(np.sum(np.log1p(-(correlations**2))))
+    return Quantity(-0.5 * rows * (sum(ranks) * (1 + float(np.log(2 * np.pi))) + spread + shared),
+                    cells=[rows * rank for rank in ranks])
+
+
+@frozen
+class GroupVariates:
+    """Variates of several white views: eigenvalues above one of their joint covariance, and unit eigenvectors."""
+
+    values: Array  # r, descending, λ
+    vectors: Array  # sum of the views' ranks x r
+    places: tuple[slice, ...]  # of each view in the vectors' rows
+
+    @property
+    def correlations(self) -> Array:
+        """The mean correlation of the views along each axis (r): (λ - 1) / (m - 1)."""
+        return np.minimum((self.values - 1) / (len(self.places) - 1), 1.0)
+
+    def turns(self, count: int) -> list[Array]:
+        """Return for each view the regression (rank x count) of the leading variates on its white coordinates."""
+        whole = first_columns(self.vectors * np.sqrt(self.values), count)
+        return [whole[place] for place in self.places]
+
+    def weights(self, count: int) -> Array:
+        """Return the weights (count) that make variates of the sum of these regressions."""
+        return np.pad(1 / self.values[:count], (0, max(count - len(self.values), 0)))
+
+
+def places_of(views: Sequence[Whitening]) -> tuple[slice, ...]:
+    """Return the places of each view's white coordinates, side by side."""
+    return tuple(slice(*pair) for pair in pairwise(np.cumsum([0, *(view.rank for view in views)]).tolist()))
+
+
+def joint_covariance(views: Sequence[Whitening]) -> Array:
+    """Return the covariance (R x R) of the white coordinates of views, side by side; exactly one within a view."""
+    points = np.hstack([view.points for view in views])
+    covariance = points.T @ points / max(len(points), 1)
+    for place in places_of(views):
+        covariance[place, place] = np.eye(place.stop - place.start)
+    return covariance
+
+
+@stage("correlations")
+def group_variates(views: Sequence[Whitening]) -> GroupVariates:
+    """Return the variates of three or more views (MAXVAR), by the eigenvectors of their joint covariance."""
+    rows, ranks = len(views[0].points), [view.rank for view in views]
+    spare = sum(ranks) - (len(views) - 1) * (rows - 1)
+    if spare > 0:
+        note("W-SATURATED", f"with {', '.join(map(str, ranks))} independent columns in {rows} rows, {spare} "
+             "variates are common to all views for any data", correlations=spare)
+    values, vectors = symmetric_eigen(joint_covariance(views)) if sum(ranks) else (np.zeros(0), np.zeros((0, 0)))
+    shared = values > 1 + 8 * EPS * max(len(values), 1)
+    return GroupVariates(values[shared], vectors[:, shared], places_of(views))
+
 
 MANY = float("inf")  # views
 
@@ -49,14 +180,8 @@ class TwoViewMethod(Method):
         across = 8.0 * first * rest
         if len(shapes) > 2:
             across, pairs = 24.0 * (first + rest) ** 2 + 8.0 * len(data.values) * (first + rest), 2 * pairs
-        steps = [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
-                 Step("correlations", f"singular values of {first} x {rest}", pairs, across)]
-        minimize = getattr(self, "minimize", None)
-        if minimize is None or len(shapes) == 2:
-            return steps
-        from mlcli.methods.views.group_factors import iteration_step
-
-        return [*steps, iteration_step(len(data.values), first + rest, limit=minimize.limit, threads=threads)]
+        return [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
+                Step("correlations", f"singular values of {first} x {rest}", pairs, across)]
 
 
 def whiten_views(data: TwoViews) -> list[Whitening]:
@@ -85,8 +210,6 @@ def private_loadings(data: TwoViews, views: Sequence[Whitening], noise: Sequence
 
     `noise` are covariances (rank x rank) of white coordinates. Ψ = L Lᵀ of a view's rows, whose further columns are 0.
     """
-    from mlcli.core.linalg import symmetric_eigen
-
     parts = []
     for view, own in zip(views, noise, strict=True):
         values, vectors = symmetric_eigen(view.back.T @ own @ view.back)
@@ -100,5 +223,3 @@ def private_loadings(data: TwoViews, views: Sequence[Whitening], noise: Sequence
 def rows_of_views(data: TwoViews, values: Array) -> list[Array]:
     """Split rows of all views' columns (d x p), one below the other, into those of each view."""
     return np.split(values, np.cumsum([part.values.shape[1] for part in data.views])[:-1])
-
-

@@ -18,8 +18,14 @@ from mlcli.core.latent.polychoric import (
 )
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import METHODS
-from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance
-from mlcli.methods.factors.factor_model import FactorResiduals, derivatives, estimate, least_squares
+from mlcli.methods.factors.factor_analysis import (
+    Bounds,
+    ColumnCovariance,
+    FactorResiduals,
+    derivatives,
+    estimate,
+    least_squares,
+)
 from tests.support import Notes, fit
 from tests.wording import Wording
 

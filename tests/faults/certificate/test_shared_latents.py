@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.core.similarities.decoders import Decoder
 from mlcli.methods import METHODS, Model
 from mlcli.methods.processes.check import joint_bound
-from mlcli.methods.processes.projection import ProcessMeans, SharedLatentPoints
+from mlcli.methods.processes.new_points import ProcessMeans, SharedLatentPoints
 from tests.support import checks_of, names
 
 TIMES = np.linspace(0, 9, 30)

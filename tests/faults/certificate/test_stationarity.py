@@ -18,11 +18,11 @@ from mlcli.core.similarities.projector import require_projector
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.processes.check import figures_of
-from mlcli.methods.processes.covariances import CovarianceFunction
-from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.kalman import Sequence, StateSpace, smooth
 from mlcli.methods.processes.latents import Perceptron
-from mlcli.methods.processes.projection import LatentPoints, LatentSequence, ProcessMeans
+from mlcli.methods.processes.likelihoods import Exact, Observations
+from mlcli.methods.processes.new_points import LatentPoints, LatentSequence, ProcessMeans
+from mlcli.methods.processes.process import CovarianceFunction
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import checks_of, features
 

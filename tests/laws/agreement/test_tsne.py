@@ -7,8 +7,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.search import nearest
 from mlcli.methods.neighbor_embedding.perplexity import JointAffinities, calibrate
-from mlcli.methods.neighbor_embedding.starts import principal_start, small_start
-from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence
+from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence, principal_start, small_start
 from tests.laws.agreement.tables import TABLES, facts, read
 from tests.support import features
 

@@ -21,7 +21,7 @@ from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, Nume
 from mlcli.methods import METHODS, Model
 from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.methods.local.lltsa import LLTSA
-from mlcli.methods.local.tangent_methods import TangentMethod
+from mlcli.methods.local.tangents import TangentMethod
 from mlcli.rundir import archive
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, in_domain, paired

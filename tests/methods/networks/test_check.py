@@ -11,9 +11,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks import check
 from mlcli.methods.networks.autoencoder import Autoencoder
-from mlcli.methods.networks.network import Network, linear
-from mlcli.methods.networks.projection import Errors, encode_rows, encoder_and_decoder
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.network import Errors, Network, Standard, encode_rows, encoder_and_decoder, linear
 from tests.core.test_check import QUICK
 from tests.support import checks_of, features
 

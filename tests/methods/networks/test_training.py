@@ -10,16 +10,19 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.methods.networks import training
-from mlcli.methods.networks.autoencoding import Autoencoding
-from mlcli.methods.networks.backend import jax, random
-from mlcli.methods.networks.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
-from mlcli.methods.networks.evidence import NegatedBound
-from mlcli.methods.networks.feeding import training_rows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.likelihoods import BernoulliLikelihood, GaussianLikelihood
-from mlcli.methods.networks.network import DenseLayer, Network
-from mlcli.methods.networks.standard import Standard
-from mlcli.methods.networks.training import TrainingResult
+from mlcli.methods.networks.autoencoder import (
+    Absolute,
+    Autoencoding,
+    Dense,
+    GaussianNoise,
+    Masking,
+    RarelyActive,
+    Uncorrupted,
+)
+from mlcli.methods.networks.learning import Learning, training_rows
+from mlcli.methods.networks.network import DenseLayer, Network, Standard
+from mlcli.methods.networks.training import TrainingResult, jax, random
+from mlcli.methods.networks.vae import BernoulliLikelihood, GaussianLikelihood, NegatedBound
 from tests.checkpoints import in_parts
 from tests.processes import python
 
@@ -168,7 +171,7 @@ import numpy as np
 from mlcli.base.values.compute import Compute
 from mlcli.base.machine.threads import limit_threads
 from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks.network import Standard
 
 POINTS, LEARNING = np.random.default_rng(0).standard_normal((1024, 700)), Learning(epochs=6, batch=256)
 
@@ -182,9 +185,8 @@ def ticks():
 
 def train():
     from mlcli.methods.networks import training
-    from mlcli.methods.networks.autoencoding import Autoencoding
-    from mlcli.methods.networks.constraints import Dense, Uncorrupted
-    from mlcli.methods.networks.feeding import training_rows
+    from mlcli.methods.networks.autoencoder import Autoencoding, Dense, Uncorrupted
+    from mlcli.methods.networks.learning import training_rows
 
     objective = Autoencoding(hidden="tanh", corruption=Uncorrupted(), sparsity=Dense())
     rows = training_rows(POINTS, Standard.of(POINTS), LEARNING, Compute())

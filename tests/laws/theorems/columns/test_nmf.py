@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.methods.parts.nmf import place_rows
 from mlcli.methods.parts.nonnegative import Factorization, hals_step, multiplicative_step, objective_of
-from mlcli.methods.parts.weights import place_rows
 from tests.support import fit
 
 GENERATOR = np.random.default_rng(5)

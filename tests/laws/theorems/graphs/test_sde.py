@@ -11,11 +11,10 @@ from mlcli.core.graph.weights import barycentric_weights, weights_by_distances
 from mlcli.core.metrics.local import local_distances
 from mlcli.data.samples.generated import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.methods.unfolding.cone import Program, least_eigenvalue
 from mlcli.methods.unfolding.faces import centered_basis, cliques
-from mlcli.methods.unfolding.interior import maximize
+from mlcli.methods.unfolding.interior import Program, least_eigenvalue, maximize
 from mlcli.methods.unfolding.pairs import NeighborPairs
-from mlcli.methods.unfolding.unfold import DualityCertificate, Unfolding
+from mlcli.methods.unfolding.sde import DualityCertificate, Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 from tests.wording import Wording
 

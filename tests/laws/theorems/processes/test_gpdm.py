@@ -8,14 +8,13 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.methods.processes.covariances import CovarianceFunction, Linear, Rbf, start_covariance
 from mlcli.methods.processes.dynamics import Dynamics, Motion, SequenceDensity, SequenceProblem, Trail
-from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.fitting import FittedParameters, Problem
 from mlcli.methods.processes.gpdm import forecast, slopes
 from mlcli.methods.processes.latents import Free
+from mlcli.methods.processes.likelihoods import Exact, Observations
 from mlcli.methods.processes.new_points import NewRows, place, sequence_objective, track
-from mlcli.methods.processes.posterior import GaussianProcess
+from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess, Linear, Rbf, start_covariance
 from tests.support import fit
 from tests.wording import Wording
 

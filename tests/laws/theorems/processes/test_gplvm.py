@@ -11,14 +11,18 @@ from numpy.polynomial.hermite_e import hermegauss
 from mlcli.base.types import Array
 from mlcli.core.minimize import Likeliest
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.methods.processes.covariances import Bias, CovarianceFunction, Rbf, start_covariance
-from mlcli.methods.processes.evidence import Exact, Likelihood, Observations, require_inverse
-from mlcli.methods.processes.expected_kernels import Clouds
-from mlcli.methods.processes.fitting import FittedParameters, Problem
-from mlcli.methods.processes.inducing import SparseLikelihood
-from mlcli.methods.processes.inference import Bayesian, MostProbable
+from mlcli.methods.processes.fitting import Bayesian, FittedParameters, MostProbable, Problem
 from mlcli.methods.processes.latents import Free, FreeClouds, KernelRegression, Latents, Network
+from mlcli.methods.processes.likelihoods import (
+    Clouds,
+    Exact,
+    Likelihood,
+    Observations,
+    SparseLikelihood,
+    require_inverse,
+)
 from mlcli.methods.processes.new_points import NewRows, descend
+from mlcli.methods.processes.process import Bias, CovarianceFunction, Rbf, start_covariance
 from tests.laws.agreement.tables import facts, read
 from tests.support import fit
 from tests.wording import Wording

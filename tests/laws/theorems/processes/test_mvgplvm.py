@@ -9,9 +9,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, TwoViews
 from mlcli.methods import METHODS, Model
-from mlcli.methods.processes.evidence import Observations
-from mlcli.methods.processes.expected_kernels import Clouds
 from mlcli.methods.processes.fitting import FittedParameters
+from mlcli.methods.processes.likelihoods import Clouds, Observations
 from mlcli.methods.processes.views import SharedProblem
 from tests.support import names
 

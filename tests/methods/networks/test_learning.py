@@ -11,10 +11,9 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.methods.networks import feeding
-from mlcli.methods.networks.feeding import TrainingRows, training_rows
-from mlcli.methods.networks.learning import Learning
-from mlcli.methods.networks.standard import Standard
+from mlcli.methods.networks import learning
+from mlcli.methods.networks.learning import Learning, TrainingRows, training_rows
+from mlcli.methods.networks.network import Standard
 from tests.data.helpers import noted
 
 VALUES = np.random.default_rng(0).standard_normal((700, 3)) * [1, 2, 3] + 50
@@ -23,7 +22,7 @@ LEARNING = Learning(batch=32, precision="float64")
 
 @pytest.fixture(params=["parquet", "npy", "memory"])
 def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingRows:
-    monkeypatch.setattr(feeding, "POOL", 500)
+    monkeypatch.setattr(learning, "POOL", 500)
     monkeypatch.setattr("mlcli.data.formats.npy.BLOCK", 300)
     monkeypatch.setattr("mlcli.data.formats.row_files.PART", 60)
     monkeypatch.setattr("mlcli.data.formats.row_files.FEWEST", 20)

@@ -7,7 +7,7 @@ from mlcli.core.graph.search import nearest
 from mlcli.core.metrics import METRICS
 from mlcli.core.metrics.points import with_metric
 from mlcli.methods.neighbor_embedding.perplexity import calibrate
-from mlcli.methods.neighbor_embedding.starts import SIZE, eigenmaps, principal_start, small_start
+from mlcli.methods.neighbor_embedding.tsne import SIZE, eigenmaps, principal_start, small_start
 from tests.support import dissimilarities, distances, features
 
 POINTS = np.random.default_rng(2).standard_normal((40, 4)) * [3, 2, 1, 0.5]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.methods.parts.nmf import place_rows
 from mlcli.methods.parts.nonnegative import Objective
-from mlcli.methods.parts.weights import place_rows
 from tests.support import fit
 
 LEFT = 1e-11  # relative slope that exact weights leave
