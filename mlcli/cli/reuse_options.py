@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import (
     drawn,
@@ -23,6 +22,7 @@ from mlcli.cli.screen.output import (
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import layer_of
 from mlcli.config.layers import Layer, assignment, from_assignments
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
-from mlcli.cli.screen.columns import tell
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.terminal import tell
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import layer_of, require_annotated
 from mlcli.config.layers import assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import DataError

@@ -15,9 +15,9 @@ from mlcli.base.machine import blas, limits, resources
 from mlcli.base.machine.rates import read
 from mlcli.base.values.plugins import NOUNS, TABLES, installed
 from mlcli.cli.line.behavior import Json
-from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import warn
+from mlcli.cli.screen.terminal import tell
 from mlcli.config.run_config import unusable_plugins
 from mlcli.errors import NumericalError
 from mlcli.rundir.machine import libraries, packages, system

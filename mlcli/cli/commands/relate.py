@@ -7,14 +7,15 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.columns import aligned, tell
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.cli.screen.terminal import aligned, tell
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import layer_of
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 

@@ -8,12 +8,13 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.config.flags import DRAWING, layer_of
 from mlcli.errors import UsageError
 from mlcli.report.tables.names import Form, Name
 

@@ -8,8 +8,8 @@ import typer
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.terminal import tell
 from mlcli.errors import NumericalError, UnsafeFile
 
 Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
