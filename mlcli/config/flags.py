@@ -106,6 +106,9 @@ DRAWING = {  # how the figures of a finished run are drawn again
     "aspect": Flag("report.look.aspect", ("--aspect",)),
 }
 EVERY = {**FLAGS, **DRAWING}
+READING = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
+           "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
+           "transform", "top_variance", "scale", "reduce", "metric")  # flags of data that is examined before a run
 # lists whose items may be separated by commas
 COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "input.answers", "input.reverse",
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")

@@ -1,7 +1,7 @@
 """`mlcli compare`: finished runs side by side."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mlcli.cli.line import behavior
+from mlcli.cli.line.parsing import first_given
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.progress import mode_of, watching
@@ -39,14 +40,12 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
                                            help="The first run's input, if it was moved.")]
 Orientation = Annotated[Literal["aligned", "own"], typer.Option("--orientation", help=(
     "Embeddings on the page: aligned with the first by a Procrustes rotation, or each in its own orientation."))]
-Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
-    "A file with labels of the rows, joined by id, or row by row."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
                                    "there are many.")]
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, color_by: ColorBy = None,
-            labels: Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
+            labels: behavior.Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
             force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
             progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
@@ -68,9 +67,9 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     require_standard_output()
     if output is not None:
         refuse_existing(output, force)
-    else:
-        refuse_without_page({"--color-by": color_by, "--labels": labels, "--input": given,
-                             "--orientation": None if orientation == "aligned" else orientation})
+    elif (flag := first_given({"--color-by": color_by, "--labels": labels, "--input": given,
+                               "--orientation": orientation != "aligned"})) is not None:
+        raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
     options = comparing.PageOptions(tuple(color_by or ()), labels, given, orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
         comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
@@ -88,13 +87,6 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         tell(lines_of(document, columns_of(sys.stdout) or WIDTH))
     if output is not None and not (quiet or json):
         say_written(f"wrote {output}", output)
-
-
-def refuse_without_page(given: Mapping[str, object]) -> None:
-    """Raise UsageError for an option of the page that was given where none is written."""
-    for flag, value in given.items():
-        if value is not None:
-            raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
 
 
 def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:

@@ -27,9 +27,9 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
-          skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
-          no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
+          strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
+          shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+          **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b

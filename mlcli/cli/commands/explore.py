@@ -23,7 +23,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, shown_as, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
-from mlcli.config.flags import command_line, layer_of, require_annotated
+from mlcli.config.flags import READING, command_line, layer_of, require_annotated
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.sweep import SweepVariant, directory_names, file_name, flatten, without
 from mlcli.engine.cache import Folder
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from mlcli.explore.report.contents import Exploration
     from mlcli.explore.settings import Exclusion
 
-FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
-         "transform", "top_variance", "scale", "reduce", "metric", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
@@ -58,7 +55,7 @@ Components = Annotated[int | None, typer.Option("-p", "--components", min=1, sho
     "Number of axes at which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
 
-@with_flags(*FLAGS)
+@with_flags(*READING, "seed", "threads", "memory_limit", "time_limit")
 def explore(data: Data, *, output: Output = None, budget: Budget = "5m", components: Components = None,
             assignments: behavior.Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             json: behavior.Json = False, progress: behavior.Progress = None, jobs: behavior.Jobs = 1,

@@ -28,9 +28,9 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
             "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-        strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
-        skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
-        no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
+        strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
+        shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+        **flags: Any) -> None:
     """Do the runs of YAML files; a sweep makes several runs.
 
     \b

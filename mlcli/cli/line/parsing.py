@@ -4,7 +4,7 @@ messages spell options.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
@@ -109,6 +109,11 @@ def require_place(option: Any, value: Any) -> None:
     raise UsageError("EMPTY-NAME", "the name of a file or folder is empty",
                      where=" or ".join(option.opts) if named else option.metavar,
                      hint="leave it out, or give a name" if named and not option.required else "give a name")
+
+
+def first_given(values: Mapping[str, object]) -> str | None:
+    """Return the first flag that has a value, of those that go with nothing here; None where none has."""
+    return next((flag for flag, value in values.items() if value is not None and value is not False), None)
 
 
 def with_word(arguments: Sequence[str]) -> list[str]:
