@@ -57,8 +57,7 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
             continue  # stands with the section that it chooses
         value = info.default if usual is None else getattr(usual, name)
         default, sentence = shown_default(info, value), sentence_of(name, info)
-        named = next((item for item in info.metadata if isinstance(item, Names)), None)
-        yield OptionRow(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata),
+        yield OptionRow(path=here, kind=kind_of(info), range=limits(info.metadata),
                         default=default, sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
@@ -66,6 +65,22 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         for kind in classes:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only,
                             usual=value if isinstance(value, kind) else None)
+
+
+def kind_of(info: FieldInfo) -> str | Names:
+    """Return the type of a field in words, or the names that it takes, to be listed when they are asked for."""
+    return next((item for item in info.metadata if isinstance(item, Names)), None) or in_words(info.annotation)
+
+
+def kinds_at(options: type[Options], path: str) -> Iterator[str | Names]:
+    """Yield the type of the option at a path under each alternative that has it, without describing any other."""
+    key, _, rest = path.partition(".")
+    info = options.model_fields.get(key)
+    if info is not None and not rest:
+        yield kind_of(info)
+    elif info is not None:
+        for kind in alternatives(info):
+            yield from kinds_at(kind, rest)
 
 
 def sentence_of(name: str, info: FieldInfo) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import TAG
 from mlcli.config.build import is_option, with_tags
-from mlcli.config.describe import LIST, OptionRow
+from mlcli.config.describe import LIST, OptionRow, kinds_at
 from mlcli.config.layers import PREFIX, Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig, section_rows
 from mlcli.config.sweep import MOST_RUNS, SweepVariant, leaves, value_text
@@ -130,8 +130,10 @@ def rows_at(path: str) -> list[OptionRow]:
 
 
 def type_of(path: str) -> str:
-    """Return the type of a config path in words; empty for a method's, which take one value, by YAML's rules."""
-    return "" if path.startswith("method.") else rows_at(path)[0].type
+    """Return the type of a config path in words; empty for a method's and for names of a table, which take one value.
+    """
+    kind = "" if path.startswith("method.") else next(kinds_at(RunConfig, path))
+    return kind if isinstance(kind, str) else ""
 
 
 def repeats(flag: Flag) -> bool:
