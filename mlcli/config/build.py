@@ -79,7 +79,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     require_plotting(config, layer)
     if config.report.interactive and fits:
         require_plotly(layer.origin(("report", "interactive")))
-    return config if config.output is not None else config.replace(output=default_output(config))
+    default = f"runs/{file_name(config.input.path)}-{config.method.name}"  # the input's name without its endings
+    return config if config.output is not None else config.replace(output=default)
 
 
 def validate(layer: Layer) -> RunConfig:
@@ -125,11 +126,6 @@ def require_cluster(address: str, where: str) -> None:
 
     address_of(address, where)
     require("dask", "a cluster", where)
-
-
-def default_output(config: RunConfig) -> str:
-    """Return runs/DATA-METHOD, where DATA is the input's name without its endings."""
-    return f"runs/{file_name(config.input.path)}-{config.method.name}"
 
 
 def with_tags(options: type[Options], values: Any) -> Any:

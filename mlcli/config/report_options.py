@@ -251,10 +251,6 @@ class Report(FindingOptions):
             raise ConfigError("NO-LOADINGS", f"arrows need loadings on two axes, and the run has {has}", where=where,
                               hint="leave them out, or keep two axes of a linear method")
 
-    def with_image(self, image: tuple[int, ...], columns: int) -> "Report":
-        """Return the options with an image shape, if rows have as many cells and are small enough to draw."""
-        return self.replace(image=image) if columns == prod(image) <= MOST_CELLS else self
-
     def draws(self, columns: int) -> bool:
         """Whether the report draws decoded rows of so many features: as images, or as profiles."""
         return columns == prod(self.image) if self.image is not None else PROFILE[0] <= columns <= PROFILE[1]

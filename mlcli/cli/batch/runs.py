@@ -86,8 +86,9 @@ def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], divisio
     """
     from mlcli.pipeline import run as pipeline  # noqa: F401 - once, for all workers
 
-    def live(number: int, text: str) -> None:
-        say(named_lines(text, names[number]).removesuffix("\n"))
+    def live(number: int, text: str) -> None:  # lines of JSON name their run
+        say("\n".join(json.dumps({**json.loads(line), "run": names[number]}) if line[:1] == "{" else line
+                      for line in text.removesuffix("\n").split("\n")))
 
     progress = shown_as(presentation.progress, presentation.quiet)
     # forked before the overview starts a thread; processes in the place of dead ones, while it has none
@@ -127,12 +128,6 @@ def overview(shown: Progress, name: str = "runs") -> Iterator[Callable[[int, int
         raise
     shown.end(name)
     shown.stop()
-
-
-def named_lines(text: str, run: str) -> str:
-    """Lines of JSON, each with the run that it is about; others as they are."""
-    return "".join(json.dumps({**json.loads(line), "run": run}) + "\n" if line[:1] == "{" else line
-                   for line in text.splitlines(keepends=True))
 
 
 def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch) -> tuple[list[Document], int]:

@@ -197,11 +197,11 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
     made, tried = list[Trial](), list[Exclusion]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:
-            discard(Path(run.config.output or ""))  # its checkpoint: the exploration is over without it
+            discard(run.output)  # its checkpoint: the exploration is over without it
             reason = document.get(LEFT_OUT) or document["error"]["what"]
             tried.append(Exclusion(setting.name, reason, setting.seconds))
         else:
-            made.append(read_trial(setting, Path(run.config.output or ""), run.config, document))
+            made.append(read_trial(setting, run.output, run.config, document))
     if not made:
         raise nothing_made(folder, tried)
     with nullcontext() if presentation.quiet else watching(presentation.progress, presentation.quiet):
