@@ -20,7 +20,7 @@ from manual import manual
 
 import mlcli
 from mlcli import errors
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.config.describe import OptionRow, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema

@@ -20,9 +20,9 @@ from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
+from mlcli.config.flags import FLAGS
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig

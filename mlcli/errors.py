@@ -77,6 +77,14 @@ def conceal(text: str) -> str:
     return CREDENTIALS.sub("***@", text)
 
 
+def escaped(text: str) -> str:
+    r"""Return text without control characters, bidirectional marks and line breaks: they are written as \xNN or \uNNNN.
+    """
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
 class MlcliError(Exception):
     """Something unexpected: always a bug, to be reported with the log file that the message names."""
 

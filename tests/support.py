@@ -25,7 +25,7 @@ from mlcli.base.values.inputs import (
 )
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Plan
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.methods import METHODS, Method, Model
 from mlcli.methods.views.bilinear import StyleProjector
 from mlcli.pipeline.certificate import check_numbers, subject_of

@@ -43,7 +43,7 @@ class LazyGroup(LazyParsing, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names, with its options."""
         if not ctx.resilient_parsing and args and self.get_command(ctx, args[0]) is None:
-            from mlcli.cli.line.unknown_command import unknown_command
+            from mlcli.cli.line.unknown import unknown_command
 
             raise unknown_command(args, COMMANDS)
         name, known, rest = super().resolve_command(ctx, args)

@@ -45,7 +45,7 @@ def dispatch(arguments: list[str]) -> None:
         group.main(arguments, prog_name="mlcli")
     with group.make_context("mlcli", completion.with_shell(arguments)) as context:
         from mlcli.base.stages.stage import listening
-        from mlcli.cli.stage_reporter import StageReporter
+        from mlcli.cli.screen.progress import StageReporter
 
         with listening(StageReporter()):
             group.invoke(context)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from re import MULTILINE, sub
@@ -14,12 +14,20 @@ from mlcli.base.machine.limits import require_room
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import TAG, Options
-from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
+from mlcli.config.describe import alternative, is_section, several, tag_of
 from mlcli.config.explain import chosen_in, explain
-from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
+from mlcli.config.layers import (
+    Layer,
+    assignment,
+    at_path,
+    from_assignments,
+    from_environment,
+    from_file,
+    merged,
+    without_value,
+)
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import file_name, flatten
-from mlcli.config.sweep import SweepVariant, expand
+from mlcli.config.sweep import SweepVariant, expand, file_name, flatten
 from mlcli.config.yaml_file import NEEDS, dump
 from mlcli.core.chain.stages import Stages
 from mlcli.data.options.numbers import EXACT
@@ -71,7 +79,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     require_plotting(config, layer)
     if config.report.interactive and fits:
         require_plotly(layer.origin(("report", "interactive")))
-    return config if config.output is not None else config.replace(output=default_output(config))
+    default = f"runs/{file_name(config.input.path)}-{config.method.name}"  # the input's name without its endings
+    return config if config.output is not None else config.replace(output=default)
 
 
 def validate(layer: Layer) -> RunConfig:
@@ -119,11 +128,6 @@ def require_cluster(address: str, where: str) -> None:
     require("dask", "a cluster", where)
 
 
-def default_output(config: RunConfig) -> str:
-    """Return runs/DATA-METHOD, where DATA is the input's name without its endings."""
-    return f"runs/{file_name(config.input.path)}-{config.method.name}"
-
-
 def with_tags(options: type[Options], values: Any) -> Any:
     """Return nested values with all sections, and with the default's name in each section that lacks one."""
     if not isinstance(values, dict):
@@ -133,14 +137,13 @@ def with_tags(options: type[Options], values: Any) -> Any:
         section = filled.get(key, {} if info.is_required() else None)
         if not (isinstance(section, dict) and is_section(info)):
             continue
-        kind: type[Options] | None
-        if several(info):
-            section = section if TAG in section else {TAG: tag_of(type(info.default)), **section}
-            kind = alternative(info, str(section[TAG]))  # names ignore case
-            section = section if kind is None else {**section, TAG: tag_of(kind)}
-        else:
-            kind = next(iter(alternatives(info)), None)
-        filled[key] = section if kind is None else with_tags(kind, section)
+        named = several(info)
+        if named and TAG not in section:
+            section = {TAG: tag_of(type(info.default)), **section}
+        kind = alternative(info, str(section.get(TAG)))  # names ignore case
+        if kind is not None:
+            section = with_tags(kind, {**section, TAG: tag_of(kind)} if named else section)
+        filled[key] = section
     return filled
 
 
@@ -149,10 +152,8 @@ def resolve_either(layer: Layer) -> Layer:
     for first, second in layer.either.items():
         if is_option(second, layer.values) and not is_option(first, layer.values):
             keys = tuple(first.split("."))
-            value, values = pop_value(layer.values, keys)
-            moved = assignment(second, value, layer.origin(keys))
-            origins = {path: origin for path, origin in layer.origins.items() if path[: len(keys)] != keys}
-            layer = moved.over(replace(layer, values=values, origins=origins))
+            moved = assignment(second, at_path(layer.values, keys), layer.origin(keys))
+            layer = moved.over(layer.drop(keys))
     return layer
 
 
@@ -165,8 +166,7 @@ def is_option(path: str, values: Mapping[str, Any]) -> bool:
         if info is None:
             return False
         section = f"{section}.{key}" if section else key
-        kind = (alternative(info, str(chosen_in(values, section))) if several(info)
-                else next(iter(alternatives(info)), None))
+        kind = alternative(info, str(chosen_in(values, section)))
     return True
 
 
@@ -191,16 +191,6 @@ def option_values(options: Options, mark: str = "") -> dict[str, Any]:
     return values
 
 
-def pop_value(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the value at a path, and the nested values without it and without a section that it leaves empty."""
-    key, *rest = keys
-    if not rest:
-        return values[key], {name: value for name, value in values.items() if name != key}
-    value, inner = pop_value(values[key], rest)
-    others = {name: value for name, value in values.items() if name != key}
-    return value, {**others, key: inner} if inner else others
-
-
 def fingerprint(config: RunConfig) -> str:
     """Return the hash of a run's options, without file locations and the resources of the machine."""
     values = {**config.model_dump(mode="json"), "name": config.method.name}
@@ -213,8 +203,8 @@ def fingerprint(config: RunConfig) -> str:
     later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
     later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
     for path in (*UNASKED, *later):
-        _, values = pop_value(values, path.split("."))
-    further, values = pop_value(values, FURTHER_VIEWS.split("."))
+        values = without_value(values, path.split("."))
+    further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))
     if further:
         places = [{name: value for name, value in view.items() if name != "path"} for view in further]
         values = merged(values, assignment(FURTHER_VIEWS, places, "").values)

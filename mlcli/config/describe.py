@@ -1,4 +1,4 @@
-"""Descriptions of options in plain words: for the help of flags, `mlcli methods`, and error messages."""
+"""Descriptions of options in plain words: for the help of flags, `mlcli methods`, error messages, and reports."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -17,6 +17,7 @@ KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text"
 SECTION = "a section"
 LIST = "a list of items, each "
 LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
+NO_DEFAULT = ("input.path", "output")  # options without a meaningful default
 
 
 @frozen
@@ -56,8 +57,7 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
             continue  # stands with the section that it chooses
         value = info.default if usual is None else getattr(usual, name)
         default, sentence = shown_default(info, value), sentence_of(name, info)
-        named = next((item for item in info.metadata if isinstance(item, Names)), None)
-        yield OptionRow(path=here, kind=named or in_words(info.annotation), range=limits(info.metadata),
+        yield OptionRow(path=here, kind=kind_of(info), range=limits(info.metadata),
                         default=default, sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
@@ -65,6 +65,22 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         for kind in classes:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only,
                             usual=value if isinstance(value, kind) else None)
+
+
+def kind_of(info: FieldInfo) -> str | Names:
+    """Return the type of a field in words, or the names that it takes, to be listed when they are asked for."""
+    return next((item for item in info.metadata if isinstance(item, Names)), None) or in_words(info.annotation)
+
+
+def kinds_at(options: type[Options], path: str) -> Iterator[str | Names]:
+    """Yield the type of the option at a path under each alternative that has it, without describing any other."""
+    key, _, rest = path.partition(".")
+    info = options.model_fields.get(key)
+    if info is not None and not rest:
+        yield kind_of(info)
+    elif info is not None:
+        for kind in alternatives(info):
+            yield from kinds_at(kind, rest)
 
 
 def sentence_of(name: str, info: FieldInfo) -> str:
@@ -114,11 +130,15 @@ def several(info: FieldInfo) -> bool:
 
 
 def alternative(info: FieldInfo, name: str) -> type[Options] | None:
-    """Return the set of options that a name or an alias, in any case, chooses for a field; None where there is none."""
+    """Return the set of options that a name or an alias, in any case, chooses for a field, or the only one.
+
+    None where there is none.
+    """
     choices = choices_of(info)
     if choices is not None:
         return choices.named(name)
-    return next((kind for kind in alternatives(info) if name.lower() == tag_of(kind)), None)
+    kinds = alternatives(info)
+    return kinds[0] if len(kinds) == 1 else next((kind for kind in kinds if name.lower() == tag_of(kind)), None)
 
 
 def flat(annotation: Any) -> Iterator[Any]:
@@ -213,3 +233,36 @@ def unique(items: Iterable[str]) -> list[str]:
 def listed(items: Sequence[str], word: str) -> str:
     """Join items: a, b or c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}" if items else ""
+
+
+@frozen
+class Difference:
+    """An option that is not at its default."""
+
+    path: str
+    value: str
+    default: str
+
+
+def differences(options: Options, base: Options | None = None, path: str = "") -> Iterator[Difference]:
+    """Yield every option whose value differs from its default, sections before their options.
+
+    A section that another one may replace, such as the method, is compared with its own defaults.
+    """
+    for name, info in type(options).model_fields.items():
+        here, value = f"{path}.{name}" if path else name, getattr(options, name)
+        default = info.default if base is None else getattr(base, name)
+        if isinstance(value, Options):
+            same = type(default) is type(value)
+            if not same and default is not PydanticUndefined:
+                yield Difference(f"{here}.{TAG}", tag_of(type(value)), default_in_words(default))
+            yield from differences(value, default if same else None, here)
+        elif value != default and here not in NO_DEFAULT and not (name == TAG and here != TAG):
+            yield Difference(here, show(value), default_in_words(default))
+
+
+def default_in_words(default: Any) -> str:
+    """Return a default as text; empty for an option without one."""
+    if isinstance(default, Options):
+        return tag_of(type(default))
+    return "" if default is PydanticUndefined else show(default)

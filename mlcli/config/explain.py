@@ -1,6 +1,8 @@
-"""Errors of a configuration in plain words, with the origin of the value."""
+"""Errors of a configuration in plain words, with the origin of the value, and the sweep where several were given."""
 
 import difflib
+import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -12,12 +14,13 @@ from pydantic_core import ErrorDetails
 from mlcli.base.values.options import TAG
 from mlcli.base.values.plugins import TABLES, installed, missing
 from mlcli.config.describe import LIST, OptionRow, listed, show, unique
-from mlcli.config.layers import Layer
+from mlcli.config.layers import Layer, at_path, value_of
 from mlcli.config.run_config import option_rows
-from mlcli.config.scalars import Keys
+from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError, DependencyMissing, RefusedByPlan, option
 from mlcli.methods import remedy_for
 
+SWEPT = "a run for each is a sweep: "
 BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
           "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
 INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
@@ -44,8 +47,6 @@ def explain(error: ValidationError, layer: Layer) -> ConfigError | DependencyMis
         hint = (hint if ":" in layer.origin(keys) else "give a list" if in_python else
                 f"give --set {dotted(keys)}=[{given[:40]}]")
     elif not lists and problem[0]["type"] != "extra_forbidden":
-        from mlcli.config.several_values import sweep_of
-
         several = sweep_of(keys, given, layer)
         hint = (several if layer.written(keys) else several and "make a call for each of the values") or hint
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
@@ -224,9 +225,7 @@ def applies(row: OptionRow, values: Mapping[str, Any]) -> bool:
 
 def chosen_in(values: Any, section: str) -> Any:
     """Return the name of the alternative chosen in a section."""
-    for key in (*section.split("."), TAG):
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
+    return at_path(values, (*section.split("."), TAG))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -239,3 +238,35 @@ def dotted(keys: Sequence[str | int]) -> str:
     """Return a path of keys as one name, each key cut to 80 characters: report.formats[0]."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:80]}" for key in keys)
     return text.removeprefix(".")
+
+
+def sweep_of(keys: Keys, given: Any, layer: Layer) -> str:
+    """Return the command that runs each of several values, `4,6,8` or `[4, 6, 8]`; empty for one value."""
+    if isinstance(given, dict) and keys[-1] == TAG:
+        given = given.get(TAG)
+    values = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(values, list) or len(values) < 2 or not all(
+            isinstance(value, (str, int, float)) and value != "" for value in values):
+        return ""
+    path = ".".join(map(str, keys))
+    section = f"sweep: {{{path}: [{', '.join(map(str, values))}]}}"
+    if ":" in layer.origin(keys):  # of a file, line and column
+        return f"{SWEPT}{section} in place of {path}"
+    others = (f"--set {shlex.quote(f'{name}={assigned_text(value)}')}" for name, value in other_values(layer, keys))
+    return f"{SWEPT}{' '.join([f'echo {shlex.quote(section)} | mlcli run -', *others])}"
+
+
+def other_values(layer: Layer, but: Keys) -> list[tuple[str, Any]]:
+    """Return the dotted paths and values that the layer sets besides one path."""
+    found = []
+    for keys in layer.origins:
+        value = at_path(layer.values, keys)
+        if keys != but and value is not None and not isinstance(value, dict):
+            found.append((".".join(map(str, keys)), value))
+    return sorted(found)
+
+
+def assigned_text(value: Any) -> str:
+    """Return a value in a form that `--set` reads."""
+    plain = value if isinstance(value, str) else show(value)
+    return plain if isinstance(value, str) and value_of(plain, "") == value else json.dumps(value)

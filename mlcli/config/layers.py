@@ -1,14 +1,12 @@
 """The layers of a configuration, each value with its origin: file < environment < `--set` < flags."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.config import scalars
-from mlcli.config.scalars import Keys
-from mlcli.config.yaml_file import parse, read_document
+from mlcli.config.yaml_file import Keys, parse, read_document, reason, scalar_of, tag_of
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
@@ -57,6 +55,12 @@ class Layer:
         """Return the origin of the value at a dotted path, or inside it; empty if it is a default."""
         keys = tuple(path.split("."))
         return self.origin(keys) if any(known[:len(keys)] == keys for known in self.origins) else ""
+
+    def drop(self, keys: Keys) -> "Layer":
+        """Return the layer without the value at a path and its origins, and without a section that this leaves empty.
+        """
+        return replace(self, values=without_value(self.values, keys),
+                       origins={path: origin for path, origin in self.origins.items() if path[:len(keys)] != keys})
 
 
 def from_file(path: Path) -> Layer:
@@ -107,9 +111,9 @@ def value_of(text: str, origin: str) -> Any:
     if plain[:1] in ("[", "{", '"', "'"):
         return parse(plain, lambda mark: origin).value
     try:
-        return scalars.value_of(plain, scalars.tag_of(plain))
+        return scalar_of(plain, tag_of(plain))
     except ValueError as error:
-        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {scalars.reason(error)}", where=origin) from error
+        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {reason(error)}", where=origin) from error
 
 
 def paths(keys: Keys, value: Any) -> Iterator[Keys]:
@@ -118,6 +122,21 @@ def paths(keys: Keys, value: Any) -> Iterator[Keys]:
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inside:
         yield from paths((*keys, key), item)
+
+
+def at_path(values: Any, keys: Iterable[str | int]) -> Any:
+    """Return the value at a path of nested mappings; None where there is none."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def without_value(values: dict[Any, Any], keys: Sequence[str | int]) -> dict[Any, Any]:
+    """Return nested values without the one at a path, and without a section that this leaves empty."""
+    key, *rest = keys
+    others = {name: value for name, value in values.items() if name != key}
+    inner = without_value(values[key], rest) if rest else {}
+    return {**others, key: inner} if inner else others
 
 
 def merged(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:

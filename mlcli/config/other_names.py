@@ -6,11 +6,11 @@ from math import isfinite
 from typing import Any
 
 from mlcli.base.values.options import TAG, Options, Power, Synonyms
-from mlcli.config.describe import alternative, alternatives, is_section, several, show
+from mlcli.config.describe import alternative, is_section, show
+from mlcli.config.explain import sweep_of
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import option_rows
-from mlcli.config.scalars import Keys
-from mlcli.config.several_values import sweep_of
+from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
 # names of scikit-learn's, and the flag or keyword of the same meaning
@@ -56,9 +56,8 @@ def _converted(options: type[Options], values: Any, at: Keys, layer: Layer) -> t
                       if isinstance(power, Power) and other in known and other not in options.model_fields}
             if powers:
                 said += _convert(known, (*at, name), powers, layer)
-        if name in known and is_section(info):
-            kind = (alternative(info, str(known[name].get(TAG))) if several(info) and isinstance(known[name], dict)
-                    else next(iter(alternatives(info)), None))
+        if is_section(info) and isinstance(known.get(name), dict):
+            kind = alternative(info, str(known[name].get(TAG)))
             if kind is not None:
                 known[name], further = _converted(kind, known[name], (*at, name), layer)
                 said += further

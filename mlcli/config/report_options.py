@@ -1,35 +1,95 @@
-"""The section `report`: outputs of a run besides the model, and measures of quality."""
+"""The section `report`: outputs of a run besides the model, measures of quality, and the look of the figures."""
 
 from collections.abc import Collection, Sequence
 from functools import cache
 from math import prod
+from re import fullmatch
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ModelWrapValidatorHandler, Strict, create_model, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    Strict,
+    WithJsonSchema,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
-from mlcli.config.drawing import Look, NoOutlines, Outlines
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Finding
 
+UNITS = {"mm": 25.4, "cm": 2.54, "in": 1.0}  # of a length in inches
 Format = Literal["csv", "parquet", "npy"]
 ALWAYS = ("embedding", "spectrum")
 OUTPUTS = (*ALWAYS, "model", *(name for name, finding in FINDINGS.items() if finding.output and name not in ALWAYS),
            "report")
-if TYPE_CHECKING:
-    Output = str
-else:
-    Output = Literal[OUTPUTS]
 FigureFormat = Literal["svg", "png", "pdf"]
 PROFILE = 3, 1_000  # least and most columns of a profile: fewer show no shape, more make the page large
 LABELED = 60  # most points labeled with ids by default
 MOST_LABELED = 400  # more labels overlap
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
 Side = Annotated[int, Field(ge=1)]
+
+
+def in_inches(length: Any) -> Any:
+    """Return a length as a text with its unit, as 90mm, 9cm or 3.5in, in inches; anything else as it is."""
+    parts = fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(mm|cm|in)\s*", length) if isinstance(length, str) else None
+    return length if parts is None else float(parts[1]) / UNITS[parts[2]]
+
+
+Inches = Annotated[float, BeforeValidator(in_inches), Field(ge=1, le=40), WithJsonSchema(
+    {"anyOf": [{"type": "number", "minimum": 1, "maximum": 40}, {"type": "string"}]})]
+
+
+class Look(Options):
+    """The look of scatter and scree plot."""
+
+    size: Annotated[tuple[Inches, ...], Strict(False), Field(min_length=2, max_length=2)] | None = option(
+        None, "Width and height of the figures in inches, or with a unit as in 90mm,70mm (default: width 6.5, height "
+        "from the proportions of the plot).")
+    font_size: float = option(9.0, "Font size in points; titles are 20% larger.", ge=4, le=40)
+    marker_size: float | None = option(
+        None, "Diameter of the markers in points (default: smaller for more rows).", gt=0, le=40)
+    palette: Literal["okabe-ito", "tab10", "set2", "dark2", "gray"] = option(
+        "okabe-ito", "Colors of groups; if there are more groups than colors, marker shapes distinguish them.")
+    scale: Literal["viridis", "cividis", "magma", "gray"] = option("viridis", "Color scale of numeric labels.")
+    aspect: Literal["auto", "equal", "free"] = option(
+        "auto", "Whether both axes have the same scale: if that fits (auto), always (equal), or never (free).")
+
+
+class NoOutlines(Options):
+    """No outlines around groups."""
+
+    name: Literal["none"] = "none"
+
+
+class Ellipses(Options):
+    """The contour of a normal distribution with the mean and the covariance of the group."""
+
+    name: Literal["ellipses"] = "ellipses"
+    level: float = option(0.95, "Share of a normal distribution inside an ellipse.", gt=0, lt=1)
+
+
+class Hulls(Options):
+    """The convex hull of the group."""
+
+    name: Literal["hulls"] = "hulls"
+
+
+Outlines = Annotated[NoOutlines | Ellipses | Hulls, Field(discriminator="name")]
+
+
+if TYPE_CHECKING:
+    Output = str
+else:
+    Output = Literal[OUTPUTS]
 
 
 @frozen
@@ -190,10 +250,6 @@ class Report(FindingOptions):
             has = f"{axes} ax{'i' if axes == 1 else 'e'}s{'' if loaded else ' without loadings'}"
             raise ConfigError("NO-LOADINGS", f"arrows need loadings on two axes, and the run has {has}", where=where,
                               hint="leave them out, or keep two axes of a linear method")
-
-    def with_image(self, image: tuple[int, ...], columns: int) -> "Report":
-        """Return the options with an image shape, if rows have as many cells and are small enough to draw."""
-        return self.replace(image=image) if columns == prod(image) <= MOST_CELLS else self
 
     def draws(self, columns: int) -> bool:
         """Whether the report draws decoded rows of so many features: as images, or as profiles."""

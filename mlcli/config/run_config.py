@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 
 from pydantic import PrivateAttr, SerializeAsAny
 
@@ -11,7 +12,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
 from mlcli.config.describe import OptionRow, plugins_in, rows
-from mlcli.config.report_options import Report, added_findings, with_all_findings
+from mlcli.config.report_options import MOST_CELLS, Report, added_findings, with_all_findings
 from mlcli.core.metrics import METRICS
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
@@ -116,9 +117,9 @@ class RunConfig(Options):
 
     def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
         """Return the configuration with an image shape, if none is chosen and the report can draw such rows."""
-        if image is None or self.report.image is not None:
+        if image is None or self.report.image is not None or not columns == prod(image) <= MOST_CELLS:
             return self
-        return self.replace(report=self.report.with_image(image, columns))
+        return self.replace(report=self.report.replace(image=image))
 
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report draws rows that the method's decoder computes, for so many features."""

@@ -1,7 +1,10 @@
-"""YAML files, read strictly (plain data, each key once, with the origin of each value) and written."""
+"""YAML files, read strictly (YAML 1.2, plain data, each key once, with the origin of each value) and written."""
 
 import itertools
+import math
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from pathlib import Path
@@ -11,15 +14,64 @@ import yaml
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.small_files import LARGEST, content_of
-from mlcli.config.scalars import CORE, READERS, RESOLVERS, Keys, reason, value_of
 from mlcli.data.files.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
+CORE = "tag:yaml.org,2002:"
+LONGEST = 1000  # characters of a whole number: Python refuses to show one of more than 4,300 digits
+Keys = tuple[str | int, ...]  # a path in nested values
 NEEDS = "# needs the package "  # begins a first line of the configuration of a run, before name and version
 Locate = Callable[[Any], str]  # from a mark of the parser to file:line:column
 DEEPEST = 32
 MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
 SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{CORE}map", yaml.SequenceNode: f"{CORE}seq"}
+
+
+def integer_of(text: str) -> int:
+    """Return the whole number in `text`, in base 10 (also with leading zeros), 8 or 16; raises ValueError."""
+    if len(text) > LONGEST:
+        raise ValueError(f"a number of more than {LONGEST} characters")
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    return int(text[2:] if base != 10 else text, base)
+
+
+def number_of(text: str) -> float:
+    """Return the number in `text`; raises ValueError beyond the range of doubles."""
+    if text[-3:].lower() in ("inf", "nan"):
+        return float(text.replace(".", ""))
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("larger than any double")
+    return value
+
+
+READERS: dict[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    f"{CORE}null": (re.compile(r"(?:null|Null|NULL|~|)\Z"), lambda text: None),
+    f"{CORE}bool": (re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), lambda text: text.lower() == "true"),
+    f"{CORE}int": (re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z"), integer_of),
+    f"{CORE}float": (re.compile(r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+                                r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"), number_of),
+    f"{CORE}str": (re.compile(""), str),
+}
+RESOLVERS = [(tag, pattern) for tag, (pattern, _) in READERS.items() if tag != f"{CORE}str"]
+
+
+def reason(error: Exception) -> str:
+    """Return the first sentence of an error of Python or a library, cut at a word."""
+    return textwrap.shorten(str(error).partition(";")[0], 100, placeholder="...")
+
+
+def tag_of(text: str) -> str:
+    """Return the core tag of an unquoted text."""
+    return next((tag for tag, pattern in RESOLVERS if pattern.match(text)), f"{CORE}str")
+
+
+def scalar_of(text: str, tag: str) -> Any:
+    """Return the value of `text` under a core tag; raises ValueError if the text does not fit it."""
+    pattern, read = READERS.get(tag, (None, str))
+    if pattern is None or not pattern.match(text):
+        raise ValueError(f"not a {tag.removeprefix(CORE)}")
+    return read(text)
 
 
 @frozen
@@ -61,7 +113,7 @@ class StrictLoader(yaml.SafeLoader):
         return f"more than {MOST_NODES} entries" if self.nodes > MOST_NODES else ""
 
 
-StrictLoader.yaml_implicit_resolvers = {None: list(RESOLVERS.items())}
+StrictLoader.yaml_implicit_resolvers = {None: RESOLVERS}
 
 
 def read_document(path: Path) -> YamlDocument:
@@ -177,7 +229,7 @@ def entries(node: yaml.MappingNode, keys: Keys, locate: Locate,
 def scalar(node: yaml.Node, locate: Locate) -> Any:
     """Return the value of a scalar node."""
     try:
-        return value_of(node.value, node.tag)
+        return scalar_of(node.value, node.tag)
     except ValueError as error:
         raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {reason(error)}") from error
 
@@ -221,7 +273,7 @@ def quoted_ascii(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 for kind, text in ((Dumper, quoted), (FastDumper, quoted_ascii)):
-    kind.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: list(RESOLVERS.items())}
+    kind.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: RESOLVERS}
     kind.add_representer(str, text)
     kind.add_representer(tuple, yaml.SafeDumper.represent_list)
 

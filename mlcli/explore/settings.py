@@ -10,8 +10,7 @@ from mlcli.base.values.inputs import Given
 from mlcli.checkup.report import Report
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flatten
-from mlcli.config.sweep import without
+from mlcli.config.sweep import flatten, without
 from mlcli.errors import UsageError
 from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS

@@ -4,7 +4,7 @@ The figures besides the steps' own were measured as resident memory of whole pro
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -32,7 +32,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Given
 from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.errors import MlcliError
-from mlcli.process.memory_gate import admit
+from mlcli.process.signals import stop_at_once
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
 SAMPLED = 18 * MIB  # memory of measures of a sample besides the distances from it: mostly ranks of pairs
@@ -179,6 +179,14 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
     hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
     compute.require(needed, f"{method.name} of {len(data.values):,} rows{workers}", hint)
     admit(needed, compute.memory_bytes)
+
+
+def admit(needed: float, limit: Callable[[], float]) -> None:
+    """Wait at the gate of the context, where it has one, until a fit may take so many bytes of the limit."""
+    gate = context().gate
+    if gate is not None:
+        with stop_at_once():
+            gate(needed, limit())
 
 
 def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:

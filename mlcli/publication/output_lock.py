@@ -25,8 +25,7 @@ from mlcli.base.frozen import frozen
 from mlcli.errors import TryAgain
 from mlcli.process.shared_status import STATUS
 from mlcli.process.unfinished import inode_of, remove
-from mlcli.publication.mounts import mount_of
-from mlcli.publication.staging import LONGEST, impossible, key_of, path_of, running_kernel, with_parents
+from mlcli.publication.staging import LONGEST, impossible, key_of, lock_decides, path_of, running_kernel, with_parents
 
 OWNER = "owner"
 NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
@@ -144,12 +143,7 @@ def _has_live_owner(descriptor: int, path: Path) -> bool:
     except OSError:  # no locks here
         locks = False
     owner = _owner(path)
-    return bool(owner) and not (locks and _decides(owner, path)) and _age(path) < STALE
-
-
-def _decides(owner: dict[str, Any], path: Path) -> bool:
-    """Whether the lock alone decides: the owner is, or can only have been, a process of this machine."""
-    return owner.get("system") == running_kernel() or mount_of(path).local
+    return bool(owner) and not (locks and lock_decides(owner.get("system"), path)) and _age(path) < STALE
 
 
 def _keeps_live_owner(descriptor: int, path: Path) -> bool:

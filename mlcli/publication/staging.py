@@ -102,7 +102,7 @@ def collect(folder: Path, came_out: Callable[[Path, int], None]) -> None:
     for path in drafts_in(folder):
         with suppress(OSError), _opened(path) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _locks_tell(path) and os.fstat(descriptor).st_ino == inode_of(path):
+            if lock_decides(parts_of(path)["system"], path.parent) and os.fstat(descriptor).st_ino == inode_of(path):
                 _end(path, came_out)
 
 
@@ -163,6 +163,14 @@ def in_use(path: Path) -> bool:
     except OSError:
         return True
     return False
+
+
+def lock_decides(system: str | None, folder: Path) -> bool:
+    """Whether a lock in a folder that is free means that its holder is dead: file systems can keep locks to a machine.
+
+    It does where the holder is of the running kernel, by `system`, or the file system belongs to this machine alone.
+    """
+    return system == running_kernel() or mount_of(folder).local
 
 
 def impossible(what: str, where: Path, error: Exception) -> MlcliError:
@@ -242,27 +250,20 @@ def _open(path: Path) -> int:
     return os.open(path, writing | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _locks_tell(path: Path) -> bool:
-    """Whether a lock that is free means that the writer is dead: file systems can keep locks to one machine."""
-    return parts_of(path)["system"] == running_kernel() or mount_of(path.parent).local
-
-
 def _end(path: Path, came_out: Callable[[Path, int], None]) -> None:
     """Ends a draft without a writer."""
     parts = parts_of(path)
     if parts["kind"] == "replaced":
         return
     if parts["inode"] is None:
-        path.rmdir() if path.is_dir() else _remove_if_empty(path)
+        if path.is_dir():
+            path.rmdir()
+        elif path.stat().st_size == 0:
+            path.unlink()
     elif int(parts["inode"]) == inode_of(path):
         remove(path, int(parts["inode"]))
     else:
         came_out(path, int(parts["inode"]))
-
-
-def _remove_if_empty(path: Path) -> None:
-    if path.stat().st_size == 0:
-        path.unlink()
 
 
 def _make_parents(output: Path) -> list[Path]:

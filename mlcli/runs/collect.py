@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flatten, text
+from mlcli.config.sweep import flatten, value_text
 from mlcli.errors import InputMissing, MlcliError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.finished_run import FinishedRun
@@ -176,7 +176,7 @@ def differing(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Of the options that all runs have, those that are not the same in all, as texts."""
     shared = [path for path in (runs[0] if runs else ()) if all(path in run for run in runs)]
     paths = [path for path in shared if any(run[path] != runs[0][path] for run in runs)]
-    return [{path: text(run[path]) for path in paths} for run in runs]
+    return [{path: value_text(run[path]) for path in paths} for run in runs]
 
 
 def in_order(part: str) -> tuple[float, str]:

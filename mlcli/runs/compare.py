@@ -12,7 +12,7 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.config.differences import differences
+from mlcli.config.describe import differences
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.finished_run import FinishedRun

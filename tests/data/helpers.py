@@ -11,7 +11,7 @@ import pytest
 
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.values.compute import Compute
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table

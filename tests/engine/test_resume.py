@@ -22,9 +22,9 @@ from mlcli.engine import resume
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, NumericalError, StorageError
+from mlcli.methods.memory import admit
 from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
-from mlcli.process.memory_gate import admit
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock

@@ -15,6 +15,7 @@ import pytest
 
 from mlcli.errors import OutputRefused, StorageError, TryAgain
 from mlcli.publication import output_lock as locking
+from mlcli.publication import staging
 from mlcli.publication.mounts import Mount
 from mlcli.publication.output_lock import OWNER, discard, output_lock, remove_stale_locks
 
@@ -37,7 +38,7 @@ def died(output: Path, *, kept: bool = False) -> Path:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A network's file system, where locks say nothing of other machines."""
-    monkeypatch.setattr(locking, "mount_of", lambda path: Mount(path, "nfs4"))
+    monkeypatch.setattr(staging, "mount_of", lambda path: Mount(path, "nfs4"))
     yield
 
 

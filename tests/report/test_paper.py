@@ -14,7 +14,7 @@ from scipy.stats import f
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
-from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
+from mlcli.config.report_options import Ellipses, Hulls, Look, NoOutlines
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable

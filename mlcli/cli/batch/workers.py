@@ -10,7 +10,6 @@ its parent. Before a fit it waits until the memory that is predicted for it fits
 worker that dies is replaced, and its number counts as lost.
 """
 
-import ctypes
 import gc
 import io
 import math
@@ -63,7 +62,6 @@ class WorkQueue:
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
 LONGEST = 86400.0  # seconds of one wait: poll takes no more than 2^31 milliseconds
-DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
 Work = Callable[[int], Any]  # its result can be pickled
 Live = Callable[[int, str], None]
 
@@ -297,8 +295,7 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
 
 def end_with(parent: int) -> None:
     """Stop this process when its parent dies, where the system can do that (Linux)."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)
+    supervisor.process_control(supervisor.DEATH_SIGNAL, signal.SIGTERM)
     if os.getppid() != parent:
         raise Stopped(signal.SIGTERM)
 

@@ -9,8 +9,8 @@ import typer
 from mlcli.base.units import duration, memory
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line import behavior
-from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.terminal import tell
 from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 

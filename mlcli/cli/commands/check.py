@@ -6,28 +6,25 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
-from mlcli.cli.screen.columns import tell
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.terminal import tell
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import READING, layer_of, require_annotated
 from mlcli.config.layers import assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
-FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
-         "transform", "top_variance", "scale", "reduce", "metric", "neighbors", "radius", "seed", "threads",
-         "memory_limit")
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
                                      help="The file or finished run to read; - is standard input.")]
 GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 65 if there is any finding.")]
 
 
-@with_flags(*FLAGS)
+@with_flags(*READING, "neighbors", "radius", "seed", "threads", "memory_limit")
 def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignments = None,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
           debug: behavior.Debug = False, **flags: Any) -> None:

@@ -1,22 +1,32 @@
 """`mlcli compare`: finished runs side by side."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.screen.columns import tell
+from mlcli.cli.line.parsing import first_given
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
-from mlcli.cli.screen.terminal import WIDTH, columns_of
+from mlcli.cli.screen.terminal import GAP, WIDTH, Cells, aligned, columns_of, tell
 from mlcli.errors import UsageError
+from mlcli.findings.quality.section import MEASURES
 from mlcli.publication.publish import write_whole
+from mlcli.report.drawing.text import number, shorten
 
+LEADING = 3  # eigenvalues of each run
+ANGLES = 3  # of two spans
+PATH, BESIDE = 56, 24  # characters of a run's name, and of what is beside it
+LEAST = 12  # columns for a run
+SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words for keys of a run
+RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
+PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
                                            help="Directories of finished runs of the same rows.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
@@ -30,14 +40,12 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
                                            help="The first run's input, if it was moved.")]
 Orientation = Annotated[Literal["aligned", "own"], typer.Option("--orientation", help=(
     "Embeddings on the page: aligned with the first by a Procrustes rotation, or each in its own orientation."))]
-Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
-    "A file with labels of the rows, joined by id, or row by row."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
                                    "there are many.")]
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, color_by: ColorBy = None,
-            labels: Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
+            labels: behavior.Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
             force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
             progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
@@ -59,9 +67,9 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     require_standard_output()
     if output is not None:
         refuse_existing(output, force)
-    else:
-        refuse_without_page({"--color-by": color_by, "--labels": labels, "--input": given,
-                             "--orientation": None if orientation == "aligned" else orientation})
+    elif (flag := first_given({"--color-by": color_by, "--labels": labels, "--input": given,
+                               "--orientation": orientation != "aligned"})) is not None:
+        raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
     options = comparing.PageOptions(tuple(color_by or ()), labels, given, orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
         comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
@@ -75,15 +83,69 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     if json:
         print_json(document)
     elif not quiet:
-        from mlcli.cli.screen.comparison_table import table
 
-        tell(table(document, columns_of(sys.stdout) or WIDTH))
+        tell(lines_of(document, columns_of(sys.stdout) or WIDTH))
     if output is not None and not (quiet or json):
         say_written(f"wrote {output}", output)
 
 
-def refuse_without_page(given: Mapping[str, object]) -> None:
-    """Raise UsageError for an option of the page that was given where none is written."""
-    for flag, value in given.items():
-        if value is not None:
-            raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
+def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:
+    """The comparison as lines of at most `width` columns, where words are not longer."""
+    runs = document["runs"]
+    places = [str(place) for place in range(1, len(runs) + 1)]
+    numbers = {run["run"]: place for run, place in zip(runs, places, strict=True)}
+    listed = [("", "run", "method"), *((place, shorten(run["run"], min(PATH, max(width - BESIDE, 8))), run["method"])
+                                       for place, run in zip(places, runs, strict=True))]
+    differing = [(path, *values) for path, values in document["options"].items()]
+    pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
+    parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
+             below_one_another([("option that differs", *places), *differing], width) if differing else [],
+             aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def figures(runs: Sequence[dict[str, Any]]) -> list[Cells]:
+    """Return a row for each figure of the runs: sizes, seconds, quality, leading eigenvalues and their shares."""
+    most = min(max(len(run["eigenvalues"]) for run in runs), LEADING)
+    ranks = [(word, name, place) for word, name in RANKS.items() for place in range(most)]
+    return [*((word, *(brief(run[name]) for run in runs)) for word, name in SIZES.items()),
+            *((word, *(brief(run["quality"].get(key)) for run in runs)) for key, (word, _) in MEASURES.items()
+              if any(key in run["quality"] for run in runs)),
+            *((f"{word} {place + 1}", *(brief(dict(enumerate(run[name])).get(place)) for run in runs))
+              for word, name, place in ranks)]
+
+
+def brief(value: float | None) -> str:
+    """A figure in few characters."""
+    return number(value) if value is None or isinstance(value, int) else f"{value:.4g}"
+
+
+def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
+    """Two runs compared."""
+    angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
+    shown = " ".join(f"{angle:.2f}" for angle in angles[:ANGLES]) + (
+        f" .. {angles[-1]:.2f}" if len(angles) > ANGLES else "")
+    return (numbers[pair["first"]], numbers[pair["second"]], f"{m2:.4g}", shown or number(None),
+            share_of(pair, "overlap"), share_of(pair, "jaccard"))
+
+
+def share_of(pair: dict[str, Any], name: str) -> str:
+    """A share with its standard error, where there is one."""
+    if name not in pair:
+        return number(None)
+    error = pair[f"{name}_se"]
+    return f"{pair[name]:.4f}" if error is None else f"{pair[name]:.3f} +- {error:.1g}"
+
+
+def below_one_another(rows: Sequence[Cells], width: int) -> list[str]:
+    """Rows of a name and a cell for each run, as tables below one another of as many runs as fit."""
+    names, *left = zip(*rows, strict=True)
+    room = max(width - max(map(len, names)), LEAST)
+    left = [tuple(shorten(cell, room - GAP) for cell in column) for column in left]
+    lines = list[str]()
+    while left:
+        widths = accumulate(max(map(len, column)) + GAP for column in left)
+        count = max(sum(end <= room for end in widths), 1)
+        lines += [*([""] if lines else []), *aligned(list(zip(names, *left[:count], strict=True)))]
+        left = left[count:]
+    return lines

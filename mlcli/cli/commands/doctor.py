@@ -15,9 +15,9 @@ from mlcli.base.machine import blas, limits, resources
 from mlcli.base.machine.rates import read
 from mlcli.base.values.plugins import NOUNS, TABLES, installed
 from mlcli.cli.line.behavior import Json
-from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import warn
+from mlcli.cli.screen.terminal import tell
 from mlcli.config.run_config import unusable_plugins
 from mlcli.errors import NumericalError
 from mlcli.rundir.machine import libraries, packages, system
@@ -100,6 +100,7 @@ def self_test() -> dict[str, Any]:
 def lines(document: dict[str, Any]) -> list[str]:
     """Format the document as lines of text."""
     settings, test = document["blas_settings"], document["eigensolver"]
+    exported = [f"{name}={value}" for name, value in settings["exported"].items()]
     instead = f"; numpy and scipy compute: {document['native_absence']}" if document["native_absence"] else ""
     kernels = document["native_lower"] or f"{document['native']}{instead}"
     return [
@@ -109,7 +110,7 @@ def lines(document: dict[str, Any]) -> list[str]:
           for library in document["blas"]),
         *(f"{NOUNS[one['table']]} {one['name']} of {one['package']} {one['version']}"
           for one in document.get("plugins", ())),
-        f"variables set for them: {variables(settings['exported'])}",
+        f"variables set for them: {' '.join(exported) or 'none'}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
         f"threads: {document['threads']} ({document['threads_source']}); found: "
         + with_sources(document["threads_found"]),
@@ -125,8 +126,3 @@ def lines(document: dict[str, Any]) -> list[str]:
 def with_sources(items: Mapping[str, object]) -> str:
     """Format values with their sources."""
     return ", ".join(f"{value} ({source})" for source, value in items.items())
-
-
-def variables(exported: dict[str, str]) -> str:
-    """Environment variables as a shell would set them."""
-    return " ".join(f"{name}={value}" for name, value in exported.items()) or "none"

@@ -9,15 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.batch.finish import finish
-from mlcli.cli.batch.launch import Presentation
-from mlcli.cli.batch.planned import Batch, planned
+from mlcli.cli.batch.launch import Presentation, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, several_values, with_flags
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
+from mlcli.config.flags import FLAGS, flag_sweep, layer_of, require_annotated, several_values
 from mlcli.config.layers import assignment
-from mlcli.config.run_names import INPUT, directory_names, file_name
-from mlcli.config.sweep import SweepVariant
+from mlcli.config.sweep import INPUT, SweepVariant, directory_names, file_name
 from mlcli.errors import UsageError
 
 Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False, help=(
@@ -28,9 +27,9 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
-          skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
-          no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
+          strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
+          shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+          **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -46,21 +45,13 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     require_annotated(flags, data)
     outer = partial(outside_layer, os.environ, assignments or [])
     if several := several_values(flags):
-        from mlcli.cli.line.flag_sweep import flag_sweep
-
         settings = flag_sweep(flags, several, outer)
     else:
         settings = [SweepVariant(outer(layer_of(flags)), {})]
     runs = planned(runs_of(data, settings, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                                cache="none" if no_cache else "chosen")
-    part = None
-    if shard is not None:
-        from mlcli.cli.batch.shard import shard_of
-
-        part = shard_of(shard, os.environ)
-    batch = Batch(jobs, skip_existing, part)
-    finish(runs, presentation, batch, debug=debug)
+                                cache="none" if no_cache else "chosen", debug=debug)
+    finish(runs, presentation, jobs=jobs, skip_existing=skip_existing, shard=shard)
 
 
 def runs_of(files: Sequence[str], settings: Sequence[SweepVariant], output: str | None) -> list[SweepVariant]:

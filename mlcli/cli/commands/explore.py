@@ -13,26 +13,23 @@ import typer
 
 from mlcli.base.machine import blas
 from mlcli.base.values.compute import parse_seconds
-from mlcli.cli.batch.jobs import DisplayOptions, overview
-from mlcli.cli.batch.launch import Presentation
-from mlcli.cli.batch.planned import Batch, PlannedRun, TimeBudget, existing, planned
-from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
+from mlcli.cli.batch.launch import Batch, PlannedRun, Presentation, TimeBudget, existing, planned
+from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out, overview
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
-from mlcli.cli.line.command_of_run import command
-from mlcli.cli.line.flags import layer_of, require_annotated, with_flags
-from mlcli.cli.screen.failure import ErrorForm, attempt, escaped, say, say_written
+from mlcli.cli.line.flags import with_flags
+from mlcli.cli.screen.failure import attempt, say, say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, shown_as, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import outside_layer
+from mlcli.config.flags import READING, command_line, layer_of, require_annotated
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.run_names import directory_names, file_name, flatten
-from mlcli.config.sweep import SweepVariant, without
+from mlcli.config.sweep import SweepVariant, directory_names, file_name, flatten, without
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import address_of
 from mlcli.engine.cluster.notes import note_here
-from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
+from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError, escaped
 from mlcli.publication.publish import require_folder_name, write_whole
 from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME as TABLE
@@ -42,9 +39,6 @@ if TYPE_CHECKING:
     from mlcli.explore.report.contents import Exploration
     from mlcli.explore.settings import Exclusion
 
-FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
-         "transform", "top_variance", "scale", "reduce", "metric", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
@@ -61,7 +55,7 @@ Components = Annotated[int | None, typer.Option("-p", "--components", min=1, sho
     "Number of axes at which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
 
-@with_flags(*FLAGS)
+@with_flags(*READING, "seed", "threads", "memory_limit", "time_limit")
 def explore(data: Data, *, output: Output = None, budget: Budget = "5m", components: Components = None,
             assignments: behavior.Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             json: behavior.Json = False, progress: behavior.Progress = None, jobs: behavior.Jobs = 1,
@@ -85,18 +79,16 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
-    presentation = Presentation(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
+    presentation = Presentation(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress),
+                                debug=debug)
     seconds = parse_seconds(budget, "--budget")
-    again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
+    again = partial(command_line, data, flags, assignments or [], os.environ, output=folder / "chosen")
     with new_draft(folder / "cache", "folder") as draft:
         cache = Folder(draft.path)
-        shared = replace(presentation, cache=cache)
-        form = ErrorForm(json or presentation.progress == "json", debug)
-        examined = examine(layer, components, (begun, seconds), cache,
-                           DisplayOptions(presentation.progress, quiet, form))
+        examined = examine(layer, components, (begun, seconds), cache, presentation)
         layer = examined.trial_layer(layer)
-        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
-                               (begun, seconds), form, again)
+        found, code = explored(layer, examined, folder, replace(presentation, cache=cache),
+                               Batch(jobs, skip_existing=not force), (begun, seconds), again)
     write(found, folder, layer)
     if json:
         print_json(found.document())
@@ -140,7 +132,7 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
-            shown: DisplayOptions) -> "Examination":
+            presentation: Presentation) -> "Examination":
     """Examine the data before the first trial, in a process of its own: readers start threads, and forks follow.
 
     Raises RefusedByPlan where the budget allows no trial after it.
@@ -153,12 +145,13 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     def work(number: int) -> tuple[Examination | None, int]:
         results: list[Examination] = []
         with watching("none", quiet=True):
-            code = attempt(lambda: results.append(examined(layer, cache, components, budget)), shown.form)
+            code = attempt(lambda: results.append(examined(layer, cache, components, budget)),
+                           presentation.form)
         return (results[0] if results else None), code
 
     until = begun + max(EXAMINING * budget, LEAST)
     running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()), until=until)
-    progress = shown_as(shown.mode, shown.quiet)
+    progress = shown_as(presentation.progress, presentation.quiet)
     with closing(running), overview(progress, "checkup and plan"):  # forked before the overview starts a thread
         ended = next(running, None)
     if ended is None:
@@ -176,7 +169,7 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
 
 
 def explored(layer: Layer, examined: "Examination", folder: Path, presentation: Presentation, batch: Batch,
-             time_of: tuple[float, float], form: ErrorForm, again: Any) -> tuple["Exploration", int]:
+             time_of: tuple[float, float], again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
     from mlcli.explore.conclude import conclude
     from mlcli.explore.examine import TRIALS
@@ -198,17 +191,17 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
         for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
             existing(run, replace(presentation, quiet=True))
     presentation = replace(presentation, process=Process(SharedInput(), neighbors=examined.neighbors))
-    documents, code = carry_out(runs, presentation, form, replace(batch, time_budget=time_budget)) if runs else ([], 0)
+    documents, code = carry_out(runs, presentation, replace(batch, time_budget=time_budget)) if runs else ([], 0)
     if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
         raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
     made, tried = list[Trial](), list[Exclusion]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:
-            discard(Path(run.config.output or ""))  # its checkpoint: the exploration is over without it
+            discard(run.output)  # its checkpoint: the exploration is over without it
             reason = document.get(LEFT_OUT) or document["error"]["what"]
             tried.append(Exclusion(setting.name, reason, setting.seconds))
         else:
-            made.append(read_trial(setting, Path(run.config.output or ""), run.config, document))
+            made.append(read_trial(setting, run.output, run.config, document))
     if not made:
         raise nothing_made(folder, tried)
     with nullcontext() if presentation.quiet else watching(presentation.progress, presentation.quiet):
@@ -250,7 +243,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
-    from mlcli.cli.screen import columns
+    from mlcli.cli.screen import terminal
     from mlcli.explore.report.ranking import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
@@ -259,7 +252,7 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
         mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""
         rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
                      *(f"{known[name]:.3f}" for name in MEASURES)))
-    columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
+    terminal.tell([f"{found.axes} axes: {found.why}", *terminal.aligned(rows), "", *found.recommendation.sentences, ""])
     if found.command:
         typer.echo(found.command)
     if not quiet:

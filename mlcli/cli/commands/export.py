@@ -8,7 +8,7 @@ import typer
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.reuse_options import Run
+from mlcli.cli.line.parsing import first_given
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import refuse_existing, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
@@ -20,16 +20,14 @@ Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .h5ad, .txt or .ordination file; - is ordination on standard output.")]
 Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
     "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
-Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
-    "A file with labels of the rows, joined by id, or row by row."))]
 Into = Annotated[str | None, typer.Option("--into", show_default=False, metavar="FILE", help=(
     "A copy of the run's input (.h5ad) to write, with the results where scanpy looks for them."))]
 Given = Annotated[str | None, typer.Option("--input", show_default=False, metavar="FILE", help=(
     "The run's input, if it was moved; for --into."))]
 
 
-def export(run: Run, *, output: Output = "-", format: Format = None, labels: Labels = None, into: Into = None,
-           given: Given = None, network: behavior.Network = False, force: behavior.Force = False,
+def export(run: behavior.Run, *, output: Output = "-", format: Format = None, labels: behavior.Labels = None,
+           into: Into = None, given: Given = None, network: behavior.Network = False, force: behavior.Force = False,
            quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Write a finished run in the format of another program.
 
@@ -43,13 +41,14 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
     the run's input (.h5ad) is copied, and coordinates, loadings, spectrum and neighbor graph are added to it.
     """
     if into is not None:
-        require_alone(output, format, labels)
+        if (flag := first_given({"-o": output != "-", "--format": format, "--labels": labels})) is not None:
+            raise UsageError("EXPORT-OPTION", f"--into cannot be combined with {flag}", where=flag,
+                             hint="leave one of the two out")
         with set_context(network=network):
             return export_into(run, into, given, force=force, quiet=quiet, progress=progress)
-    for flag, needless in (("--input", given is not None), ("--network", network)):
-        if needless:
-            raise UsageError("EXPORT-OPTION", f"{flag} was given without --into", where=flag,
-                             hint="leave it out: only a copy of the input needs it")
+    if (flag := first_given({"--input": given, "--network": network})) is not None:
+        raise UsageError("EXPORT-OPTION", f"{flag} was given without --into", where=flag,
+                         hint="leave it out: only a copy of the input needs it")
     from mlcli.runs import export as exporting
 
     chosen = format_of(output, format)
@@ -74,14 +73,6 @@ def export_into(run: str, into: str, given: str | None, *, force: bool, quiet: b
         export_copy(Path(run), Path(into), given, force=force)
     if not quiet:
         say_written(f"wrote {into}", into)
-
-
-def require_alone(output: str, format: str | None, labels: str | None) -> None:
-    """Raise UsageError for options that a copy of the input has no use for."""
-    for flag, value in (("-o", None if output == "-" else output), ("--format", format), ("--labels", labels)):
-        if value is not None:
-            raise UsageError("EXPORT-OPTION", f"--into cannot be combined with {flag}", where=flag,
-                             hint="leave one of the two out")
 
 
 def format_of(output: str, format: str | None) -> str:

@@ -43,11 +43,7 @@ def help_arguments(names: list[str]) -> list[str]:
                          where=" ".join(names)[:80], hint=f"mlcli help {names[0][:40]}")
     if not names or names[0] in COMMANDS:
         return [*names, "--help"]
-    return ["methods", *names] if of_method(names[0]) else [*names, "--help"]
-
-
-def of_method(name: str) -> bool:
-    """Whether it is a method, or `mlcli methods` has an answer to it."""
     from mlcli.methods import ALIASES, METHODS, remedy_for
 
-    return name in METHODS or name in ALIASES or bool(remedy_for(name))
+    is_method = names[0] in METHODS or names[0] in ALIASES or bool(remedy_for(names[0]))  # which `methods` answers
+    return ["methods", *names] if is_method else [*names, "--help"]

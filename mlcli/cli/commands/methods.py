@@ -8,12 +8,12 @@ import typer
 from mlcli.base.context import context
 from mlcli.cli.line.behavior import Json
 from mlcli.cli.line.completion import completer_of
-from mlcli.cli.line.flags import FLAGS
-from mlcli.cli.screen.columns import GAP, wrapped
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import warn
+from mlcli.cli.screen.terminal import GAP, wrapped
 from mlcli.config.build import chain_document
 from mlcli.config.describe import OptionRow
+from mlcli.config.flags import FLAGS
 from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
 from mlcli.methods import METHODS, remedy_for

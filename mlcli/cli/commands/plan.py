@@ -8,14 +8,15 @@ import typer
 
 from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
+from mlcli.cli.batch.launch import built
 from mlcli.cli.line import behavior
-from mlcli.cli.line.build_config import built
-from mlcli.cli.line.flags import FLAGS, layer_of, require_annotated, with_flags
-from mlcli.cli.screen.columns import tell
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.terminal import tell
 from mlcli.config.build import outside_layer, variants_of
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import FLAGS, layer_of, require_annotated
 from mlcli.config.layers import Layer, assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError

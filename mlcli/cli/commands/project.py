@@ -7,7 +7,7 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import with_flags
-from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
+from mlcli.cli.reuse import Assignments, put_to_use
 
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False, help=(
     "Also draw the new points among those of the run, in a .svg, .png or .pdf file."))]
@@ -24,9 +24,9 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
 
 
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
-def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, output: Output = "-",
-            format: Format = None, picture: Picture = None, classes: Classes = None, assignments: Assignments = None,
-            force: behavior.Force = False, quiet: behavior.Quiet = False,
+def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View = None, output: behavior.Table = "-",
+            format: behavior.TableFormat = None, picture: Picture = None, classes: Classes = None,
+            assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
             **flags: Any) -> None:
     """Place new points in the space of a finished run.

@@ -6,7 +6,7 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import with_flags
-from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
+from mlcli.cli.reuse import Assignments, put_to_use
 from mlcli.errors import UsageError
 
 Variance = Annotated[str | None, typer.Option(
@@ -17,9 +17,9 @@ Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=Fals
 
 
 @with_flags("id_column", "label_column", "threads", "memory_limit")
-def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format: Format = None,
-                variance: Variance = None, assignments: Assignments = None, force: behavior.Force = False,
-                quiet: behavior.Quiet = False, json: behavior.Json = False,
+def reconstruct(run: behavior.Run, embedding: Embedding, *, output: behavior.Table = "-",
+                format: behavior.TableFormat = None, variance: Variance = None, assignments: Assignments = None,
+                force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
                 progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Compute features from coordinates, for methods that can.
 

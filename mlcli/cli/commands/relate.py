@@ -7,14 +7,14 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, with_flags
-from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.columns import aligned, tell
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.cli.screen.terminal import aligned, tell
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import layer_of
 from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 
@@ -49,17 +49,16 @@ Species = Annotated[Literal["auto", "wa", "expanded", "correlations", "none"], t
 Orders = Annotated[str, typer.Option("--permutations", metavar="COUNT|FILE", help=(
     "Number of permutations, or a file of them: a row for each, with the numbers of the rows, as R's shuffleSet."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the permutations.")]
-Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
-                                           help="The run's input, if it was moved.")]
 
 
 @with_flags(*DRAWN)
-def relate(run: Run, *, environment: With, output: Output = None, id_column: IdColumn = None, columns: Columns = None,
-           factors: Factors = None, axes: Axes = None, formula: Formula = None, by: Of = "none",
-           dispersion: Groups = None, center: Center = "median", strata: Strata = None, species: Species = "auto",
-           permutations: Orders = "999", seed: Seed = 0, given: Given = None, network: behavior.Network = False,
-           force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
-           progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
+def relate(run: behavior.Run, *, environment: With, output: Output = None, id_column: IdColumn = None,
+           columns: Columns = None, factors: Factors = None, axes: Axes = None, formula: Formula = None,
+           by: Of = "none", dispersion: Groups = None, center: Center = "median", strata: Strata = None,
+           species: Species = "auto", permutations: Orders = "999", seed: Seed = 0, given: behavior.Input = None,
+           network: behavior.Network = False, force: behavior.Force = False, quiet: behavior.Quiet = False,
+           json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
+           **flags: Any) -> None:
     """Relate a finished run to other variables of its rows.
 
     \b

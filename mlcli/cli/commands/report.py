@@ -8,12 +8,13 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
-from mlcli.cli.reuse_options import Run
+from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.parsing import first_given
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.config.flags import DRAWING, layer_of
 from mlcli.errors import UsageError
 from mlcli.report.tables.names import Form, Name
 
@@ -23,10 +24,6 @@ ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column
     "of its input, which is read again (default: every label column)."))]
 QualityLabel = Annotated[str | None, typer.Option("--quality-label", show_default=False, metavar="NAME", help=(
     "The label column of 1-NN error and silhouette (default: the first of those for the colors that has classes)."))]
-Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
-                                           help="The run's input, if it was moved.")]
-Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
-    "A file with labels of the rows, joined by id, or row by row."))]
 Image = Annotated[str | None, typer.Option("--image", show_default=False, metavar="ROWS,COLUMNS[,3]",
                                            help="Shape of the images (default: report.image).")]
 Interactive = Annotated[bool, typer.Option("--interactive", help=(
@@ -43,10 +40,10 @@ Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=
 
 
 @with_flags(*DRAWING)
-def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality_label: QualityLabel = None,
-           given: Given = None, network: behavior.Network = False, image: Image = None,
-           image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
-           cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+def report(run: behavior.Run, *, color_by: ColorBy = None, labels: behavior.Labels = None,
+           quality_label: QualityLabel = None, given: behavior.Input = None, network: behavior.Network = False,
+           image: Image = None, image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None,
+           form: As = None, cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
            debug: behavior.Debug = False, **flags: Any) -> None:
     """Make the report of a finished run again.
 
@@ -70,10 +67,8 @@ def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality
     if table is not None:
         refuse_for_tables({**{DRAWING[name].names[0]: value for name, value in flags.items()},
                            "--color-by": color_by, "--labels": labels, "--quality-label": quality_label,
-                           "--input": given, "--network": network or None, "--image": image,
-                           "--image-order": image_order,
-                           "--interactive": interactive or None, "--json": json or None, "--quiet": quiet or None},
-                          "--table prints a table")
+                           "--input": given, "--network": network, "--image": image, "--image-order": image_order,
+                           "--interactive": interactive, "--json": json, "--quiet": quiet}, "--table prints a table")
         if table != "loadings" or form == "csv":
             refuse_for_tables({"--cutoff": cutoff}, "it is for loadings in markdown and latex: csv holds all numbers")
         standard_output().write(read_run.table_of(Path(run), table, form or "markdown", cutoff).encode(
@@ -96,7 +91,6 @@ def report(run: Run, *, color_by: ColorBy = None, labels: Labels = None, quality
 
 def refuse_for_tables(given: Mapping[str, object], because: str) -> None:
     """Raises UsageError for an option that was given and has no use."""
-    for flag, value in given.items():
-        if value is not None:
-            raise UsageError("TABLE", f"{flag} cannot be used here: {because}", where=flag,
-                             hint="leave one of the two out")
+    if (flag := first_given(given)) is not None:
+        raise UsageError("TABLE", f"{flag} cannot be used here: {because}", where=flag,
+                         hint="leave one of the two out")

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.reuse_options import Format, Output, Run
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
 
@@ -18,8 +17,9 @@ Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_d
                                                  "file.")]
 
 
-def route(run: Run, start: Start, end: End, *, output: Output = "-", format: Format = None, picture: Picture = None,
-          force: behavior.Force = False, quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
+def route(run: behavior.Run, start: Start, end: End, *, output: behavior.Table = "-",
+          format: behavior.TableFormat = None, picture: Picture = None, force: behavior.Force = False,
+          quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
     """Find the shortest path between two points on a run's graph.
 
     \b

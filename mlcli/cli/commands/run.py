@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.batch.finish import finish
-from mlcli.cli.batch.launch import Presentation
-from mlcli.cli.batch.planned import Batch, planned
-from mlcli.cli.batch.shard import shard_of
+from mlcli.cli.batch.launch import Presentation, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.line.flags import with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer, variants_of
+from mlcli.config.flags import layer_of
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import SweepVariant
@@ -29,9 +28,9 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
             "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-        strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
-        skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
-        no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
+        strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
+        shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+        **flags: Any) -> None:
     """Do the runs of YAML files; a sweep makes several runs.
 
     \b
@@ -50,9 +49,8 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                                cache="none" if no_cache else "chosen")
-    batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
-    finish(runs, presentation, batch, debug=debug)
+                                cache="none" if no_cache else "chosen", debug=debug)
+    finish(runs, presentation, jobs=jobs, skip_existing=skip_existing, shard=shard)
 
 
 def described(path: str, outside: Layer) -> list[SweepVariant]:

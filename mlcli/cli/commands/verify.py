@@ -7,13 +7,10 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.reuse_options import Run
-from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.terminal import tell
 from mlcli.errors import NumericalError, UnsafeFile
 
-Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
-                                           help="The run's input, if it was moved.")]
 View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_default=False,
                                                 help="The run's second view, if it was moved. Repeatable: "
                                                 "then its third, and so on.")]
@@ -21,8 +18,9 @@ Full = Annotated[bool, typer.Option("--full", help="Check every row and path, an
                                     "take longer than the run.")]
 
 
-def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False, network: behavior.Network = False,
-           quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+def verify(run: behavior.Run, *, given: behavior.Input = None, view: View = None, full: Full = False,
+           network: behavior.Network = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
     \b

@@ -7,6 +7,15 @@ import typer
 from mlcli.cli.line.completion import assignments
 
 Mode = Literal["auto", "bar", "log", "json", "none"]  # how progress is shown
+Run = Annotated[str, typer.Argument(metavar="RUN", show_default=False, help="The directory of a finished run.")]
+Input = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
+                                           help="The run's input, if it was moved.")]
+Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
+    "A file with labels of the rows, joined by id, or row by row."))]
+Table = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
+                                    help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
+TableFormat = Annotated[Literal["csv", "parquet", "npy"] | None, typer.Option(
+    "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Assignments = Annotated[list[str] | None, typer.Option(
     "--set", metavar="KEY=VALUE", autocompletion=assignments,
     help="Set any other option by its config path, as in method.graph=mutual (docs/config.md); repeatable.")]

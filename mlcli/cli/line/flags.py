@@ -1,132 +1,19 @@
-"""The flags that stand for config paths; all that their help says comes from the options themselves."""
+"""Flags that stand for config paths, as options of a command, with the help that the options themselves give."""
 
 import inspect
-import os
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 
-from mlcli.base.frozen import frozen
 from mlcli.base.values.options import TAG
 from mlcli.cli.line.completion import completer_of
 from mlcli.config.describe import LIST, OptionRow, names_of, unique
-from mlcli.config.layers import Layer, assignment, value_of
-from mlcli.config.run_config import section_rows
-from mlcli.data.options.formats import ANNDATA, HDF5
-from mlcli.data.options.input import NO_IDS
-from mlcli.data.options.names import split_at_commas
-from mlcli.errors import UsageError
+from mlcli.config.flags import COMMAS, EVERY, Flag, first_name, repeats, rows_of
+from mlcli.data.options.formats import ANNDATA
 from mlcli.methods import METHODS
 
-
-def names_in(item: str, flag: str) -> list[str]:
-    """Return the names that a text lists, separated by commas, or those in the file that it names, one a line.
-
-    Raises UsageError for a file that is not text, or empty.
-    """
-    if not os.path.isfile(item):  # noqa: PTH113 - a list may be longer than any name, of which a path raises
-        return split_at_commas(item)
-    try:
-        lines = Path(item).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise UsageError("NAMES-FILE", f"{item} is not a text in UTF-8", where=flag,
-                         hint="give a file with one name on each line") from None
-    found = [line.strip() for line in lines if line.strip()]
-    if not found:
-        raise UsageError("NAMES-FILE", f"{item} is empty", where=flag, hint="give a file with one name on each line")
-    return found
-
-
-@frozen
-class Flag:
-    """A flag and the config path that it sets."""
-
-    path: str
-    names: tuple[str, ...]
-    constant: Any = None  # the value that a flag without one stands for
-    says: str = ""  # what DATA is then
-    also: str | None = None  # where the value goes for methods that have no option at `path`
-    further: str | None = None  # the list of sections, like that of `path`, of a second value and more
-    spells: str = ""  # of a flag in the words of AnnData: what of the other flag of `path` its value stands for
-    lists: bool = False  # whether a value may be a file of names
-
-
-FLAGS = {
-    "method": Flag("method.name", ("-m", "--method")),
-    "components": Flag("method.eigensolve.components", ("-p", "--components"), also="method.axes.components"),
-    "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors"), also="method.graph.neighbors.count"),
-    "radius": Flag("method.neighbors.radius", ("--radius",), also="method.graph.neighbors.radius"),
-    "paths": Flag("method.paths.algorithm", ("--paths",)),
-    "metric": Flag("method.metric.name", ("--metric",)),
-    "kernel": Flag("method.kernel.name", ("--kernel",)),
-    "correlations": Flag("method.correlations", ("--correlations",)),
-    "rotation": Flag("method.rotation.name", ("--rotation",)),
-    "kind": Flag("input.kind", ("--kind",)),
-    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
-                            "DATA is a distance (dissimilarity) matrix."),
-    "graph": Flag("input.kind", ("--graph",), "graph", "DATA is a list of edges or a sparse matrix."),
-    "id_column": Flag("input.id_column", ("--id-column",)),
-    "no_id": Flag("input.id_column", ("--no-id",), NO_IDS, "the file has no ids, and a column that looks like ids "
-                  "is data."),
-    "label_column": Flag("input.label_columns", ("--label-column",)),
-    "labels": Flag("input.labels.path", ("--labels",)),
-    "view": Flag("input.view.path", ("--view",), further="input.view.further"),
-    "columns": Flag("input.columns", ("--columns",)),
-    "key": Flag("input.key", ("--key",)),
-    "transpose": Flag("input.transpose", ("--transpose",), True),
-    "missing_markers": Flag("input.missing_markers", ("--missing-markers",)),
-    "answers": Flag("input.answers", ("--answers",)),
-    "reverse": Flag("input.reverse", ("--reverse",)),
-    "range": Flag("input.range", ("--range",)),
-    "rows": Flag("input.rows", ("--rows",)),
-    "where": Flag("input.where", ("--where",)),
-    "layer": Flag("input.key", ("--layer",), says="the matrix to read.", spells="layers/{}"),
-    "obs": Flag("input.where", ("--obs",), says="the cells to use. Repeatable.", spells="{}"),
-    "genes": Flag("input.columns", ("--genes",), says="the genes to use, or files with a gene on each line. "
-                  "Repeatable.", spells="{}", lists=True),
-    "transform": Flag("prepare.transform", ("--transform",)),
-    "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
-    "variable_genes": Flag("prepare.variable_genes.count", ("--variable-genes",)),
-    "flavor": Flag("prepare.variable_genes.flavor", ("--flavor",)),
-    "counts_layer": Flag("prepare.variable_genes.layer", ("--counts-layer",)),
-    "scale": Flag("prepare.scale", ("--scale",)),
-    "reduce": Flag("prepare.reduce", ("--reduce",)),
-    "output": Flag("output", ("-o", "--output")),
-    "format": Flag("report.formats", ("--format",)),
-    "outputs": Flag("report.outputs", ("--outputs",)),
-    "keep": Flag("report.keep", ("--keep",)),
-    "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
-    "reliability": Flag("report.reliability", ("--reliability",), True),
-    "interactive": Flag("report.interactive", ("--interactive",), True),
-    "seed": Flag("compute.seed", ("--seed",)),
-    "threads": Flag("compute.threads", ("--threads",)),
-    "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
-    "time_limit": Flag("compute.time_limit", ("--time-limit",)),
-    "cluster": Flag("compute.cluster", ("--cluster",)),
-}
 LINE = 66  # characters of choices that stand beside a flag
-DRAWING = {  # how the figures of a finished run are drawn again
-    "title": Flag("report.title", ("--title",)),
-    "figures": Flag("report.figures", ("--figures",)),
-    "point_labels": Flag("report.point_labels", ("--point-labels",)),
-    "outlines": Flag("report.outlines.name", ("--outlines",)),
-    "level": Flag("report.outlines.level", ("--level",)),
-    "arrows": Flag("report.arrows", ("--arrows",)),
-    "size": Flag("report.look.size", ("--size",)),
-    "font_size": Flag("report.look.font_size", ("--font-size",)),
-    "marker_size": Flag("report.look.marker_size", ("--marker-size",)),
-    "palette": Flag("report.look.palette", ("--palette",)),
-    "color_scale": Flag("report.look.scale", ("--color-scale",)),
-    "aspect": Flag("report.look.aspect", ("--aspect",)),
-}
-EVERY = {**FLAGS, **DRAWING}
-# lists whose items may be separated by commas
-COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "input.answers", "input.reverse",
-          "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
-SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
-YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -163,31 +50,6 @@ def describe(options: Iterable[Any]) -> None:
             option.metavar = None if flag.constant else metavar(flag, described)
 
 
-def rows_of(flag: Flag) -> list[OptionRow]:
-    """Return the descriptions of a flag's config paths."""
-    return rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
-
-
-def rows_at(path: str) -> list[OptionRow]:
-    """Return the descriptions of a config path, one for each method that has it."""
-    return [row for row in section_rows(path.partition(".")[0]) if row.path == path]
-
-
-def type_of(path: str) -> str:
-    """Return the type of a config path in words; empty for a method's, which take one value, by YAML's rules."""
-    return "" if path.startswith("method.") else rows_at(path)[0].type
-
-
-def repeats(flag: Flag) -> bool:
-    """Whether a flag may be given more than once."""
-    return flag.further is not None or takes_list(flag.path)
-
-
-def takes_list(path: str) -> bool:
-    """Whether a config path takes several values."""
-    return type_of(path).startswith(LIST)
-
-
 def sentence(flag: Flag, described: list[OptionRow]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.spells:
@@ -222,72 +84,3 @@ def metavar(flag: Flag, described: list[OptionRow]) -> str:
     named = "|".join(names_of(described)) if described[0].type.removeprefix(LIST).startswith("'") else ""
     name = described[0].path.removesuffix(f".{TAG}").rpartition(".")[2].upper()
     return named if named and len(named) <= LINE else name
-
-
-def layer_of(values: Mapping[str, Any]) -> Layer:
-    """Return the options that flags set, as a layer; raises UsageError for two flags that disagree."""
-    layer, set_by = Layer(), dict[str, tuple[Flag, Any]]()
-    for name, given in values.items():
-        if given is None or given is False:
-            continue
-        flag = EVERY[name]
-        given = value_for(flag, given)
-        if flag.further is not None and isinstance(given, list):
-            given, *more = given
-            key = flag.path.rpartition(".")[2]
-            layer = assignment(flag.further, [{key: value} for value in more], flag.names[0]).over(layer) if more else (
-                layer)
-        other, same = set_by.setdefault(flag.path, (flag, given))
-        if same != given or other.spells != flag.spells:
-            what = (f"{other.names[0]} means {same}, but {flag.names[0]} means {given}" if other.spells == flag.spells
-                    else f"{other.names[0]} and {flag.names[0]} are two names of one option")
-            raise UsageError("FLAGS-DIFFER", what, where=flag.path, hint="leave one of the two out")
-        whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
-        path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
-        layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)
-    return layer
-
-
-def several_values(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the texts of flags that have several values, separated by commas; raises UsageError for an empty one."""
-    several = {}
-    for name, given in values.items():
-        path = FLAGS[name].path
-        if (isinstance(given, str) and "," in given and not given.lstrip().startswith(YAML)
-                and (path.startswith("method.") or path in SWEPT)):
-            several[name] = [part.strip() for part in given.split(",")]
-            if not all(several[name]):
-                raise UsageError("EMPTY-VALUE", f"{given[:80]!r} has an empty value", where=FLAGS[name].names[0],
-                                 hint="separate values by single commas, as in 5,8,12")
-    return several
-
-
-def value_for(flag: Flag, given: Any) -> Any:
-    """A flag's value: texts as they are, lists of names also split at commas, anything else by YAML's rules."""
-    if flag.constant:
-        return flag.constant
-    if flag.lists:
-
-        return [name for item in given for name in names_in(item, flag.names[0])]
-    if isinstance(given, list):
-        parts = [part for item in given for part in split_at_commas(item)] if flag.path in COMMAS else given
-        numbers = type_of(flag.path).startswith(f"{LIST}a number")
-        return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
-    given = flag.spells.format(given) if flag.spells else given
-    return given if type_of(flag.path) == "a text" else value_of(given, flag.names[0])
-
-
-def first_name(path: str) -> str:
-    """Return the name of the first flag of a config path."""
-    return next(flag.names[-1] for flag in FLAGS.values() if flag.path == path)
-
-
-def require_annotated(values: Mapping[str, Any], files: Iterable[str]) -> None:
-    """Raise UsageError for a flag in the words of AnnData with a folder, or a file whose name is of another format."""
-    for flag in (EVERY[name] for name, given in values.items() if given not in (None, False) and EVERY[name].spells):
-        from mlcli.data.files.formats import may_be
-
-        other = next((file for file in files if Path(file).is_dir() or not may_be(file, HDF5)), None)
-        if other is not None:
-            raise UsageError("NOT-H5AD", f"{flag.names[0]} is for {ANNDATA} files, and the input is {other[:80]}",
-                             where=flag.names[0], hint=f"for other files it is {first_name(flag.path)}")

@@ -1,16 +1,20 @@
-"""How a command line is read: an option once unless it is repeatable, and `--json` with or without a word."""
+"""How a command line is read: an option once unless it is repeatable, and `--json` with or without a word; and how
+messages spell options.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from typer.core import TyperCommand
 
 from mlcli.base.context import set_context
-from mlcli.cli.line.spelling import spelling_of
-from mlcli.errors import MlcliError, UsageError
+from mlcli.errors import MlcliError, Spelling, UsageError, spell
 
+SET = "--set"
+PLAIN = re.compile(r"[\w./:@%+=-]+(,[\w./:@%+=-]+)*")  # what no shell and no YAML takes for something else
 GIVEN = "mlcli.given"  # in a context: the options and arguments whose values are being read
 PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW"})  # metavariables of files and folders
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
@@ -86,7 +90,7 @@ def require_once(given: Sequence[Any]) -> None:
     """Refuses an option with a value that comes twice and is not repeatable; raises UsageError."""
     for option, count in Counter(given).items():
         if count > 1 and option.param_type_name == "option" and not (option.is_flag or option.multiple):
-            from mlcli.cli.line.flags import FLAGS
+            from mlcli.config.flags import FLAGS
 
             several = "; for a run of each: values separated by commas (docs/sweeps.md)" if option.name in FLAGS else ""
             raise UsageError("TWICE", f"{option.opts[0]} is given {'twice' if count == 2 else f'{count} times'}",
@@ -107,6 +111,11 @@ def require_place(option: Any, value: Any) -> None:
                      hint="leave it out, or give a name" if named and not option.required else "give a name")
 
 
+def first_given(values: Mapping[str, object]) -> str | None:
+    """Return the first flag that has a value, of those that go with nothing here; None where none has."""
+    return next((flag for flag, value in values.items() if value is not None and value is not False), None)
+
+
 def with_word(arguments: Sequence[str]) -> list[str]:
     """The arguments with what follows `--json` as its value: one of its words, else the usual one."""
     read, rest = list[str](), list(arguments)
@@ -118,3 +127,38 @@ def with_word(arguments: Sequence[str]) -> list[str]:
             argument = f"{JSON}={rest.pop(0) if rest and rest[0] in WORDS else WORDS[0]}"
         read.append(argument)
     return read
+
+
+def spelling_of(flags: frozenset[str], given: frozenset[str] = frozenset()) -> Spelling:
+    """Return the spelling of options for a command with these flags; one without --set names those of `embed`.
+
+    An option that has two names has the one that is `given`.
+    """
+    def spelled(path: str, value: str) -> str:
+        from mlcli.config.flags import FLAGS, takes_list
+
+        fitting = [flag for flag in FLAGS.values()
+                   if flag.path == path and (SET not in flags or flag.names[-1] in flags)]
+        fitting.sort(key=lambda flag: (flag.names[-1] not in given, bool(flag.spells)))
+        for flag in fitting:
+            if value and value == written(flag.constant):
+                return flag.names[-1]
+        quoted = value if PLAIN.fullmatch(value) else f"'{value}'" if quote(value) == value else quote(value)
+        for flag in fitting:
+            if flag.constant is None and (not value or flag.spells in ("", "{}")):
+                return f"{flag.names[-1]} {quoted}" if value else flag.names[-1]
+        if not value:
+            return path
+        return f"{SET} {path}={f'[{value}]' if takes_list(path) else quoted}"
+
+    return spelled
+
+
+def in_flags(text: str) -> str:
+    """Return a message with options as flags of `embed`, for pages that no command prints."""
+    return spell(text, spelling_of(frozenset()))
+
+
+def written(constant: object) -> str:
+    """Return a constant as YAML has it."""
+    return str(constant).lower() if isinstance(constant, bool) else str(constant)

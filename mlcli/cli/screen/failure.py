@@ -22,6 +22,7 @@ from mlcli.errors import (
     TryAgain,
     UsageError,
     conceal,
+    escaped,
 )
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import TIME_UP, Stopped, kind_of, should_retry
@@ -166,7 +167,7 @@ def unknown_option(error: Exception, context: Any) -> str:
     takes_paths = context is not None and any("--set" in option.opts for option in context.command.params)
     if not isinstance(flag, str) or not takes_paths:
         return ""
-    from mlcli.cli.line.unknown_flag import hint_for
+    from mlcli.cli.line.unknown import hint_for
 
     found = hint_for(flag)
     return f"{found}; " if found else ""
@@ -201,11 +202,6 @@ def shortened(text: str) -> str:
     """Return a part of a message, cut where it is of no use to a reader, with the number of characters left out."""
     left = len(text) - LONGEST
     return text if left <= 0 else f"{text[:LONGEST]}... ({left:,} more characters)"
-
-
-def escaped(text: str) -> str:
-    r"""Text without control characters, bidirectional marks and line breaks: they are written as \xNN or \uNNNN."""
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
 
 
 def say(text: str, *, keep: Sequence[str] = ()) -> None:

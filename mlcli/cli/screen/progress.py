@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, lines in a log, JSON for programs."""
+"""Progress of a run: a bar on a terminal, lines in a log, JSON for programs, the running stage for the supervisor."""
 
 import json
 import os
@@ -15,8 +15,9 @@ from mlcli.base.context import context
 from mlcli.base.stages.stage import Listener, Note, Watcher, listening, note
 from mlcli.base.units import duration
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.screen.failure import escaped, say
-from mlcli.errors import MlcliError, UsageError, spell
+from mlcli.cli.screen.failure import say
+from mlcli.errors import MlcliError, UsageError, escaped, spell
+from mlcli.process.shared_status import STATUS
 from mlcli.rundir.journal import recording
 from mlcli.rundir.json_values import json_value
 
@@ -270,3 +271,25 @@ def shown_as(mode: Mode, quiet: bool) -> Shown:
 def on_terminal() -> bool:
     """Whether standard error is a terminal that can move its cursor."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "")
+
+
+class StageReporter(Watcher):
+    """Posts the running stage."""
+
+    def __init__(self) -> None:
+        self.posted = 0.0
+
+    def begin(self, name: str) -> None:
+        """A stage starts."""
+        STATUS.post(doing=name)
+
+    def end(self, name: str) -> None:
+        """A stage is over."""
+        STATUS.post(doing=f"after {name}")
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """A stage has come further."""
+        now = time.monotonic()
+        if now - self.posted >= FASTEST:
+            self.posted = now
+            STATUS.post(doing=", ".join(filter(None, (name, part, f"{done} of {total}"))))

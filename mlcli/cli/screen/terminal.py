@@ -1,10 +1,13 @@
-"""The width of a terminal, and lines that are folded there between words."""
+"""Text on a terminal: its width, lines that are folded there between words, cells in columns."""
 
 import os
 import re
+import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
+
+from mlcli.errors import escaped
 
 WIDTH = 80  # columns where no terminal says otherwise
 PREFIX = "mlcli: "  # of messages
@@ -13,6 +16,8 @@ HEAD = re.compile(r"\s*(?:\S+(?: \S+)* {2,})?")  # of a line: what stands before
 JOINT = "\ue000"  # in place of a blank where a line is not folded; no message holds it, as it is not printable
 COMMAND = re.compile(r"(?<=: )(?:echo .* \| )?mlcli [a-z].*?(?=; in the run |; and [0-9]+ more|$)")  # in a hint
 WHOLE = ("{", "\x1b")  # begin of lines that are never folded: JSON, and the codes of a terminal
+GAP = 2  # between two columns
+Cells = tuple[str, ...]
 
 
 def columns_of(stream: TextIO | None) -> int | None:
@@ -52,3 +57,48 @@ def fold(line: str, width: int, keep: Sequence[str] = ()) -> str:
         line = line.replace(phrase, phrase.replace(" ", JOINT))
     return textwrap.fill(line, width, subsequent_indent=INDENT if line.startswith(PREFIX) else " " * hang,
                          break_long_words=False, break_on_hyphens=False).replace(JOINT, " ")
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Lines on standard output: each whole for programs, folded where a terminal takes them."""
+    import typer  # not for errors, which are told before it is loaded
+
+    for line in lines:
+        typer.echo(for_stream(escaped(line), sys.stdout))
+
+
+def wrapped(text: str, first: str = "", later: str | None = None) -> str:
+    """A paragraph in lines that fit, the first one after one indentation and the others after another."""
+    return textwrap.fill(" ".join(text.split()), min(columns_of(sys.stdout) or WIDTH, WIDTH), initial_indent=first,
+                         break_long_words=False, break_on_hyphens=False,
+                         subsequent_indent=first if later is None else later)
+
+
+def aligned(rows: Sequence[Cells]) -> list[str]:
+    """Cells in columns; on a terminal with less room, cells are folded within their columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = columns_of(sys.stdout)
+    if room is not None and sum(widths) + GAP * (len(widths) - 1) > room:
+        return folded(rows, room)
+    return [(" " * GAP).join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows]
+
+
+def folded(rows: Sequence[Cells], room: int) -> list[str]:
+    """Return cells in columns that are together at most so wide, the longer cells in several lines, by Rich.
+
+    Rich is loaded only here, as its tables take a third of the time in which the program starts.
+    """
+    import io
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table, out = Table.grid(padding=(0, GAP, 0, 0)), io.StringIO()
+    for _ in rows[0]:
+        table.add_column(overflow="fold")  # within words that are longer than their column: none loses a letter
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console(file=out, width=room, color_system=None, highlight=False).print(table)
+    return [line.rstrip() for line in out.getvalue().splitlines()]

@@ -10,7 +10,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import DataError
+from mlcli.errors import ConfigError, DataError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
@@ -104,10 +104,12 @@ def square_sheet(sheet: Sheet, input: Input) -> Sheet | None:
     """Return the matrix of the pairs that a sheet lists; None for a matrix, and for names of other points.
 
     A pair stands in one direction or in both; a point has the dissimilarity zero to itself. Raises DataError for pairs
-    that are missing or there twice.
+    that are missing or there twice, and ConfigError for options that give its columns of names another role.
     """
     if is_list_of_pairs(sheet, input):
         found = pairs_of([*sheet.labels.values()])
+        if found is not None:
+            _refuse_roles(input)
     elif sheet.labels or (sheet.ids is not None and sheet.id_name and not sheet.apart):  # a fourth column
         return None
     else:
@@ -131,6 +133,15 @@ def _square(found: PairList, sheet: Sheet, input: Input) -> Sheet:
     if input.kind == "dissimilarities":
         np.fill_diagonal(values, np.nan_to_num(np.diag(values)))
     return Sheet(values, found.ids, named=True, ids=found.ids)
+
+
+def _refuse_roles(input: Input) -> None:
+    """Raise ConfigError for options that name ids or labels of rows: rows of a list are pairs."""
+    for name in ("id_column", "label_columns"):
+        if getattr(input, name) not in (None, ()):
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with a list of pairs, which name its points",
+                              where=f"input.{name}", hint="leave it out, or say that its rows are points: "
+                              "{input.kind=features}")
 
 
 def _repeated(found: PairList) -> int:

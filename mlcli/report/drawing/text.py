@@ -6,6 +6,8 @@ from functools import lru_cache
 from html import escape
 from itertools import takewhile
 
+from mlcli.errors import escaped
+
 LONGEST = 80
 PROPER = {"bartlett": "Bartlett", **{name: name.upper() for name in ("bic", "kmo", "rmsea", "rmsr", "tli")}}
 HARMLESS = re.compile(r"[\w .,:;+=()/%-]*", re.ASCII).fullmatch  # nothing to escape, and nothing invisible
@@ -13,10 +15,7 @@ HARMLESS = re.compile(r"[\w .,:;+=()/%-]*", re.ASCII).fullmatch  # nothing to es
 
 def visible(text: str, limit: int = LONGEST) -> str:
     r"""A name in one line: cut to length, control characters and direction marks as \xNN or \uNNNN."""
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in cut)
+    return escaped(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def shorten(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.base.units import percent
-from mlcli.config.differences import differences
+from mlcli.config.describe import differences
 from mlcli.findings import stage_sentence
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding

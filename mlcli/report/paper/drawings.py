@@ -3,7 +3,7 @@
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.config.drawing import Ellipses, Look
+from mlcli.config.report_options import Ellipses, Look
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.palette import INKS

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines, Outlines
+from mlcli.config.report_options import Ellipses, Hulls, Look, NoOutlines, Outlines
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
 from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, ColorRange, Groups

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcli.base.values.extras import require
-from mlcli.config.drawing import Look
+from mlcli.config.report_options import Look
 from mlcli.report.drawing.palette import GROUND, INKS
 from mlcli.report.drawing.text import visible
 

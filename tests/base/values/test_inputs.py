@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.base.values.inputs import Covariance, Features, Labeled, TwoViews
 from mlcli.base.values.scaling import Unit
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.core.eigen.options import Axes
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mlcli.cli.batch.workers import GRACE, Lost, WorkQueue, WorkResult, in_processes
-from mlcli.process.memory_gate import admit
+from mlcli.methods.memory import admit
 
 Work = Callable[[int], object]
 

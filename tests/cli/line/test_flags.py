@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.line.flags import FLAGS, rows_at
 from mlcli.config.describe import listed
+from mlcli.config.flags import FLAGS, rows_at
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mlcli import errors
-from mlcli.cli.screen.failure import ErrorForm, attempt, escaped, understood
-from mlcli.errors import MlcliError
+from mlcli.cli.screen.failure import ErrorForm, attempt, understood
+from mlcli.errors import MlcliError, escaped
 from mlcli.process.signals import Stopped
 from tests.journeys.support import Caller
 from tests.wording import Wording

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.options.second_files import LabelFile, View
 from mlcli.data.read.labels import read_labels

@@ -15,7 +15,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.pairs.lists import pairs_of
 from mlcli.data.read.table import read
 from mlcli.data.text import delimited
-from mlcli.errors import DataError
+from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import refused, table_of, written
 from tests.wording import Wording
 
@@ -74,9 +74,11 @@ def test_a_list_of_pairs_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("chosen", [{"id_column": "w1"}, {"label_columns": ("w2",)}, {"id_column": "none"}])
-def test_a_list_of_pairs_is_one_whatever_roles_its_columns_are_given(tmp_path: Path, chosen: dict[str, Any]) -> None:
-    table = table_of(tmp_path, text(UPPER), **GIVEN, **chosen)
-    assert np.array_equal(table.values, in_order(tuple(table.ids)))
+def test_rows_of_a_list_of_pairs_have_no_ids_and_no_labels(tmp_path: Path, chosen: dict[str, Any]) -> None:
+    """They name two points each, and an option that would have no effect is refused."""
+    (name,) = chosen
+    error = refused(written(tmp_path, text(UPPER)), ConfigError, "INPUT-OPTION", **GIVEN, **chosen)
+    assert error.where == f"input.{name}" and name in error.what
 
 
 def test_a_list_of_pairs_with_names_of_rows_as_r_writes_them_is_their_matrix(tmp_path: Path) -> None:

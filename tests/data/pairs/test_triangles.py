@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
 

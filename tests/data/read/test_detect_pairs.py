@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.machine.threads import allowed
-from mlcli.cli import reuse_options
+from mlcli.cli import reuse
 from tests.data.helpers import feed
 from tests.journeys.support import Caller, write_points
 from tests.support import fit
@@ -178,7 +178,7 @@ def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
 def test_reading_computing_and_writing_keep_to_the_threads_asked_for(
         mlcli: Caller, finished: str, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(reuse_options, "write_out", lambda *_, **__: seen.append(allowed()) or (0, ()))
+    monkeypatch.setattr(reuse, "write_out", lambda *_, **__: seen.append(allowed()) or (0, ()))
     given = "data.csv" if command == "project" else "run/embedding.csv"
     for threads in (1, 2):
         assert mlcli(command, finished, given, "--threads", threads).code == 0

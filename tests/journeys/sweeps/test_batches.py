@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli.batch import planned
+from mlcli.cli.batch import launch
 from mlcli.cli.batch.shard import Shard, shard_of
 from mlcli.cli.program import run
 from mlcli.errors import UsageError
@@ -238,13 +238,13 @@ def test_a_run_that_another_sweep_made_meanwhile_is_skipped(mlcli: Caller, monke
                                   "sweep: {compute.seed: [0, 1]}\n")
     assert mlcli("run", "sweep.yaml", "-q").code == 0
     before, looked = [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()], list[str]()
-    look = planned.existing
+    look = launch.existing
 
-    def late(run: planned.PlannedRun, presentation: planned.Presentation) -> planned.Document | None:
+    def late(run: launch.PlannedRun, presentation: launch.Presentation) -> launch.Document | None:
         looked.append(str(run.config.output))
         return look(run, presentation) if looked.count(looked[-1]) > 1 else None  # not there yet when it was looked for
 
-    monkeypatch.setattr(planned, "existing", late)
+    monkeypatch.setattr(launch, "existing", late)
     called = mlcli("run", "sweep.yaml", "--skip-existing", "-q")
     assert called.code == 0 and len(looked) == 4, called.err
     assert [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()] == before

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from mlcli.base.stored import BY_KIND, BY_TAG, stored
-from mlcli.cli.line.flags import layer_of
 from mlcli.config import build
 from mlcli.config.build import outside_layer
+from mlcli.config.flags import layer_of
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.base import Similarity

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.cli.line.spelling import in_flags
+from mlcli.cli.line.parsing import in_flags
 from mlcli.config.run_config import option_rows
 from mlcli.errors import option, options_in
 from tests.journeys.support import Caller

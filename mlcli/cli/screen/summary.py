@@ -1,5 +1,6 @@
-"""The end of a run on one screen: what was run, a scree plot of bars, quality, warnings, the output."""
+"""The end of a run: what was run, a scree plot of bars, quality and warnings on one screen, or its JSON document."""
 
+import json
 import math
 import os
 import sys
@@ -8,16 +9,24 @@ from itertools import accumulate
 from typing import Any
 
 from mlcli.base.units import percent
-from mlcli.cli.screen.failure import escaped
+from mlcli.cli.screen.output import standard_output
 from mlcli.cli.screen.progress import line_of, on_terminal
+from mlcli.errors import escaped
 from mlcli.findings import FINDINGS
 from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
+from mlcli.rundir.json_values import json_value
 
 MOST = 10  # eigenvalues shown
 LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one
 BESIDE = 48  # characters beside a bar, at most
 EIGHTHS = " ▏▎▍▌▋▊▉"
 KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
+Document = Mapping[str, Any]
+FIRST = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
+         "proportions")  # facts before those of findings, in their order,
+LAST = ("certificate", "seconds", "warnings", "notes")  # and after them
+INPUT = ("path", "kind", "rows", "columns")  # of the input
+AXES = 10  # whose eigenvalues and shares are told
 
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
@@ -98,3 +107,31 @@ def can_show(text: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def leading_facts(document: Document) -> dict[str, Any]:
+    """Return the leading facts of a run under the keys of the whole document, with the first axes only."""
+    found = {name: keys for name, finding in FINDINGS.items() if (keys := finding.headline())}
+    short = {name: document[name] for name in (*FIRST, *found, *LAST) if name in document}
+    for name, inner in {"input": INPUT, **found}.items():
+        if short.get(name):
+            short[name] = {key: short[name][key] for key in inner if key in short[name]}
+    for name in ("eigenvalues", "proportions"):
+        if short.get(name):
+            short[name] = short[name][:AXES]
+    return short
+
+
+def print_headlines(documents: Sequence[Document], *, alone: bool) -> None:
+    """The headline of one run, a line for each fact; or of several, a line for each run."""
+    short = [leading_facts(json_value(document)) for document in documents]
+    if alone:
+        text = "{\n" + ",\n".join(f"  {one_line(name)}: {one_line(value)}" for name, value in short[0].items()) + "\n}"
+    else:
+        text = '{"runs": [\n' + ",\n".join(f"  {one_line(document)}" for document in short) + "\n]}"
+    standard_output().write(f"{text}\n".encode())
+
+
+def one_line(value: Any) -> str:
+    """A value on one line of JSON."""
+    return json.dumps(value, allow_nan=False)

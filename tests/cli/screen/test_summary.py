@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.screen.run_summary import LONGEST, SHORTEST, bar, ending, scree
+from mlcli.cli.screen.summary import LONGEST, SHORTEST, bar, ending, scree
 from mlcli.findings.quality.measure import line as quality
 
 

@@ -1,15 +1,14 @@
-"""Options that `project` and `reconstruct` share: reading of their second file, writing of their result."""
+"""A finished run put to use by `project` and `reconstruct`: their second file read, their result written."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli.line.behavior import Mode
-from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import (
     drawn,
@@ -23,16 +22,12 @@ from mlcli.cli.screen.output import (
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
+from mlcli.config.flags import layer_of
 from mlcli.config.layers import Layer, assignment, from_assignments
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError
 
 SECTIONS = ("input", "compute")
-Run = Annotated[str, typer.Argument(metavar="RUN", show_default=False, help="The directory of a finished run.")]
-Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
-                                     help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
-Format = Annotated[Literal["csv", "parquet", "npy"] | None, typer.Option(
-    "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Assignments = Annotated[list[str] | None, typer.Option(
     "--set", metavar="KEY=VALUE", help="Set an option for reading the file, as in input.header=false; repeatable.")]
 
@@ -59,6 +54,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     """
     from mlcli.base.machine.threads import limit_threads
     from mlcli.rundir.journal import recording
+    from mlcli.runs.project import picture as picture_of
 
     if json and output == "-":
         raise UsageError("ONE-OUTPUT", "standard output cannot hold both the table and the JSON document",
@@ -74,7 +70,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         note_here(config.compute.cluster)
         found = use(Path(run), config.input, config.compute)
         table, others = (found, None) if classes is None else found
-        with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):
+        with nullcontext() if picture is None else drawn(picture_of(Path(run), table), picture, force=force):
             if classes is not None:
                 write_out(others, classes, None, force=force)
             rows, columns = write_out(table, output, format, force=force)
@@ -88,10 +84,3 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         for written in files:
             said = f": {rows:,} x {len(columns):,}" if written == output else ""
             say_written(f"wrote {written}{said}", written)
-
-
-def figure_of(run: str, table: Any) -> Any:
-    """New points among those of a run."""
-    from mlcli.runs.project import picture
-
-    return picture(Path(run), table)

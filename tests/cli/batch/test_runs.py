@@ -14,7 +14,8 @@ import pytest
 
 from mlcli.base.context import set_context
 from mlcli.base.values.compute import Compute
-from mlcli.cli.batch.jobs import announce_division
+from mlcli.cli.batch.launch import Presentation
+from mlcli.cli.batch.runs import announce_division
 from mlcli.data.text import delimited
 from mlcli.pipeline import run as pipeline
 from tests.journeys.support import Caller, process, write_points
@@ -160,7 +161,7 @@ def test_jobs_and_threads_stay_within_the_limit(
     monkeypatch.setattr("mlcli.base.machine.resources.cpu_quota", lambda root: 0)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    division = announce_division(asked, [Compute(threads=count) for count in threads], "log", False)
+    division = announce_division(asked, [Compute(threads=count) for count in threads], Presentation(progress="log"))
     assert (division.jobs, division.threads.count) == expected
     assert ("N-JOBS" in capsys.readouterr().err) == (division.jobs < min(asked, len(threads)))
 

@@ -1,10 +1,11 @@
-"""Words that are no command: what was meant by a method, a file, or a word of another program."""
+"""Words of a command line that are no command and no flag: what a user may have meant by them."""
 
 import difflib
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from mlcli.cli.line.parsing import SET
 from mlcli.data.options.wording import shown
 from mlcli.errors import UsageError
 
@@ -16,16 +17,17 @@ MEANT = {  # words that other programs have for it
     **dict.fromkeys(("transform", "predict"), "project"), "inverse-transform": "reconstruct",
     **dict.fromkeys(("validate", "certify"), "verify"), **dict.fromkeys(("convert", "save"), "export"),
     **dict.fromkeys(("generate", "simulate"), "sample"), **dict.fromkeys(("list", "algorithms"), "methods")}
+MOST = 3  # paths in a hint
 
 
 def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> UsageError:
     """Return the error for a first word that is no command."""
     name, *rest = arguments
-    hint = f"did you mean {meant!r}?" if (meant := _meant(name, rest, commands)) else "see mlcli --help"
+    hint = f"did you mean {meant!r}?" if (meant := meant_by(name, rest, commands)) else "see mlcli --help"
     return UsageError("COMMAND", f"no command {shown(name)}", hint=hint)
 
 
-def _meant(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
+def meant_by(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
     """Return the command that was meant, or the whole command line; empty where none is like it."""
     word = name.lower().replace("_", "-")
     if word in MEANT:
@@ -41,3 +43,16 @@ def _meant(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
         return f"mlcli {'run' if Path(name).suffix in ('.yaml', '.yml') else 'embed'} {shlex.quote(name)}"
     near = difflib.get_close_matches(word, commands, n=1)
     return near[0] if near else ""
+
+
+def hint_for(flag: str) -> str:
+    """Return a hint that names the options of a flag's name; empty if there is none."""
+    from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
+
+    if keyword := FLAGS_ELSEWHERE.get(flag.partition("=")[0].lstrip("-").replace("-", "_")):
+        return f"it is --{keyword} here"
+    found = list(paths_for(flag).items())[:MOST]
+    if found and found[0][1] != "VALUE":
+        return f"it is {' or '.join(f'{path} = {formula}' for path, formula in found)}, which {SET} sets"
+    listed = " or ".join(f"{SET} {path}={value}" for path, value in found)
+    return f"{listed} sets this option" if listed else ""

@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from mlcli.cli.group import COMMANDS
-from mlcli.cli.screen.columns import aligned, wrapped
-from mlcli.cli.screen.terminal import WIDTH
+from mlcli.cli.screen.terminal import WIDTH, aligned, wrapped
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.journeys.terminal.test_streams import TALKING

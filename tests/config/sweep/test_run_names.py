@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.config.run_names import directory_names
+from mlcli.config.sweep import directory_names
 
 
 def test_the_last_part_of_each_path() -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mlcli.config.scalars import tag_of, value_of
+from mlcli.config.yaml_file import scalar_of, tag_of
 
 READ = {
     "1e-6": 1e-6, "1e3": 1000.0, "1.0e3": 1000.0, "-.5": -0.5, "1.": 1.0, "+12": 12, "012": 12, "-007": -7, "0o17": 15,
@@ -17,16 +17,16 @@ READ = {
 
 @pytest.mark.parametrize("text", READ)
 def test_value_and_type(text: str) -> None:
-    value = value_of(text, tag_of(text))
+    value = scalar_of(text, tag_of(text))
     assert value == READ[text]
     assert type(value) is type(READ[text])
 
 
 def test_not_a_number() -> None:
-    assert math.isnan(value_of(".nan", tag_of(".nan")))
+    assert math.isnan(scalar_of(".nan", tag_of(".nan")))
 
 
 @pytest.mark.parametrize("text", ["1e999", "-1e400", "9" * 5000])
 def test_numbers_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        value_of(text, tag_of(text))
+        scalar_of(text, tag_of(text))
