@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.costs import product_rate
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver

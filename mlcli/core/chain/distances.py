@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.composition import Composition, FitStage
@@ -18,7 +19,6 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import gower, halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
@@ -109,7 +109,8 @@ class PairwiseChain(Composition[Model]):
     def _(self) -> list[Step]:
         seconds = seconds_of_squares(self.chain.spatial, self.count, self.chain.compute.thread_count())
         return [Step("distances", f"{self.count} x {self.count}, in memory",
-                     seconds + FIRST * pass_cost(self.count**2), self.held, remedy=self.remedy, square=self.whole)]
+                     seconds + FIRST_TOUCH * pass_cost(self.count**2), self.held, remedy=self.remedy,
+                     square=self.whole)]
 
     @FitStage
     def correction(self) -> Correction:

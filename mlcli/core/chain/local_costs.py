@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
@@ -25,7 +25,6 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import AUTO, DEFAULT_COUNT
 from mlcli.core.eigen.spectrum import Spectrum

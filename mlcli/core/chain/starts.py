@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -15,7 +16,6 @@ from mlcli.base.values.inputs import Features
 from mlcli.base.values.options import Options, option
 from mlcli.core.chain.options import NeighborGraph
 from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.linalg import singular

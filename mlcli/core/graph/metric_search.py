@@ -8,11 +8,11 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.rows.blocks import each, one_by_one, row_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.metric import FittedMetric
-from mlcli.core.costs import pass_cost
 from mlcli.core.distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.core.graph import search as euclidean
 from mlcli.core.graph.search import (

@@ -8,13 +8,13 @@ import numpy as np
 
 from mlcli.base.context import context
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.core.costs import pass_cost
 from mlcli.core.graph.metric_search import nearest, nearest_of_new, neighbors_step
 from mlcli.core.graph.search import SEARCH_BLOCK, Lists, nearest_in_matrix, search_passes, within_matrix
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric

@@ -8,14 +8,13 @@ from typing import Literal
 import numpy as np
 
 from mlcli import native
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined, Spatial, WeightedGraph
-from mlcli.core.costs import pass_cost
 from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
 from mlcli.core.graph.search import Lists

@@ -13,14 +13,13 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import LINEAR
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.core.centering import Centering, uncentered
-from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.kernels.inverse import closeness_of_costs, rounding_of_costs

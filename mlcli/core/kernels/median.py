@@ -3,11 +3,11 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.costs import pass_cost
 from mlcli.core.distances import pair_distances, rounding_of_products, squared_distances
 from mlcli.core.metrics import FittedMetric
 from mlcli.core.metrics.distances import distances_cost, kernel_cost

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.metric import FittedMetric
-from mlcli.core.costs import product_rate
 from mlcli.core.distances import BLOCK, squared_distances
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
@@ -29,7 +29,6 @@ from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
@@ -305,7 +304,7 @@ class DiffusionChain(Composition[Model]):
         count = self.chain.size
         return [Step("distances", f"{count} x {count}, in memory",
                      seconds_of_squares(self.chain.spatial, count, self.chain.compute.thread_count())
-                     + FIRST * pass_cost(count**2), 16.0 * count**2, remedy=REMEDY, square=True)]
+                     + FIRST_TOUCH * pass_cost(count**2), 16.0 * count**2, remedy=REMEDY, square=True)]
 
     @FitStage
     def kernel(self) -> tuple[Array, Array, Transitions]:
@@ -322,7 +321,7 @@ class DiffusionChain(Composition[Model]):
     @kernel.cost
     def _(self) -> list[Step]:
         entries = self.chain.size**2
-        return [Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
+        return [Step("kernel", "probabilities of a walk", (FIRST_TOUCH + 6) * pass_cost(entries)
                      + BENT * rates().bent * entries, 16.0 * entries, remedy=REMEDY, square=True)]
 
     @FitStage

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Step
@@ -18,7 +18,6 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
-from mlcli.core.costs import pass_cost
 from mlcli.core.graph.graph import undirected
 from mlcli.core.graph.neighborhoods import Nearest
 from mlcli.core.graph.pieces import first_ids

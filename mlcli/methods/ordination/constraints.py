@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.core.costs import product_rate
 from mlcli.core.permutations import TIED, Permutations
 from mlcli.core.whitening import centered_columns, column_lengths
 from mlcli.errors import ConfigError

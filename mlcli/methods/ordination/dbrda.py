@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
@@ -17,7 +18,6 @@ from mlcli.base.values.inputs import Features, Input, Spatial, TwoViews, ViewedD
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
@@ -69,7 +69,7 @@ def inner_product_steps(data: Spatial, threads: int) -> list[Step]:
     """Return the steps of `inner_products`, whose squared distances become them in place."""
     rows = len(data.values)
     square = 8.0 * rows**2
-    seconds = seconds_of_squares(data, rows, threads) + FIRST * pass_cost(rows**2)
+    seconds = seconds_of_squares(data, rows, threads) + FIRST_TOUCH * pass_cost(rows**2)
     return [Step("distances", f"{rows} x {rows}, in memory", seconds, square, remedy=REMEDY, square=True),
             *gower_steps(rows**2, square, REMEDY, square=True)]
 

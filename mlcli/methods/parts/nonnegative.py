@@ -8,14 +8,13 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import option
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.iterate import Iterate
 from mlcli.core.kernels.options import Route

@@ -7,10 +7,9 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.machine.footprint import OPTIMIZE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.values.options import Options, option
-from mlcli.core.costs import pass_cost
 from mlcli.methods.processes.covariances import Name, start_covariance
 from mlcli.methods.processes.evidence import Exact, Observations
 from mlcli.methods.processes.expected_kernels import Clouds

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step, repeated
@@ -20,7 +20,6 @@ from mlcli.base.values.inputs import Joined
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import product_rate
 from mlcli.core.graph.graph import Graph, undirected
 from mlcli.core.kernels.factored import Factored
 from mlcli.core.metrics.points import is_euclidean

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.core.centering import Centering
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular_step
 from mlcli.core.model import Loadings, Model, Powers
