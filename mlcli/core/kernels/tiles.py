@@ -15,7 +15,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.kernels.options import Pairwise, values_against
 from mlcli.core.kernels.passes import BlockSums
 from mlcli.errors import rows_from
-from mlcli.native.products import gaussian_tile
+from mlcli.native.linalg import gaussian_tile
 
 TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core's cache
 GROUP = 4  # tiles on a side of a block of work

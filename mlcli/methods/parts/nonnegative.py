@@ -19,7 +19,7 @@ from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.iterate import Iterate
 from mlcli.core.kernels.options import Route
 from mlcli.core.kernels.row_factor import factor_of
-from mlcli.native.products import sweep_rows
+from mlcli.native.linalg import sweep_rows
 
 Objective = Literal["frobenius", "kullback_leibler"]
 BLOCK = 1 << 20  # numbers of rows that a thread takes at once
