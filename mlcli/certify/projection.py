@@ -19,8 +19,8 @@ from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.neighbors import FARTHEST
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.metrics.gower import RangedGower
-from mlcli.core.metrics.points import metric_of
 
 MOST = 32  # number of rows to project, unless all are
 FEW = 1  # number of rows from which the size of an entry is estimated

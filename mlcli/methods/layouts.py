@@ -21,7 +21,6 @@ from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import AUTO, Axes
-from mlcli.core.goodness import Goodness
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, layout_starts, reproduces
 from mlcli.core.layouts.goodness import metric_goodness
@@ -30,8 +29,8 @@ from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.layouts.several_starts import BestMinimization, Minimization, Starts, run_starts, workers
-from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
-from mlcli.core.model import Model, Powers
+from mlcli.core.metrics.distances import seconds_of_squares, squares, training_points
+from mlcli.core.model import Goodness, Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method

@@ -23,7 +23,7 @@ from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.kernels.linearization import GraphCost, LinearInverse, RootShape, linear_step
 from mlcli.core.linalg import singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.errors import ConfigError, NumericalError

@@ -19,7 +19,7 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.neighbors import SAME_BOTH_WAYS, Neighbors, graph_bytes
 from mlcli.core.metrics import EUCLIDEAN, Metric
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.metrics.distances import with_metric
 from mlcli.core.model import Model, Powers
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory

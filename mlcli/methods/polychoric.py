@@ -132,9 +132,8 @@ def component_model(data: Features, eigensolve: Eigensolve, most: int, compute: 
     """
     from mlcli.core.kernels.row_factor import factor_of
     from mlcli.core.latent.factor_scores import score_points
-    from mlcli.core.similarities.columns import Columns
-    from mlcli.core.similarities.decoders import Affine
-    from mlcli.core.similarities.projector import Projector
+    from mlcli.core.similarities.base import Columns
+    from mlcli.core.similarities.projector import Affine, Projector
 
     points, kernel = np.asarray(data.values), factor_of(data.values)
     varying = varying_columns(points)

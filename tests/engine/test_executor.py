@@ -22,8 +22,7 @@ from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.kernels.tiles import GROUP, TILE, Tiles
 from mlcli.core.metrics import EUCLIDEAN
-from mlcli.core.metrics.distances import between
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.metrics.distances import between, with_metric
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces

@@ -16,9 +16,8 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import AnyFactor, factor_of, row_steps
 from mlcli.core.model import Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 
 
 @frozen

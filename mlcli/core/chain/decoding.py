@@ -18,8 +18,8 @@ from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver
 from mlcli.core.metrics.distances import kernel_cost
 from mlcli.core.model import Model
-from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge, gaussian
+from mlcli.core.similarities.projector import Decoder
 from mlcli.errors import NumericalError
 
 SEEN = 500  # training rows from which the error of fixed points is estimated

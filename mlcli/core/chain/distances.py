@@ -4,12 +4,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
@@ -24,15 +22,13 @@ from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Correction, correction_for
-from mlcli.core.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
 from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products
-from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.linalg import solve_cost
-from mlcli.core.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
+from mlcli.core.metrics.distances import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.model import Model
-from mlcli.core.similarities.decoders import linear_decoder
 from mlcli.core.similarities.kernels import Distances, GivenDistances
+from mlcli.core.similarities.projector import linear_decoder
 
 
 def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
@@ -59,7 +55,11 @@ def distance_chain(chain: ChainInput) -> Composition[Model]:
     if chain.landmarks is not None:
         return LandmarkChain(chain)
     rows = rows_of(chain.data.values)
-    return PairwiseChain(chain) if rows is None else FileChain(chain, rows)
+    if rows is None:
+        return PairwiseChain(chain)
+    from mlcli.core.chain.file_distances import FileChain
+
+    return FileChain(chain, rows)
 
 
 @frozen
@@ -209,25 +209,3 @@ class LandmarkChain(Composition[Model]):
     def result(self) -> Model:
         """Return all points as they are placed."""
         return self.placed
-
-
-@frozen
-class FileChain(Composition[Model]):
-    """Coordinates from a matrix D of dissimilarities in a file, by passes over it."""
-
-    chain: ChainInput
-    rows: Rows
-
-    @FitStage
-    def spectrum(self) -> Spectrum:
-        """K = -H D² H / 2 = V Λ Vᵀ, its top: K is only applied to vectors."""
-        return solve_spectrum(self.chain, Streamed(FileRows(self.rows), FILE_TOLERANCE), len(self.rows) - 1, 0.0)
-
-    @spectrum.cost
-    def _(self) -> list[Step]:
-        return file_steps(self.rows, self.chain.compute.thread_count())
-
-    def result(self) -> Model:
-        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
-        correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
-        return build_fit(self.chain, self.spectrum, GivenDistances(correction, None))

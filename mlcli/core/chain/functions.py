@@ -11,16 +11,15 @@ from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.options import LANDMARKS
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.forms import BENT, Dense, centering_step
-from mlcli.core.kernels.radial import rate_step
+from mlcli.core.kernels.functions import rate_step
 from mlcli.core.kernels.square import distances_product, kernel_product
-from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory, kernel_of
-from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
-from mlcli.core.metrics.distances import distances_cost
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory
+from mlcli.core.kernels.tiles import kernel_of, stays_in_cache, tiled_passes
+from mlcli.core.metrics.distances import distances_cost, metric_of
 from mlcli.core.model import Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine, linear_decoder
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.kernels import KernelValues
+from mlcli.core.similarities.projector import Affine, linear_decoder
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
 HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice

@@ -30,8 +30,7 @@ from mlcli.core.eigen.options import AUTO, DEFAULT_COUNT
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.connecting import shortest_links
 from mlcli.core.graph.graph import by_size, union_recipe
-from mlcli.core.graph.neighborhoods import Neighborhood
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighborhood, Neighbors
 from mlcli.core.graph.pieces import (
     Policy,
     connected_lists,
@@ -46,8 +45,7 @@ from mlcli.core.graph.search import Lists, some_lists
 from mlcli.core.graph.weights import weight_matrix
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
-from mlcli.core.metrics.local import squares_of_pairs
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of, squares_of_pairs
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters

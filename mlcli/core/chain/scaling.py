@@ -12,8 +12,7 @@ from mlcli.core.eigen.solved import Kernel
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 
 
 def solve_spectrum(chain: ChainInput, kernel: Kernel, limit: int, notable: float = NOTABLE) -> Spectrum:

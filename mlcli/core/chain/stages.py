@@ -11,9 +11,8 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import object_at
 from mlcli.base.values.products import Name
 from mlcli.core.chain.input import ChainInput, limit_of_columns
-from mlcli.core.chain.kernels import ChainKernel
+from mlcli.core.chain.kernels import ChainKernel, GowerKernel
 from mlcli.core.chain.options import AnyDecoder, Centered, Coordinates, NeighborGraph, NoDecoder
-from mlcli.core.chain.pairs import GowerKernel
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric

@@ -24,8 +24,7 @@ from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.similarities.base import Similarity
 
 if TYPE_CHECKING:
-    from mlcli.core.kernels.functions import Function, Gaussian
-    from mlcli.core.kernels.laplacian import LaplacianKernel
+    from mlcli.core.kernels.functions import Function, Gaussian, LaplacianKernel
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PROVABLE = 1e-9  # share of the longest path that each edge exceeds where the lengths of the fit are proven
@@ -50,7 +49,7 @@ def of_similarity(similarity: Similarity, data: Given, fit: Indices, full: bool)
 
     None where it is none of the data's kernels. With `full` every row is checked, so speed matters.
     """
-    from mlcli.core.similarities.columns import Columns
+    from mlcli.core.similarities.base import Columns
     from mlcli.core.similarities.kernels import Distances, GivenDistances, KernelValues
 
     if isinstance(similarity, Columns):

@@ -10,8 +10,8 @@ from mlcli.core.distances import squared_distances as squared_euclidean
 from mlcli.core.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.core.graph.metric_search import nearest_of_some
 from mlcli.core.graph.search import Lists, smallest
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.metrics.distances import squared as squared_distances
-from mlcli.core.metrics.points import metric_of
 
 Edges = tuple[Indices, Indices, Array]  # both ends, and the length
 BOUNDED = 100  # pieces up to which bounds on the distances between them cost less than a search

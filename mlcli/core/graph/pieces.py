@@ -16,7 +16,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined, Spatial, WeightedGraph
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
+from mlcli.core.graph.neighbors import Neighborhood, first_neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
 from mlcli.errors import ConfigError, GeometryError
 

@@ -10,8 +10,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.graph.search import Lists
 from mlcli.core.linalg import require_finite, solve_positive
-from mlcli.core.metrics.local import Local, local_distances
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import LocalDistances, is_euclidean, local_distances, metric_of
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -89,7 +88,7 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def weights_by_distances(lists: Lists, local: Local, ridge: float, errors: Array | None = None) -> Array:
+def weights_by_distances(lists: Lists, local: LocalDistances, ridge: float, errors: Array | None = None) -> Array:
     """Return reconstruction weights from distances: those in the lists, and those among each point's neighbors.
 
     The Gram matrix G of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by

@@ -12,7 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.chain.pairs import GowerKernel
+from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.stages import Stages
 from mlcli.core.distances import squared_distances
 from mlcli.core.eigen.eigensolve import Eigensolve

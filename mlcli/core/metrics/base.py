@@ -1,11 +1,12 @@
-"""The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
+"""The base of metrics, a choice with parameters, a domain and a comparison of rows; and the Euclidean one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
 from mlcli.base.values.metric import FittedMetric
@@ -98,3 +99,13 @@ class Metric(Options, FittedMetric):
     def lengths(self, squared: Array) -> Array:
         """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
         return np.sqrt(squared, out=squared)
+
+
+@stored("euclidean-metric")
+class Euclidean(Metric):
+    """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
+
+    name: Literal["euclidean"] = "euclidean"
+    plain: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
+    embeds: ClassVar[bool] = True

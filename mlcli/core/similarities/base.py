@@ -1,10 +1,11 @@
-"""The base of all similarities: their rows and distances, and how new points are projected."""
+"""The base of all similarities: their rows and distances; and the plainest, whose rows are the points themselves."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import one_by_one, row_blocks
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
@@ -13,7 +14,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
 from mlcli.core.distances import HELD
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric
 from mlcli.core.similarities.spaces import Space
@@ -21,7 +22,6 @@ from mlcli.errors import ConfigError
 
 if TYPE_CHECKING:
     from mlcli.core.graph.affinities import Affinity
-
 
 @frozen
 class Parts:
@@ -169,3 +169,15 @@ class OfOtherDistances(Similarity):
     def rounding(self, new: Array) -> Array | float:
         """Return a few roundings of numbers of at most one, for an (m, d) array of new points."""
         return 16 * EPS
+
+
+@stored("columns")
+@frozen
+class Columns(Similarity):
+    """The features themselves: PCA, whose axes are vectors in feature space; or given kernel values."""
+
+    in_features: ClassVar[bool] = True
+
+    def rows(self, new: Array) -> Array:
+        """Return the new points unchanged, an (m, d) array."""
+        return new

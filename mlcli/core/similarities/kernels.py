@@ -11,8 +11,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
 from mlcli.core.distances import gower
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.kernels.functions import Function
-from mlcli.core.kernels.radial import Radial, fix_defaults
+from mlcli.core.kernels.functions import Function, Radial, fix_defaults
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric
 from mlcli.core.metrics.distances import squared
 from mlcli.core.similarities.base import Parts, Similarity

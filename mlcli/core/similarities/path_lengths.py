@@ -13,7 +13,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.square import distance_products
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric
 from mlcli.core.paths.elimination import eliminate, sweep_rows

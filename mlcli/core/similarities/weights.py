@@ -10,10 +10,10 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.core.graph.affinities import Affinity
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.graph.weights import barycentric_weights, place_on_equals, weight_rows, weights_by_distances
 from mlcli.core.metrics import EUCLIDEAN, FittedMetric
-from mlcli.core.metrics.local import local_distances
+from mlcli.core.metrics.distances import local_distances
 from mlcli.core.similarities.base import Parts, Similarity
 
 

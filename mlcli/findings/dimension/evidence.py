@@ -18,7 +18,7 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.metric_search import nearest
 from mlcli.core.graph.search import nearest_in_matrix
 from mlcli.core.linalg import symmetric_eigenvalues
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.core.similarities.spaces import input_space

@@ -25,8 +25,7 @@ from mlcli.core.kernels.linearization import lowest_directions
 from mlcli.core.linalg import singular_step
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant

@@ -44,8 +44,7 @@ from mlcli.core.latent.rotations import Rotation, Unrotated
 from mlcli.core.linalg import inverse
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Parts, Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant

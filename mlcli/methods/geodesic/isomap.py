@@ -18,9 +18,9 @@ from mlcli.base.values.options import option_of
 from mlcli.core.chain.distances import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
+from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
-from mlcli.core.chain.pairs import GowerKernel
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -31,7 +31,7 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, rounding_of
 from mlcli.core.similarities.path_lengths import Geodesics, GivenGraph

@@ -36,8 +36,7 @@ from mlcli.core.eigen.solved import Closeness, Solved, rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import LocalScale, incidence, local_scales, weights_step
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.graph.neighbors import graph_bytes
+from mlcli.core.graph.neighbors import Nearest, graph_bytes
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import weight_rows
@@ -47,7 +46,7 @@ from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
-from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
+from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances

@@ -40,7 +40,7 @@ from mlcli.core.graph.pieces import entries_of
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Affinities, EdgeAffinities

@@ -18,8 +18,7 @@ from mlcli.core.chain.local_costs import strangers
 from mlcli.core.graph.search import Lists, some_lists
 from mlcli.core.graph.weights import entries_of, equal_blocks, reconstruction_weights
 from mlcli.core.linalg import complements, leading_roots, left_singular
-from mlcli.core.metrics.local import local_distances
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import is_euclidean, local_distances, metric_of
 from mlcli.core.sparse_factors import CompressedRows
 
 TIED = 100.0  # roundings within which two lengths of a neighborhood's axes are equal

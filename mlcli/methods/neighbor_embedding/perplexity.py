@@ -19,12 +19,11 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
 from mlcli.core.graph.graph import undirected
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.pieces import first_ids
 from mlcli.core.graph.search import Lists
 from mlcli.core.layouts.pairs import SAME, alike
-from mlcli.core.metrics.distances import squared
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of, squared
 from mlcli.errors import GeometryError
 
 BLOCK = 2**18  # numbers of a block of rows

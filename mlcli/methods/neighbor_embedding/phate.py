@@ -25,7 +25,7 @@ from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import seconds_of_squares, training_points
+from mlcli.core.metrics.distances import seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes

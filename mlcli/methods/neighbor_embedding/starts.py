@@ -12,14 +12,14 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.chain.input import limit_of_columns
-from mlcli.core.chain.pairs import Products
+from mlcli.core.chain.kernels import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.graph.graph import Graph
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, eigenmap_start
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.methods.neighbor_embedding.perplexity import JointAffinities
 

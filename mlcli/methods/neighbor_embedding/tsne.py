@@ -34,7 +34,7 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector

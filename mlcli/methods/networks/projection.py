@@ -16,8 +16,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.core.centering import uncentered
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine, Decoder
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Decoder, Projector
 from mlcli.engine.executor import results
 from mlcli.methods.networks.network import Network
 from mlcli.methods.networks.standard import Standard

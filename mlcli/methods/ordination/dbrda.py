@@ -27,7 +27,7 @@ from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.linalg import singular_step, symmetric_eigen
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares
+from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares
 from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.kernels import Distances, GivenDistances

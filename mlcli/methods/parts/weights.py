@@ -12,8 +12,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS
 from mlcli.core.centering import uncentered
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import DataError
 from mlcli.methods.parts.nonnegative import Objective
 

@@ -8,8 +8,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.certify.subject import Subject
+from mlcli.core.chain.kernels import Products
 from mlcli.core.chain.options import Coordinates
-from mlcli.core.chain.pairs import Products
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.options import Route

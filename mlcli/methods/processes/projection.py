@@ -11,8 +11,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.core.centering import uncentered
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Decoder
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Decoder, Projector
 from mlcli.errors import DataError
 from mlcli.methods.processes.covariances import Rbf
 from mlcli.methods.processes.dynamics import Motion

@@ -27,7 +27,7 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.square import kernel_product
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.core.similarities.path_lengths import GivenGraph
 from mlcli.core.similarities.projector import Projector

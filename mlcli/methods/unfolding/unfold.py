@@ -22,10 +22,10 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered
 from mlcli.core.graph.graph import Graph, undirected
 from mlcli.core.kernels.factored import Factored
-from mlcli.core.metrics.points import is_euclidean
+from mlcli.core.metrics.distances import is_euclidean
+from mlcli.core.model import Unfolded
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.paths.paths import Paths
-from mlcli.core.unfolded import Unfolded
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.unfolding.basis import PenalizedProgram, laplacian_basis, maximize_over_basis
 from mlcli.methods.unfolding.cone import Program, Solution, relative_gap

@@ -23,7 +23,7 @@ from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, negligible
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError

@@ -59,7 +59,7 @@ class CCA(TwoViewMethod):
 
     def solve_several(self, data: TwoViews, views: Sequence[Whitening]) -> Model:
         """Compute the eigenvectors of Σ Uₖ Uₖᵀ, by those of the joint covariance of white coordinates."""
-        from mlcli.core.similarities.views import JointViews
+        from mlcli.core.model import JointViews
         from mlcli.methods.views.canonical import group_variates
 
         found = group_variates(views)

@@ -14,9 +14,8 @@ from mlcli.core.centering import Centering
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
 from mlcli.methods.views.canonical import most_pairs

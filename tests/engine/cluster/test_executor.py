@@ -14,7 +14,7 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.metric_search import nearest, within
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.metrics.distances import with_metric
 from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
 from mlcli.findings.quality.measure import quality

@@ -41,7 +41,7 @@ def without_first(whole: Any, matrix: Array) -> tuple[Array, Array]:
 
 LINEAR_FAULTS: dict[str, Fault] = {
     "a point of a linear map has the wrong neighbors": Fault(
-        LPP, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LPP, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "weights of edges are not those of the degrees": Fault(
         HEAT, replacing("mlcli.methods.laplacian.lpp.incidence", lambda whole, graph, weights, scale: whole(
             graph, weights**1.001, scale)), {"residual", "costs"}),
