@@ -30,8 +30,7 @@ from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_names import directory_names, file_name, flatten
 from mlcli.config.sweep import SweepVariant, without
 from mlcli.engine.cache import Folder
-from mlcli.engine.cluster.address import address_of
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import address_of, note_here
 from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
 from mlcli.publication.publish import require_folder_name, write_whole
 from mlcli.publication.staging import new_draft

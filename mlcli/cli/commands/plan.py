@@ -17,7 +17,7 @@ from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import outside_layer, variants_of
 from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import note_here
 from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
