@@ -33,7 +33,7 @@ from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
-from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric, RowMetric
 from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Powers
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, paths_of_new
@@ -58,7 +58,7 @@ class ConformalPaths(Similarity):
     graph: Graph
     scales: Array  # n: M, the mean distance of each point to its neighbors
     points: Array | None  # n x d; None where dissimilarities are given
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     @property
     def parts(self) -> Parts:

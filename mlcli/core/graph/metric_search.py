@@ -12,7 +12,7 @@ from mlcli.base.machine.rates import pass_cost
 from mlcli.base.rows.blocks import each, one_by_one, row_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.core.distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.core.graph import search as euclidean
 from mlcli.core.graph.search import (
@@ -39,7 +39,7 @@ from mlcli.engine.executor import results, sent
 EPS = float(np.finfo(np.float64).eps)
 
 
-def nearest(metric: FittedMetric, points: Array, count: int) -> Lists:
+def nearest(metric: RowMetric, points: Array, count: int) -> Lists:
     """Return the `count` nearest other points of every row of an (n, d) array."""
     if metric.plain:
         return euclidean.nearest(points, count)
@@ -47,7 +47,7 @@ def nearest(metric: FittedMetric, points: Array, count: int) -> Lists:
     return _select(metric, rows, rows, count, np.arange(len(rows)))
 
 
-def nearest_of_some(metric: FittedMetric, points: Array, rows: Indices, count: int) -> Lists:
+def nearest_of_some(metric: RowMetric, points: Array, rows: Indices, count: int) -> Lists:
     """Return the `count` nearest other points of the (m,) `rows` of an (n, d) array."""
     if metric.plain:
         return euclidean.nearest_of_some(points, rows, count)
@@ -55,21 +55,21 @@ def nearest_of_some(metric: FittedMetric, points: Array, rows: Indices, count: i
     return _select(metric, represented[rows], represented, count, rows)
 
 
-def nearest_of_new(metric: FittedMetric, new: Array, points: Array, count: int) -> Lists:
+def nearest_of_new(metric: RowMetric, new: Array, points: Array, count: int) -> Lists:
     """Return the `count` nearest of (n, d) points for every new point (m x d)."""
     if metric.plain:
         return euclidean.nearest_of_new(new, points, count)
     return _select(metric, metric.represent(new), metric.represent(points), min(count, len(points)), None)
 
 
-def neighbors_step(metric: FittedMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
+def neighbors_step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int) -> Step:
     """Return the cost of a search for the `count` nearest of all points, here and on a cluster."""
     here, alone, there = (_step(metric, shape, count, cores, native.available() and paired)
                           for cores, paired in ((threads, True), (1, True), (1, False)))
     return replace(here, passes=search_passes(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
 
 
-def _step(metric: FittedMetric, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
+def _step(metric: RowMetric, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
     """Return the step without a cluster; `whole`: products of all pairs serve both of their points."""
     rows, columns = shape
     candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
@@ -93,7 +93,7 @@ class Search(RowSearch):
     """The nearest neighbors of represented rows: by all distances or, where Euclidean ones rank alike, by candidates.
     """
 
-    metric: FittedMetric
+    metric: RowMetric
     points: Array
     count: int
     own: Indices | None  # the point that each row is
@@ -167,7 +167,7 @@ class Search(RowSearch):
         return Search, (self.new, self.metric, self.points, self.count, self.own)
 
 
-def _select(metric: FittedMetric, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
+def _select(metric: RowMetric, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
     """Return the neighbors of represented rows, computed here or, if it is worth that, on a cluster."""
     search = Search(new, metric, points, count, own)
     if sent(search.seconds):
@@ -184,7 +184,7 @@ Near = tuple[Indices, Indices, Array]  # rows, points, and lengths, or squared l
 class Surroundings(RowSearch):
     """The points within a radius of represented rows."""
 
-    metric: FittedMetric
+    metric: RowMetric
     points: Array  # represented
     radius: float
     without_self: bool
@@ -230,7 +230,7 @@ class Surroundings(RowSearch):
         return rows + some.start, columns, distances[rows, columns]
 
 
-def within(metric: FittedMetric, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
+def within(metric: RowMetric, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
     """Return all of (n, d) points at most `radius` from each of (m, d) new ones; `without_self` omits the point itself.
     """
     search = Surroundings(metric.represent(new), metric, metric.represent(points), radius, without_self)

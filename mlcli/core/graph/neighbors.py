@@ -19,7 +19,7 @@ from mlcli.base.values.inputs import Dissimilarities, Given, Spatial, WeightedGr
 from mlcli.base.values.options import Options, option
 from mlcli.core.graph.metric_search import nearest, nearest_of_new, neighbors_step
 from mlcli.core.graph.search import SEARCH_BLOCK, Lists, nearest_in_matrix, search_passes, within_matrix
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import metric_of, pairs_cost
 from mlcli.core.metrics.domain import FIRST
 from mlcli.errors import ConfigError, GeometryError
@@ -58,7 +58,7 @@ class Nearest:
         require_apart(data)
         return nearest_lists(data, self.count)
 
-    def search(self, values: Array, metric: FittedMetric | None) -> Lists:
+    def search(self, values: Array, metric: RowMetric | None) -> Lists:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return nearest_in_matrix(values, self.count, without_self=True)
@@ -68,7 +68,7 @@ class Nearest:
         """Return the neighbors of every point, given the `usual` nearest ones."""
         return lists
 
-    def of_new(self, new: Array, points: Array | None, metric: FittedMetric = EUCLIDEAN) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: RowMetric = EUCLIDEAN) -> Lists:
         """Return the neighbors of new points (m x d) among the training points (n x d).
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
@@ -120,7 +120,7 @@ class Within:
         require_apart(data)
         return search_neighbors(data.values, _search_metric(data), self)
 
-    def search(self, values: Array, metric: FittedMetric | None) -> Lists:
+    def search(self, values: Array, metric: RowMetric | None) -> Lists:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return within_matrix(values, self.radius, without_self=True)
@@ -132,7 +132,7 @@ class Within:
         """Return the neighbors of every point by a search of its own: the nearest ones do not give them."""
         return self.lists(data)
 
-    def of_new(self, new: Array, points: Array | None, metric: FittedMetric = EUCLIDEAN) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: RowMetric = EUCLIDEAN) -> Lists:
         """Return the neighbors of new points (m x d) among the training points (n x d), at least one each.
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
@@ -183,12 +183,12 @@ def nearest_lists(data: Spatial, count: int) -> Lists:
 
 
 @stage("neighbors", version=1)
-def search_neighbors(values: Array, metric: FittedMetric | None, neighbors: Neighborhood) -> Lists:
+def search_neighbors(values: Array, metric: RowMetric | None, neighbors: Neighborhood) -> Lists:
     """Return the neighbors of every point among (n, d) points under a metric, or in (n, n) dissimilarities."""
     return neighbors.search(values, metric)
 
 
-def _search_metric(data: Spatial) -> FittedMetric | None:
+def _search_metric(data: Spatial) -> RowMetric | None:
     """Return the metric for the search of neighbors; None where the data are dissimilarities."""
     return None if isinstance(data, Dissimilarities) else metric_of(data)
 

@@ -21,7 +21,7 @@ from mlcli.core.kernels.median import (
 )
 from mlcli.core.kernels.options import OF_DISTANCES, KernelOptions, OfProducts
 from mlcli.core.linalg import require_finite
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.distances import in_tiles, squared
 from mlcli.errors import GeometryError
 
@@ -216,14 +216,14 @@ Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
 class Radial:
     """exp(-rate d²) with the distance d of a metric."""
 
-    metric: FittedMetric
+    metric: RowMetric
     rate: float
     name: ClassVar[str] = "gaussian"
     movable: ClassVar[bool] = False
     exponential: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, kernel: Any, metric: FittedMetric, points: Array, unit: Unit) -> "Radial":
+    def of(cls, kernel: Any, metric: RowMetric, points: Array, unit: Unit) -> "Radial":
         """Return the gaussian kernel under a metric, a default rate fixed from an (n, d) array of points; lengths in
         `unit`.
         """
@@ -260,12 +260,12 @@ class Radial:
         return np.exp(squares, out=squares)
 
 
-def fix_defaults(kernel: Function, metric: FittedMetric, points: Array, unit: Unit) -> Function | Radial:
+def fix_defaults(kernel: Function, metric: RowMetric, points: Array, unit: Unit) -> Function | Radial:
     """Return a kernel function with defaults fixed from an (n, d) array of points; the gaussian one under `metric`."""
     return kernel.for_points(points, unit) if metric.plain else Radial.of(kernel, metric, points, unit)
 
 
-def rate_step(metric: FittedMetric, shape: tuple[int, ...], threads: int) -> Step:
+def rate_step(metric: RowMetric, shape: tuple[int, ...], threads: int) -> Step:
     """Return the cost of the median distance of data of this shape."""
     rows, columns = shape
     if metric.plain:

@@ -9,7 +9,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.distances import pair_distances, rounding_of_products, squared_distances
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.distances import distances_cost, kernel_cost
 
 FEW = 1000  # points up to which all distances are computed at once
@@ -177,7 +177,7 @@ class DistanceRange:
 
 
 @stage("rate")
-def median_square(metric: FittedMetric, points: Array) -> float:
+def median_square(metric: RowMetric, points: Array) -> float:
     """Return the median of d² over all pairs of rows of an (n, d) array at a distance over zero; 0 for none."""
     rows, pairs = metric.represent(points), len(points) * (len(points) - 1) // 2
     low, high = 0.0, np.inf
@@ -196,14 +196,14 @@ def median_square(metric: FittedMetric, points: Array) -> float:
         low, high = 0.0, np.inf
 
 
-def metric_median_step(metric: FittedMetric, rows: int, columns: int, threads: int) -> Step:
+def metric_median_step(metric: RowMetric, rows: int, columns: int, threads: int) -> Step:
     """Return the cost of the median: a pass over all pairs, and the memory of those near it."""
     share = 1.0 if rows <= SAMPLE else 4 * SPREAD
     return Step("rate", f"the median {metric.name} distance of all pairs, in one pass",
                 distances_cost(metric, rows, columns, threads), 8.0 * share * rows**2)
 
 
-def _pass(metric: FittedMetric, rows: Array, low: float, high: float) -> DistanceRange:
+def _pass(metric: RowMetric, rows: Array, low: float, high: float) -> DistanceRange:
     """Collect the squared distances from `low` to `high`, but over zero, of all pairs of represented rows."""
     sides = row_blocks(len(rows), METRIC_TILE)
 

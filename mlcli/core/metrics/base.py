@@ -9,7 +9,7 @@ from mlcli import native
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.options import Options
 
 
@@ -58,7 +58,7 @@ def unequal(left: Array, right: Array) -> Array:
     return np.rint(cdist(left, right, "hamming") * left.shape[1])
 
 
-class Metric(Options, FittedMetric):
+class Metric(Options, RowMetric):
     """The base of all metrics; Euclidean distances of represented rows unless a subclass compares them otherwise."""
 
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
@@ -81,7 +81,7 @@ class Metric(Options, FittedMetric):
         """
 
     def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES,
-               ) -> FittedMetric:
+               ) -> RowMetric:
         """Return the comparison with its parameters from the training points (n x d); most metrics need none.
 
         `categories` are the texts of columns of text, by the columns' indices, for metrics that take them.

@@ -10,7 +10,7 @@ from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Spatial
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.core.distances import BLOCK, pair_distances, squared_distances
 from mlcli.core.metrics import EUCLIDEAN, Metric
 from mlcli.core.metrics.base import squared_at
@@ -22,14 +22,14 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
     return points**2 * (2.0 * columns / product_rate(threads) + rates().bent / threads)
 
 
-def distances_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
+def distances_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, each computed once."""
     if metric.plain:
         return kernel_cost(points, columns, threads)
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
 
 
-def pairs_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
+def pairs_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, rows of them at a time, each compared with others."""
     if metric.plain:
         return points**2 * (2.0 * columns / product_rate(threads) + 1e-8)
@@ -39,12 +39,12 @@ def pairs_cost(metric: FittedMetric, points: int, columns: int, threads: int) ->
 SIDE = 256  # points on a side of a tile: its numbers stay in a core's cache
 
 
-def between(metric: FittedMetric, left: Array, right: Array) -> Array:
+def between(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on one thread: zero for equal points, exactly symmetric."""
     return in_tiles(metric, metric.represent(left), metric.represent(right))
 
 
-def distances_to(metric: FittedMetric, points: Array) -> Callable[[Array], Array]:
+def distances_to(metric: RowMetric, points: Array) -> Callable[[Array], Array]:
     """Return a function that maps a block of rows (m x d) to their distances (m x n) from points (n x d).
 
     The points are represented once; the function runs on one thread.
@@ -53,7 +53,7 @@ def distances_to(metric: FittedMetric, points: Array) -> Callable[[Array], Array
     return lambda left: in_tiles(metric, metric.represent(left), right)
 
 
-def in_tiles(metric: FittedMetric, left: Array, right: Array) -> Array:
+def in_tiles(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of represented rows (m x r, n x r), tile by tile."""
     distances = np.empty((len(left), len(right)))
     for down in row_blocks(len(left), SIDE):
@@ -62,7 +62,7 @@ def in_tiles(metric: FittedMetric, left: Array, right: Array) -> Array:
     return distances
 
 
-def pairwise(metric: FittedMetric, points: Array) -> Array:
+def pairwise(metric: RowMetric, points: Array) -> Array:
     """Return distances (n x n) of all pairs of points (n x d), each computed once, so exactly symmetric."""
     rows = metric.represent(points)
     distances = np.empty((len(rows), len(rows)))
@@ -79,7 +79,7 @@ def pairwise(metric: FittedMetric, points: Array) -> Array:
     return distances
 
 
-def distances(metric: FittedMetric, left: Array, right: Array) -> Array:
+def distances(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on all threads; of one array with itself each pair once."""
     if left is right:
         return pairwise(metric, left)
@@ -92,7 +92,7 @@ def distances(metric: FittedMetric, left: Array, right: Array) -> Array:
     return found
 
 
-def squared(metric: FittedMetric, left: Array, right: Array) -> Array:
+def squared(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return squared distances (m x n) of points (m x d, n x d), on all threads."""
     if metric.plain:
         return squared_distances(left, right)
@@ -115,7 +115,7 @@ def with_metric_of(data: Input, other: Input) -> Input:
     return Features(data.values, data.ids, data.columns, metric=other.metric)
 
 
-def metric_of(data: Input) -> FittedMetric:
+def metric_of(data: Input) -> RowMetric:
     """Return the metric of the data: Euclidean unless the data carries one."""
     return EUCLIDEAN if not isinstance(data, Features) or data.metric is None else data.metric
 
@@ -125,7 +125,7 @@ def is_euclidean(data: Input) -> bool:
     return isinstance(data, Features) and metric_of(data).plain
 
 
-def training_points(data: Joined) -> tuple[Array | None, FittedMetric]:
+def training_points(data: Joined) -> tuple[Array | None, RowMetric]:
     """Return the training points (n x d) and the metric; None instead of points where the data is dissimilarities."""
     return (data.values if isinstance(data, Features) else None), metric_of(data)
 
@@ -148,7 +148,7 @@ def seconds_of_squares(data: Spatial, count: int, threads: int) -> float:
 LocalDistances = Callable[[Indices], Array]  # squared distances (m x k x k) among some points each (m x k)
 
 
-def local_distances(points: Array, metric: FittedMetric | None) -> LocalDistances:
+def local_distances(points: Array, metric: RowMetric | None) -> LocalDistances:
     """Return a function of indices (m x k) that gives squared distances (m x k x k) among the k points of each row.
 
     `points` are n x d under a metric; without one they are an n x n matrix of dissimilarities.

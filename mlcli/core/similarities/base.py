@@ -16,7 +16,7 @@ from mlcli.core.distances import HELD
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.similarities.spaces import Space
 from mlcli.errors import ConfigError
 
@@ -36,7 +36,7 @@ class Parts:
     ridge: float | None = None
     correction: Correction | None = None
     function: Any = None  # a kernel function, of two points or of a distance
-    metric: FittedMetric | None = None
+    metric: RowMetric | None = None
     latent: Any = None  # a model of the columns
 
 
@@ -98,7 +98,7 @@ class Similarity:
         self.comparison.check(new, ids, columns)
 
     @property
-    def comparison(self) -> FittedMetric:
+    def comparison(self) -> RowMetric:
         """The metric that compares new points: Euclidean where there is no choice."""
         return getattr(self, "metric", EUCLIDEAN)
 
@@ -162,7 +162,7 @@ class OfOtherDistances(Similarity):
         return self.base
 
     @property
-    def comparison(self) -> FittedMetric:
+    def comparison(self) -> RowMetric:
         """The metric of the distances."""
         return self.base.comparison
 

@@ -45,7 +45,7 @@ from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import WHOLE_SVD, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
-from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric, RowMetric
 from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
@@ -101,7 +101,7 @@ class EdgeTransitions(Similarity):
     widths: Array  # n: σ of the training points
     densities: Array  # n: q
     nearest: int  # rank of the training neighbor whose distance is σ of a point; 0: one σ for all
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return probabilities that sum to one, an (m, n) array, for an (m, d) array of new points."""
