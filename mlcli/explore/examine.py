@@ -40,7 +40,7 @@ from mlcli.explore.settings import (
 from mlcli.explore.structure import structure_of
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
-from mlcli.methods.memory import peak
+from mlcli.methods.method import peak
 from mlcli.methods.trials import InputSummary
 from mlcli.pipeline.process import Process, SharedInput
 from mlcli.pipeline.start import begin, is_run

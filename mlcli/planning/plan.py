@@ -25,7 +25,7 @@ from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.result import Planned, ReducedInput, Start
 from mlcli.methods import Method
-from mlcli.methods.memory import checks_memory, footprint, peak, remedy
+from mlcli.methods.method import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes

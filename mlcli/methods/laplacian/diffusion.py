@@ -52,8 +52,7 @@ from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
-from mlcli.methods.memory import peak
-from mlcli.methods.method import Method
+from mlcli.methods.method import Method, peak
 from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, variant
 
 
