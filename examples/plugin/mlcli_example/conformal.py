@@ -43,7 +43,7 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.spaces import GeodesicSpace, Space
 from mlcli.errors import GeometryError
 from mlcli.methods import Method, Model
-from mlcli.methods.memory import require_memory
+from mlcli.methods.method import require_memory
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
 CHECKED = 64  # points whose edges the certificate looks at, unless it checks all

@@ -17,8 +17,17 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Spatial, WeightedGraph
 from mlcli.base.values.options import Options, option
-from mlcli.core.graph.metric_search import nearest, nearest_of_new, neighbors_step
-from mlcli.core.graph.search import SEARCH_BLOCK, Lists, nearest_in_matrix, search_passes, within_matrix
+from mlcli.core.graph.candidates import SEARCH_BLOCK
+from mlcli.core.graph.search import (
+    Lists,
+    nearest,
+    nearest_in_matrix,
+    nearest_of_new,
+    neighbors_step,
+    search_passes,
+    within,
+    within_matrix,
+)
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import metric_of, pairs_cost
 from mlcli.core.metrics.domain import FIRST
@@ -62,7 +71,7 @@ class Nearest:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return nearest_in_matrix(values, self.count, without_self=True)
-        return nearest(metric, values, self.count)
+        return nearest(values, self.count, metric)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """Return the neighbors of every point, given the `usual` nearest ones."""
@@ -75,7 +84,7 @@ class Nearest:
         """
         if points is None:
             return nearest_in_matrix(new, self.count, without_self=False)
-        return nearest_of_new(metric, new, points, self.count)
+        return nearest_of_new(new, points, self.count, metric)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
         """Return the cost of the search among training points."""
@@ -124,9 +133,7 @@ class Within:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return within_matrix(values, self.radius, without_self=True)
-        from mlcli.core.graph.metric_search import within
-
-        return within(metric, values, values, self.radius, without_self=True)
+        return within(values, values, self.radius, metric, without_self=True)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """Return the neighbors of every point by a search of its own: the nearest ones do not give them."""
@@ -137,10 +144,8 @@ class Within:
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
-        from mlcli.core.graph.metric_search import within
-
         lists = (within_matrix(new, self.radius, without_self=False) if points is None
-                 else within(metric, new, points, self.radius, without_self=False))
+                 else within(new, points, self.radius, metric, without_self=False))
         return _or_nearest(lists, Nearest(1).of_new(new, points, metric))
 
     def step(self, data: Spatial, compute: Compute) -> Step:

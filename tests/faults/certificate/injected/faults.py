@@ -168,8 +168,8 @@ def one_bad_row(whole: Any, data: Any) -> Array:
     return squared
 
 
-def wrong_neighbors(whole: Any, metric: Any, points: Array, count: int) -> Lists:
-    lists = whole(metric, points, count)
+def wrong_neighbors(whole: Any, points: Array, count: int, metric: Any) -> Lists:
+    lists = whole(points, count, metric)
     far = np.argsort(((points - points[11]) ** 2).sum(axis=1))[-count:]
     part = slice(lists.starts[11], lists.starts[12])
     indices, lengths = lists.indices.copy(), lists.lengths.copy()
@@ -332,7 +332,7 @@ FAULTS: dict[str, Fault] = {
     "a point has the wrong neighbors, and weights over them": Fault(
         LLE, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.core.graph.neighbors.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
+        ISOMAP, replacing("mlcli.core.graph.neighbors.nearest", lambda whole, p, k, m: whole(p, k - 1, m)),
         {"neighbors"}),
     "cosine distances are squared ones of directions": Fault(
         {**MDS, "metric": "cosine"}, lambda patch: patch.setattr(Cosine, "lengths", lambda self, squared: squared),
