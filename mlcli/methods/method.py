@@ -41,6 +41,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Vi
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
 from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, GROUP, automatic
+from mlcli.core.chain.compose import compose
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Axes
@@ -393,7 +394,7 @@ class Method(Options):
         chain = self.chain_of(data.kind)
         if chain is None:
             raise NotImplementedError
-        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute), share)
+        return compose(chain, data, compute, lambda steps, rows: require_memory(steps, rows, self, compute), share)
 
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once

@@ -79,16 +79,16 @@ class DecoderChain(Composition[Model]):
     @FitStage
     def decoder(self) -> tuple[Decoder, dict[str, Any]]:
         """The decoder that the options choose, with its error on the training rows."""
-        fit, option = self.coordinates, self.chain.decoder
+        fit, option = self.coordinates, self.chain.stages.decoder
         with running("decoder"):
-            return FITS[option.name](option, FitRows.of(fit), fit, self.unit, self.chain.centering)
+            return FITS[option.name](option, FitRows.of(fit), fit, self.unit, self.chain.stages.centering)
 
     @decoder.cost
     def decoder_steps(self) -> list[Step]:
         """Return the cost of the decoder, and of its error."""
-        chain = self.chain
-        placed = chain.landmarks if chain.landmarks is not None and chain.paths is None else chain.size
-        return [decoder_step(chain.decoder, (placed, chain.data.values.shape[1]), chain.eigensolve.wanted(placed),
+        chain, stages = self.chain, self.chain.stages
+        placed = stages.landmarks if stages.landmarks is not None and stages.paths is None else chain.size
+        return [decoder_step(stages.decoder, (placed, chain.data.values.shape[1]), stages.eigensolve.wanted(placed),
                              chain.compute.thread_count())]
 
     def fit(self) -> Model:

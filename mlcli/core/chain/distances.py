@@ -41,7 +41,7 @@ def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: f
     from mlcli.core.similarities.of_distances import OfDistances
 
     similarity = OfDistances(base, function)
-    if chain.centering == "none":
+    if chain.stages.centering == "none":
         return Dense(halved, uncentered(len(halved)), tolerance), similarity
     return Dense.of(halved, tolerance), similarity
 
@@ -52,7 +52,7 @@ SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 def distance_chain(chain: ChainInput) -> Composition[Model]:
     """Return the computation from distances: of landmarks, of all pairs in memory, or of a matrix in a file."""
-    if chain.landmarks is not None:
+    if chain.stages.landmarks is not None:
         return LandmarkChain(chain)
     rows = rows_of(chain.data.values)
     if rows is None:
@@ -78,17 +78,17 @@ class PairwiseChain(Composition[Model]):
     @property
     def count(self) -> int:
         """The number of points, before any are taken."""
-        return self.chain.landmarks or self.chain.size
+        return self.chain.stages.landmarks or self.chain.size
 
     @property
     def held(self) -> float:
         """Bytes of distances, of corrected ones besides, and of what else is in memory."""
-        return (1 + (self.chain.correction != "none")) * 8.0 * self.count**2 + self.beside
+        return (1 + (self.chain.stages.correction != "none")) * 8.0 * self.count**2 + self.beside
 
     @property
     def whole(self) -> bool:
         """Whether all points are taken, so that memory grows with the square of their number."""
-        return self.chain.landmarks is None
+        return self.chain.stages.landmarks is None
 
     @property
     def remedy(self) -> str:
@@ -115,11 +115,11 @@ class PairwiseChain(Composition[Model]):
     @FitStage
     def correction(self) -> Correction:
         """The constant that makes D Euclidean, if it is asked for."""
-        return correction_for(self.squared, self.chain.correction, self.data.unit)
+        return correction_for(self.squared, self.chain.stages.correction, self.data.unit)
 
     @correction.cost
     def _(self) -> list[Step]:
-        rule = self.chain.correction
+        rule = self.chain.stages.correction
         if rule == "none":
             return []
         return [Step("correction", rule, SPECTRA[rule] * solve_cost(self.count, self.chain.compute.thread_count()),
@@ -152,7 +152,7 @@ class PairwiseChain(Composition[Model]):
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        return [self.chain.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
+        return [self.chain.stages.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
                                            square=self.whole)]
 
     def result(self) -> Model:
@@ -175,15 +175,15 @@ class LandmarkChain(Composition[Model]):
     @property
     def placing(self) -> float:
         """Bytes that placing all points takes."""
-        count, points = self.chain.landmarks or 0, self.chain.data.values
+        chain, count, points = self.chain, self.chain.stages.landmarks or 0, self.chain.data.values
         return placing_memory(rows_of(points), points=len(points), landmarks=count,
-                              axes=self.chain.eigensolve.wanted(count), threads=self.chain.compute.thread_count())
+                              axes=chain.stages.eigensolve.wanted(count), threads=chain.compute.thread_count())
 
     @FitStage
     def of_landmarks(self) -> Model:
         """The fit of points of a random sample."""
         chain = self.chain
-        landmarks = choose_landmarks(chain.size, chain.landmarks or 0, chain.compute.generator())
+        landmarks = choose_landmarks(chain.size, chain.stages.landmarks or 0, chain.compute.generator())
         return PairwiseChain(chain, landmarks).fit()
 
     @of_landmarks.cost
@@ -200,11 +200,12 @@ class LandmarkChain(Composition[Model]):
 
     @placed.cost
     def _(self) -> list[Step]:
-        count, points = self.chain.landmarks or 0, self.chain.data.values
+        count, points = self.chain.stages.landmarks or 0, self.chain.data.values
         rows, step = rows_of(points), landmark_step(count, len(points), self.placing)
         if rows is None:
             return [step]
-        return [replace(step, passes=placing_passes(rows, count, self.chain.eigensolve.wanted(count), step.seconds))]
+        axes = self.chain.stages.eigensolve.wanted(count)
+        return [replace(step, passes=placing_passes(rows, count, axes, step.seconds))]
 
     def result(self) -> Model:
         """Return all points as they are placed."""

@@ -83,11 +83,11 @@ class FunctionChain(Composition[Model]):
     def _(self) -> list[Step]:
         chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
         if self.stored:
-            return [chain.eigensolve.step(count, threads, self.square, square=True)]
+            return [chain.stages.eigensolve.step(count, threads, self.square, square=True)]
         metric, function = metric_of(chain.data), chain.kernel.function
         cached = metric.plain and stays_in_cache(function, chain.data.values.shape[1])
         seconds = self.pass_seconds * (HALF * (CACHED if cached else 1.0))
-        held = 3 * self.square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
+        held = 3 * self.square if chain.stages.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
         return [Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the kernel is computed and centered",
                      STREAMED.usual * seconds, held, spread=STREAMED.spread,
                      passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads))]
@@ -123,7 +123,7 @@ class GivenChain(Composition[Model]):
     @spectrum.cost
     def _(self) -> list[Step]:
         chain, count = self.chain, self.chain.size
-        return [chain.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
+        return [chain.stages.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""

@@ -154,7 +154,7 @@ class LocalChain(Composition[Model]):
         chain, data = self.chain, self.chain.spatial
         lists, kept = chain.kernel.lists(data, neighborhood(chain), chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
-        chain.kernel.require_members(data, lists, chain.kernel.local_dimension(chain.eigensolve))
+        chain.kernel.require_members(data, lists, chain.kernel.local_dimension(chain.stages.eigensolve))
         return lists, data, kept
 
     @neighborhoods.cost
@@ -166,7 +166,7 @@ class LocalChain(Composition[Model]):
         """R, with rows for each neighborhood."""
         kernel, (lists, data, _) = self.chain.kernel, self.neighborhoods
         with running(kernel.stage):
-            return kernel.root(data, lists, kernel.local_dimension(self.chain.eigensolve))
+            return kernel.root(data, lists, kernel.local_dimension(self.chain.stages.eigensolve))
 
     @root.cost
     def _(self) -> list[Step]:
@@ -181,7 +181,7 @@ class LocalChain(Composition[Model]):
     @property
     def axes(self) -> int:
         """The predicted dimension of neighborhoods, whose neighbors span no more than the columns."""
-        return min(self.chain.kernel.local_dimension(self.chain.eigensolve), self.chain.data.values.shape[1])
+        return min(self.chain.kernel.local_dimension(self.chain.stages.eigensolve), self.chain.data.values.shape[1])
 
     @FitStage
     def spectrum(self) -> Spectrum:
@@ -195,7 +195,7 @@ class LocalChain(Composition[Model]):
         chain, (rows, columns) = self.chain, self.chain.data.values.shape
         tall = rows * chain.kernel.height(self.count, self.axes)
         fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=True)
-        return [inverse_step(chain.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
+        return [inverse_step(chain.stages.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
                              numbers=tall * self.count, fill=fill, squared=True)]
 
     def result(self) -> Model:

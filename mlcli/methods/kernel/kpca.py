@@ -7,8 +7,7 @@ from pydantic import Field
 from mlcli.base.values.inputs import Features, Input, Similarities
 from mlcli.base.values.options import option, option_of
 from mlcli.core.chain.kernels import Given, Products
-from mlcli.core.chain.options import AnyDecoder, Coordinates
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import AnyDecoder, Coordinates, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.functions import Function, Gaussian, LaplacianKernel
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric

@@ -26,9 +26,8 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering, uncentered
 from mlcli.core.chain.graphs import estimate_fill
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import AnyDecoder, Stages
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
@@ -331,7 +330,7 @@ class DiffusionChain(Composition[Model]):
     @spectrum.cost
     def _(self) -> list[Step]:
         chain, count = self.chain, self.chain.size
-        return [chain.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
+        return [chain.stages.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
 
     def result(self) -> Model:
         """Return the coordinates."""
@@ -395,8 +394,8 @@ class EdgeDiffusionChain(Composition[Model]):
         chain, neighbors, entries = self.chain, self.neighbors, self.entries
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
         fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False, few=WHOLE_SVD)
-        return [inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns, squared=False,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill)]
+        return [inverse_step(chain.stages.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
+                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill, squared=False)]
 
     def result(self) -> Model:
         """Return the coordinates."""

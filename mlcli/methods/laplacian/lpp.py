@@ -10,7 +10,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option_of
 from mlcli.certify.subject import Subject
-from mlcli.core.chain.options import NeighborGraph
+from mlcli.core.chain.stages import NeighborGraph
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, incidence, weighted, weights_for, weights_step
 from mlcli.core.graph.neighbors import Neighbors

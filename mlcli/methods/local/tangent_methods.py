@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.values.inputs import Dissimilarities, Features, Input
 from mlcli.core.chain.local_costs import TangentKernel
-from mlcli.core.chain.options import Coordinates, NeighborGraph
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import Coordinates, NeighborGraph, Stages
 from mlcli.core.metrics import AnyMetric
 from mlcli.core.model import Powers
 from mlcli.methods.method import Method

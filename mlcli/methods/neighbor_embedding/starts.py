@@ -11,9 +11,9 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Spatial
-from mlcli.core.chain.input import limit_of_columns
+from mlcli.core.chain.compose import compose
 from mlcli.core.chain.kernels import Products
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import Stages, limit_of_columns
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.graph.graph import Graph
@@ -49,14 +49,14 @@ def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[
     chain = Stages(kernel=Products(), centering="columns",
                    eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
     columns = [str(number) for number in range(values.shape[1])]
-    return chain.compose(Features(values, data.ids, columns).normalized(), compute)
+    return compose(chain, Features(values, data.ids, columns).normalized(), compute)
 
 
 def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:
     """Return the steps of principal components, or of classical scaling."""
     if isinstance(data, Features):
         return principal_chain(data, axes, compute).steps()
-    return classical_chain(axes).compose(data, compute).steps()
+    return compose(classical_chain(axes), data, compute).steps()
 
 
 def random_start(count: int, axes: int, compute: Compute) -> Array:

@@ -9,8 +9,7 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.certify.subject import Subject
 from mlcli.core.chain.kernels import Products
-from mlcli.core.chain.options import Coordinates
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import Coordinates, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.options import Route
 from mlcli.core.model import Model

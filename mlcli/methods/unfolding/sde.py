@@ -17,9 +17,8 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.options import AnyDecoder, NeighborGraph
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import AnyDecoder, NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
@@ -85,13 +84,13 @@ class UnfoldedGraph(GraphStages):
     @spectrum.cost
     def _(self) -> list[Step]:
         size = self.program.vectors(self.pairs) or self.graph.size
-        return [self.chain.eigensolve.step(size, self.chain.compute.thread_count(),
+        return [self.chain.stages.eigensolve.step(size, self.chain.compute.thread_count(),
                                            8.0 * size * (self.graph.size + size))]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and the weights of neighbors or the path lengths of new points."""
         chain, graph, data, found, spectrum = self.chain, self.graph, self.data, self.unfolded, self.spectrum
-        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
+        embedding = spectrum.vectors * chain.stages.coordinates.sizes(spectrum)
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
             neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
         factor = found.unfolded.factor
