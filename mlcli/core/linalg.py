@@ -153,6 +153,13 @@ def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
     return left, sizes, directions.T
 
 
+def lowest_directions(matrix: Array) -> tuple[Array, Array]:
+    """Return all r singular values of a matrix (m x r), ascending, and the directions (r x r) that they belong to."""
+    rows, width = matrix.shape
+    _, sizes, right = singular(np.vstack([matrix, np.zeros((max(width - rows, 0), width))]))
+    return sizes[::-1], right[::-1].T
+
+
 def triangle_of(matrix: Array) -> Array:
     """Return R (k x n, k = min(m, n)) of A = Q R (m x n), which has the singular values of A."""
     require_finite(matrix, "the matrix to be decomposed")

@@ -15,10 +15,9 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, incidence, weighted, weights_for, weights_step
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph, entries_of
-from mlcli.core.kernels.linearization import GraphCost, RootShape
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.methods.laplacian.laplacian import GraphLaplacian
-from mlcli.methods.linearization import Linearization
+from mlcli.methods.linearization import GraphCost, Linearization, RootShape
 from mlcli.methods.trials import variant
 
 

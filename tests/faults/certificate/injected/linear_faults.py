@@ -15,7 +15,7 @@ NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LPP, NPE, LLTSA = ({"name": name, **NINE} for name in ("lpp", "npe", "lltsa"))
 HEAT = {**LPP, "weights": {"name": "heat", "rate": 0.1}}
 ADAPTIVE = {"weights": {"name": "adaptive"}}
-FRAME, STAGE = "mlcli.methods.linearization", "mlcli.core.kernels.linearization"
+FRAME, STAGE = "mlcli.methods.linearization", "mlcli.methods.linearization"
 
 
 def turned(model: Model) -> Model:
