@@ -83,9 +83,9 @@ def pass_cost(numbers: float) -> float:
     return 8.0 * numbers * rates().moved
 
 
-def chosen_file(path: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:
+def chosen_file(path: str | None) -> Path | None:
     """The file of rates: as given, else MLCLI_RATES; None where there is none."""
-    named = path or environment.get(VARIABLE, "")
+    named = path or os.environ.get(VARIABLE, "")
     return Path(named) if named else None
 
 

@@ -42,7 +42,6 @@ from mlcli.core.graph.pieces import (
     note_connected,
 )
 from mlcli.core.graph.search import Lists, some_lists
-from mlcli.core.graph.weights import weight_matrix
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics.distances import metric_of, squares_of_pairs
@@ -87,7 +86,7 @@ def overlap_groups(lists: Lists) -> Indices:
     from scipy.sparse.csgraph import connected_components
 
     size, own = len(lists.counts), strangers(lists)
-    members = weight_matrix(np.ones(len(lists.indices)), lists, size)
+    members = lists.matrix(size)
     members = members + sparse.csr_array((np.ones(len(own)), (own, own)), shape=members.shape)
     both = sparse.block_array([[None, members], [members.T, None]], format="csr")
     return by_size(connected_components(both, directed=False)[1][size:])

@@ -107,7 +107,7 @@ def _formula(*names: str) -> Callable[[Formula], Formula]:
 
 
 @_formula("euclidean", "cityblock", "chebyshev", "braycurtis", "canberra", "hamming")
-def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
+def _by_scipy(metric: Any, left: AnyArray, right: AnyArray) -> Array:
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(left, right, metric.name))
@@ -138,7 +138,7 @@ def _correlation(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("jaccard", "dice")
 def _of_presence(metric: Any, left: Array, right: Array) -> Array:
-    return _cdist(left != 0, right != 0, metric.name)
+    return _by_scipy(metric, left != 0, right != 0)
 
 
 @_formula("ruzicka")
@@ -212,12 +212,6 @@ def _directions(rows: Array) -> Array:
 def _sized(rows: Array) -> Array:
     """Return each row in units of its largest number, so that squares do not underflow."""
     return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True))
-
-
-def _cdist(left: AnyArray, right: AnyArray, name: str, **parameters: float) -> Array:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(left, right, name, **parameters))
 
 
 def _of_variation(distances: Array, points: Array) -> Array:

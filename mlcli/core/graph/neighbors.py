@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from decimal import ROUND_UP, Context, Decimal
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -227,7 +227,29 @@ BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these 
 SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no effect
 
 
-class Neighbors(Options):
+class NeighborOptions(Options):
+    """The base of options with a number of neighbors."""
+
+    if TYPE_CHECKING:  # those of each have a default of their own
+        count: int | None
+
+    def resolved(self, size: int) -> Self:
+        """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
+
+        Raises GeometryError for a single point.
+        """
+        if size < 2:
+            raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
+        if self.count is None or self.count < size:
+            return self
+        if self.chosen("count"):
+            raise ConfigError("NEIGHBORS", f"{self.count} neighbors were requested, but each of {size} points has only "
+                              f"{size - 1} others", where="method.neighbors.count", hint=f"use at most {size - 1}")
+        note("N-NEIGHBORS", f"number of neighbors reduced from {self.count} to {size - 1}: there are {size} points")
+        return self.model_copy(update={"count": size - 1})
+
+
+class Neighbors(NeighborOptions):
     """Who counts as a neighbor: the nearest few, or everyone within a radius."""
 
     count: int | None = option(USUAL, "Neighbors of each point (not counting itself).", adapts=True, ge=1)
@@ -248,13 +270,6 @@ class Neighbors(Options):
             raise ValueError("give either a count of neighbors or a radius, not both")
         return self
 
-    def resolved(self, size: int) -> "Neighbors":
-        """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
-
-        Raises GeometryError for a single point.
-        """
-        return clip_neighbors(self, self.count, size)
-
     def neighborhood(self, data: Given) -> Neighborhood:
         """Return the neighborhood in this data, with a radius in its units."""
         if self.count is not None:
@@ -262,19 +277,12 @@ class Neighbors(Options):
         return Within(min((data.unit**-1).number(self.radius or 0.0), FARTHEST))
 
 
-class NeighborCount(Options):
+class NeighborCount(NeighborOptions):
     """Who counts as a neighbor: the nearest few, in a graph that may be in pieces."""
 
     radius: ClassVar[None] = None
     count: int = option(14, "Neighbors of each point (not counting itself: one less than n_neighbors of umap-learn).",
                         adapts=True, ge=1)
-
-    def resolved(self, size: int) -> "NeighborCount":
-        """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
-
-        Raises GeometryError for a single point.
-        """
-        return clip_neighbors(self, self.count, size)
 
     def neighborhood(self, data: Given) -> Nearest:
         """Return the neighborhood in this data."""
@@ -287,22 +295,3 @@ def graph_bytes(neighbors: Neighbors | int, data: Given) -> float:
         return 16.0 * len(data.indices)
     count = neighbors if isinstance(neighbors, int) else neighbors.neighborhood(data).usual
     return 16.0 * BOTH_WAYS * len(data.values) * min(count, len(data.values) - 1)
-
-
-Counted = TypeVar("Counted", bound=Options)
-
-
-def clip_neighbors(options: Counted, count: int | None, size: int) -> Counted:
-    """Return options with a default count of neighbors clipped to those that each of `size` points has.
-
-    Raises ConfigError for a chosen count above it, and GeometryError for a single point.
-    """
-    if size < 2:
-        raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
-    if count is None or count < size:
-        return options
-    if options.chosen("count"):
-        raise ConfigError("NEIGHBORS", f"{count} neighbors were requested, but each of {size} points has only "
-                          f"{size - 1} others", where="method.neighbors.count", hint=f"use at most {size - 1}")
-    note("N-NEIGHBORS", f"number of neighbors reduced from {count} to {size - 1}: there are {size} points")
-    return options.model_copy(update={"count": size - 1})

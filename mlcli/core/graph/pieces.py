@@ -272,9 +272,7 @@ def _strong_pieces(lists: Lists) -> Indices:
         return native.strong_pieces(lists.starts, lists.indices)
     from scipy.sparse.csgraph import connected_components
 
-    from mlcli.core.graph.weights import weight_matrix
-
-    graph = weight_matrix(np.ones(len(lists.indices)), lists, len(lists.starts) - 1)
+    graph = lists.matrix(len(lists.starts) - 1)
     labels: Indices = connected_components(graph, directed=True, connection="strong")[1]
     return labels
 

@@ -5,7 +5,7 @@ Ties are broken by (distance, index), and a point itself is excluded by its inde
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from mlcli.core.metrics.base import squared_at
 from mlcli.core.metrics.distances import in_tiles, pairs_cost
 from mlcli.engine.executor import WORTH, results, sent
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
 PAIR = 16.0  # bytes of a neighbor: its number and its distance
 PARTS = 256  # blocks that a search is divided into, at most
 
@@ -58,6 +61,13 @@ class Lists:
     def rows(self) -> Indices:
         """The point of each entry."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    def matrix(self, columns: int) -> "sparse.csr_array":
+        """Return a matrix of SciPy (m x columns) with a one for each entry."""
+        from scipy import sparse
+
+        return sparse.csr_array((np.ones(len(self.indices)), self.indices, self.starts),
+                                shape=(len(self.starts) - 1, columns))
 
 
 def some_lists(lists: Lists, rows: Indices) -> Lists:

@@ -13,8 +13,6 @@ from mlcli.core.linalg import require_finite, solve_positive
 from mlcli.core.metrics.distances import LocalDistances, is_euclidean, local_distances, metric_of
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from mlcli.core.sparse_factors import CompressedRows
 
 BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
@@ -130,13 +128,6 @@ def weight_rows(weights: Array, lists: Lists, columns: int) -> Array:
     from mlcli.core.sparse_factors import CompressedRows
 
     return CompressedRows(lists.starts, lists.indices, weights, columns).dense()
-
-
-def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
-    """Return the weights as a sparse matrix (m x columns), from one per entry."""
-    from scipy import sparse
-
-    return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
 def residual_matrix(weights: Array, lists: Lists) -> "CompressedRows":

@@ -58,7 +58,8 @@ def pairs_of_equals(points: Array) -> int:
 def _of_ranks(points: Array, ranks: Indices) -> float:
     """Return the mean of the squared distances of two successive ranks, counted from 0."""
     low, high = _about(points, ranks[0])
-    kind = _kind(points, low)
+    # single precision where its error is small enough: not where one point lies very far outside
+    kind = np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
     while True:
         rounding = _rounding(points, kind)
         near = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
@@ -85,11 +86,6 @@ def _about(points: Array, rank: int) -> tuple[float, float]:
 def _drawn(pairs: int) -> int:
     """Return how many pairs to draw, so that few lie within the estimate's error of the median."""
     return int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
-
-
-def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
-    """Return single precision where its error is small enough: not where one point lies very far outside."""
-    return np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
 
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
