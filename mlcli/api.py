@@ -26,8 +26,7 @@ from mlcli.config.flags import FLAGS
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.core.similarities.projector import Affine, NoProjection, Projector
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names

@@ -14,7 +14,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.check.kernels import NUMBER, shortest
 from mlcli.core.check.metrics import NARROW, bounded_distances, bounded_pair_distances, squared
 from mlcli.core.graph.graph import Graph
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # distances in memory at a time

@@ -18,9 +18,9 @@ from mlcli.core.check.kernels import NUMBER, PATH, of_similarity
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.neighbors import FARTHEST
 from mlcli.core.kernels.options import KernelOptions
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.metrics.gower import RangedGower
-from mlcli.core.metrics.points import metric_of
 
 MOST = 32  # number of rows to project, unless all are
 FEW = 1  # number of rows from which the size of an entry is estimated
@@ -219,7 +219,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
-def same_metric(metric: FittedMetric, other: FittedMetric) -> bool:
+def same_metric(metric: RowMetric, other: RowMetric) -> bool:
     """Whether two metrics are equal, with the values that they took from the training points."""
     return metric.name == other.name and all(
         np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())

@@ -18,8 +18,7 @@ from mlcli.base.values.options import Options
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.core.chain.stages import Stages
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.graph.neighborhoods import Neighborhood
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighborhood, Neighbors
 from mlcli.core.kernels.corrections import Rule
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.model import Model

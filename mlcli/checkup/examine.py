@@ -18,12 +18,11 @@ from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness
 from mlcli.checkup.metric import CAILLIEZ, euclidean_of, kernel_of, metric_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
-from mlcli.core.graph.neighborhoods import nearest_lists
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import square_memory
-from mlcli.core.metrics.points import is_euclidean
-from mlcli.core.metrics.points import metric_of as comparison_of
+from mlcli.core.metrics.distances import is_euclidean
+from mlcli.core.metrics.distances import metric_of as comparison_of
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize

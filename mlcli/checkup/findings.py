@@ -25,7 +25,7 @@ from mlcli.checkup.report import (
     Unknown,
 )
 from mlcli.config.run_config import RunConfig
-from mlcli.core.graph.neighborhoods import MANY
+from mlcli.core.graph.neighbors import MANY
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.triangles import SHARE

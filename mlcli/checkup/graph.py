@@ -11,10 +11,9 @@ from mlcli.checkup.report import Concentration, EdgeFacts, GraphFacts, HubnessFa
 from mlcli.core.distances import HELD, squared_distances
 from mlcli.core.graph.connecting import connecting_count, connecting_radius
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import nearest_lists
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.findings.dimension.intrinsic import maximum_likelihood, two_nn, two_nn_error
 

@@ -24,7 +24,7 @@ from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
 from mlcli.config.flags import layer_of
 from mlcli.config.layers import Layer, assignment, from_assignments
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import note_here
 from mlcli.errors import UsageError
 
 SECTIONS = ("input", "compute")

@@ -11,6 +11,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError
 
+LISTED = 10  # classes in a message
 WHOLE = 1e-9  # difference from one of the sum of priors
 Priors = Literal["proportions", "equal"] | Annotated[tuple[float, ...], Strict(False)]
 
@@ -78,13 +79,10 @@ def priors_of(chosen: Priors, names: Sequence[str], counts: Indices) -> Array:
         return np.full(len(counts), 1 / len(counts))
     given = np.array(chosen, dtype=np.float64)
     if len(given) != len(names):
+        listed = ", ".join(name[:80] for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
         raise ConfigError("PRIORS", f"{len(given)} priors were given, but there are {len(names)} classes",
-                          where="method.priors", hint=f"give one for each class, in the order {_listed(names)}")
+                          where="method.priors", hint=f"give one for each class, in the order {listed}")
     if (given < 0).any() or abs(float(given.sum()) - 1) > WHOLE:
         raise ConfigError("PRIORS", "priors must be probabilities with the sum 1", where="method.priors",
                           hint="give numbers from 0 to 1")
     return given
-
-
-def _listed(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(name[:80] for name in names[:most]) + (", ..." if len(names) > most else "")

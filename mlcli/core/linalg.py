@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import note
@@ -15,7 +15,6 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.scaling import Unit
-from mlcli.core.costs import pass_cost
 from mlcli.errors import NumericalError
 
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
@@ -152,6 +151,13 @@ def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
     above = sizes > sizes[0] * np.sqrt(EPS * max(factor.shape))
     left = np.divide(factor @ directions, sizes, out=np.zeros(factor.shape), where=above)
     return left, sizes, directions.T
+
+
+def lowest_directions(matrix: Array) -> tuple[Array, Array]:
+    """Return all r singular values of a matrix (m x r), ascending, and the directions (r x r) that they belong to."""
+    rows, width = matrix.shape
+    _, sizes, right = singular(np.vstack([matrix, np.zeros((max(width - rows, 0), width))]))
+    return sizes[::-1], right[::-1].T
 
 
 def triangle_of(matrix: Array) -> Array:

@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note
+from mlcli.base.stored import result, stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Given
@@ -19,14 +20,86 @@ from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.core.similarities.spaces import EuclideanSpace, Space
-from mlcli.errors import NumericalError
+from mlcli.errors import ConfigError, NumericalError
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
-    from mlcli.core.forecast import Forecast
-    from mlcli.core.goodness import Goodness
-    from mlcli.core.similarities.views import JointViews
-    from mlcli.core.unfolded import Unfolded
+
+
+@stored("joint-views", precisions="vpp", weights="p")
+@frozen
+class JointViews:
+    """How coordinates given several of v views follow from the coordinates given each: one of two rules.
+
+    Posterior means of z ~ N(0, I) have a precision Pₖ = I + WₖᵀΨₖ⁻¹Wₖ given view k alone, and evidence of views adds:
+    (I + Σ (Pₖ - I))⁻¹ Σ Pₖ sₖ. Scores of all views may also add up with weights.
+    """
+
+    precisions: Array | None  # v x p x p
+    weights: Array | None  # p, of the sum over all views
+
+    def combine(self, scores: Sequence[Array], views: Sequence[int], count: int) -> Array:
+        """Return coordinates (m x p) given the scores (m x p) of some of `count` views, whose numbers count from 0.
+
+        Raises ConfigError where they follow only from all views.
+        """
+        if self.precisions is None or self.weights is not None:
+            if len(views) < count or self.weights is None:
+                raise ConfigError("AS-VIEW", f"the coordinates follow from rows of one view, or of all {count}",
+                                  where="--view", hint="leave the second file out, or give all views")
+            return sum(scores, np.zeros_like(scores[0])) * self.weights
+        chosen = self.precisions[list(views)]
+        whole = np.eye(chosen.shape[1]) + (chosen - np.eye(chosen.shape[1])).sum(axis=0)
+        evidence = sum((score @ precision for score, precision in zip(scores, chosen, strict=True)),
+                       np.zeros_like(scores[0]))
+        return np.linalg.solve(whole, evidence.T).T
+
+
+@frozen
+class Forecast:
+    """Predicted rows after the last one."""
+
+    points: Array  # N x p, latent
+    means: Array  # N x d
+    deviations: Array  # N x d
+
+    def plain(self, unit: Unit) -> "Forecast":
+        """Return the forecast in plain numbers, given the unit of features."""
+        return replace(self, means=unit.plain(self.means), deviations=unit.plain(self.deviations))
+
+
+@frozen
+class Goodness:
+    """The fit of n points: squared, `points` sum to the squared stress (under Sammon's weights, to his stress)."""
+
+    points: Array  # n, √(Σⱼ w (d - d̂)² / 2 Σ w d²) as vegan's `goodness`; metric scaling divides by Σ w δ²
+    pairs: Array  # s x 3: dissimilarity, distance and disparity, by ascending dissimilarity
+    linear: float = np.nan  # squared correlation of distances and disparities, as in vegan's `stressplot`, if known
+
+    def plain(self, unit: Unit) -> "Goodness":
+        """Return the value with pairs in plain numbers."""
+        return replace(self, pairs=unit.plain(self.pairs))
+
+
+@result("unfolded")
+@stored("unfolded", factor="uf", left="m", right="m", counted="w", weights="w", basis="ub",
+        within={"left": "u", "right": "u", "counted": "m"})
+@frozen
+class Unfolded:
+    """A learned kernel K = F Fᵀ and the weights that bound the trace of all others, in the units of the computation.
+
+    The bound is over kernels V R Vᵀ: of a face that all kernels with these distances lie in, or of a
+    Laplacian basis. Pairs that others imply, such as those of equal points, have no weight.
+    """
+
+    factor: Array  # n x r
+    left: Indices  # m: pairs of points whose distances are constrained
+    right: Indices  # m
+    counted: Indices  # m', the pairs that have a weight, by their places among the m
+    weights: Array  # m'
+    basis: Array | None  # V (n x r), orthonormal and mean-free; None: all mean-free vectors
+    penalty: float | None = None  # κ of a program over a Laplacian basis
+
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 

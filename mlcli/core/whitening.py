@@ -64,7 +64,8 @@ def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) ->
     means, centered = centered_columns(points)
     factors = None if roots is None else roots / np.sqrt(np.mean(roots**2))
     if factors is not None:
-        means, centered = _move_to_mean(means, centered, factors**2 / len(points))
+        shift = factors**2 / len(points) @ centered
+        means, centered = means + shift, centered - shift
     if equal_columns:
         require_no_faint(centered, points)
     deviations = centered if factors is None else centered * factors[:, None]
@@ -81,7 +82,7 @@ def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) ->
                      variances=sizes**2 / len(points))
 
 
-def recenter(left: Array, sizes: Array | None = None) -> Array:
+def recenter(left: Array, sizes: Array | None) -> Array:
     """Return orthonormal columns (n x r) of mean zero, from columns (n x r) whose means are rounding.
 
     Of rows that are `sizes` (n, their mean square one) as large as those of centered points, weighted means are meant.
@@ -89,12 +90,6 @@ def recenter(left: Array, sizes: Array | None = None) -> Array:
     if sizes is None:
         return orthonormal(left - left.mean(axis=0))
     return orthonormal(left - np.outer(sizes, sizes @ left) / len(left))
-
-
-def _move_to_mean(means: Array, centered: Array, shares: Array) -> tuple[Array, Array]:
-    """Return weighted means (d) and points without them (n x d), given the points' shares (n) of all weight."""
-    shift = shares @ centered
-    return means + shift, centered - shift
 
 
 def centered_columns(points: Array) -> tuple[Array, Array]:

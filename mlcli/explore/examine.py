@@ -17,8 +17,8 @@ from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.graph.neighbors import Nearest
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.similarities.spaces import input_space
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
@@ -40,7 +40,7 @@ from mlcli.explore.settings import (
 from mlcli.explore.structure import structure_of
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
-from mlcli.methods.memory import peak
+from mlcli.methods.method import peak
 from mlcli.methods.trials import InputSummary
 from mlcli.pipeline.process import Process, SharedInput
 from mlcli.pipeline.start import begin, is_run

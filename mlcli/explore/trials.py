@@ -16,7 +16,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedGraph
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import nearest_lists
+from mlcli.core.graph.neighbors import nearest_lists
 from mlcli.core.similarities.spaces import GeodesicSpace, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError

@@ -7,7 +7,7 @@ up: from then on it is one of the findings of this process.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlcli.base.stages.vocabulary import COMPUTED, OTHERS
+from mlcli.base.stages.stage import COMPUTED, OTHERS
 from mlcli.base.values.plugins import Plugin, object_at, plugin, usable
 from mlcli.errors import MlcliError
 from mlcli.findings.finding import Finding

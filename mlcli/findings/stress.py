@@ -8,7 +8,7 @@ from mlcli.base.units import percent
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
-    from mlcli.core.goodness import Goodness
+    from mlcli.core.model import Goodness
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
@@ -26,7 +26,7 @@ def goodness_of(folder: Path, count: int) -> "Goodness | None":
 
     Raises UnsafeFile where the file has another number of rows.
     """
-    from mlcli.core.goodness import Goodness
+    from mlcli.core.model import Goodness
     from mlcli.rundir.reading import damaged
 
     points, pairs = POINTS.read(folder), PAIRS.read(folder)

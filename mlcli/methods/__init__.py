@@ -6,7 +6,6 @@ from mlcli.base.values.choices import Choices
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
-from mlcli.methods.not_included import instead, remedy
 
 NAMES = {  # the module below this package and the class of each, and other names that people type
     "pca": ("principal.pca:PCA", ("principal-components", "prcomp", "princomp", "eigenfaces")),
@@ -81,11 +80,15 @@ __all__ = [
 
 def remedy_for(name: str) -> str:
     """Return the hint for an unknown method's name: the nearest in meaning, or in spelling."""
+    from mlcli.methods.not_included import remedy
+
     return remedy(name, [*METHODS, *ALIASES])
 
 
 def method_instead(name: str) -> str:
     """Return the method nearest to an unknown name; empty where there is none."""
+    from mlcli.methods.not_included import instead
+
     return instead(name, [*METHODS, *ALIASES])
 
 

@@ -6,7 +6,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Spatial
 from mlcli.core.check.stationarity import UNCONVERGED
-from mlcli.core.metrics.points import squares
+from mlcli.core.metrics.distances import squares
 from mlcli.core.model import Model
 
 ROUNDING = 1e-10  # error of a metric stress

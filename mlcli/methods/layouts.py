@@ -20,8 +20,8 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
+from mlcli.core.chain.compose import compose
 from mlcli.core.eigen.options import AUTO, Axes
-from mlcli.core.goodness import Goodness
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, layout_starts, reproduces
 from mlcli.core.layouts.goodness import metric_goodness
@@ -30,8 +30,8 @@ from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.layouts.several_starts import BestMinimization, Minimization, Starts, run_starts, workers
-from mlcli.core.metrics.points import seconds_of_squares, squares, training_points
-from mlcli.core.model import Model, Powers
+from mlcli.core.metrics.distances import seconds_of_squares, squares, training_points
+from mlcli.core.model import Goodness, Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
@@ -167,8 +167,9 @@ class StressMethod(LayoutMethod):
 
     def layout_steps(self, count: int, compute: Compute) -> list[Step]:
         """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
-        classical = classical_chain(min(self.axes.count, max(count - 1, 1))).compose(
-            Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count), compute).steps()
+        chain = classical_chain(min(self.axes.count, max(count - 1, 1)))
+        data = Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count)
+        classical = compose(chain, data, compute).steps()
         return [*(replace(step, memory=step.memory + 8.0 * count**2) for step in classical
                   if step.stage != "distances"), self.iteration_step(count, compute.thread_count())]
 

@@ -1,4 +1,4 @@
-"""Methods that this program does not include, each with the one nearest in meaning."""
+"""Methods that this program does not include, each with the one nearest in meaning; loaded for an unknown name."""
 
 import difflib
 from collections.abc import Mapping, Sequence

@@ -8,23 +8,43 @@ without kernels, and anything else is refused. A build has the instruction set o
 """
 
 from mlcli.native.library import absence, available, describe, lower_level, machine_levels
-from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
-from mlcli.native.normal import NormalCholesky, dissection
-from mlcli.native.pairs import differences, keys_before, order_points, pair_sums, ranks_of_points, squared_at, undercuts
-from mlcli.native.paths import (
-           STRIP,
-           Elimination,
-           Precision,
-           Weights,
-           dijkstra_rows,
-           floyd_pivot,
-           floyd_rows,
-           pieces,
-           strong_pieces,
-           undirected,
+from mlcli.native.linalg import (
+    ByteRows,
+    NormalCholesky,
+    dissection,
+    gram,
+    has_byte_products,
+    lift_rows,
+    lower_rows,
+    products_of_rows,
+    project,
 )
-from mlcli.native.products import ByteRows, gram, has_byte_products, lift_rows, lower_rows, products_of_rows, project
-from mlcli.native.text import numbered_lines
+from mlcli.native.paths import (
+    STRIP,
+    Elimination,
+    Precision,
+    Weights,
+    dijkstra_rows,
+    floyd_pivot,
+    floyd_rows,
+    pieces,
+    strong_pieces,
+    undirected,
+)
+from mlcli.native.points import (
+    KdTree,
+    Smallest,
+    differences,
+    keys_before,
+    numbered_lines,
+    order_points,
+    pair_sums,
+    ranks_of_points,
+    refine,
+    select_neighbors,
+    squared_at,
+    undercuts,
+)
 
 __all__ = [
            "STRIP",

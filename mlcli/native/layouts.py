@@ -1,4 +1,4 @@
-"""Forces of layouts: of Student's kernel, by splines on a grid, and sampled along the edges of a fuzzy graph."""
+"""Forces of layouts: of stress, of ranks, of Student's kernel, by splines on a grid, and sampled along edges."""
 
 from typing import NamedTuple
 
@@ -27,6 +27,24 @@ def repel_rows(points: Array, sources: Array, dof: float, rows: slice, *, alone:
     forces, totals = np.empty((rows.stop - rows.start, points.shape[1])), np.empty(rows.stop - rows.start)
     kernels().repel_rows(points, sources, dof, rows.start, rows.stop, alone, forces, totals)
     return forces, totals
+
+
+NONE = np.zeros((0, 0))
+
+
+def stress_rows(points: Array, sources: Array, *, lengths: Array, weights: Array | None,
+                rows: slice) -> tuple[Array, Array, Array]:
+    """Return Σ w δ / d (x - x'), Σ w (x - x') (m x p each), and Σ w (δ - d)², Σ w δ d and Σ w d² (m x 3) of some rows.
+
+    `points` is (n x p), `sources` the same by `turn_sources`, `lengths` δ (n x n). Weights (n x n) may be None: all are
+    one then, and there is no second array. δ / d is zero where d is. Raises ValueError for rows out of range.
+    """
+    count, axes = rows.stop - rows.start, points.shape[1]
+    pulled, sums = np.empty((count, axes)), np.empty((count, 3))
+    spread = np.empty((0, 0) if weights is None else (count, axes))
+    kernels().stress_rows(points, sources, lengths, NONE if weights is None else weights, rows.start, rows.stop, pulled,
+                          spread, sums)
+    return pulled, spread, sums
 
 
 class Octree:
@@ -122,3 +140,51 @@ def density_rows(edges: EdgeArrays, first: int, points: Array, *, pulls: Array, 
     `pulls` (n x 2) are what a point's change of φ d² and of φ weighs. Raises ValueError for edges out of range.
     """
     kernels().density_rows(*edges[:3], first, points, pulls, curve, epoch, rate, moved)
+
+
+SCRATCH = 2  # numbers of a pair that disparities take besides
+HALF = 32  # bits of a point
+
+
+def join_pairs(left: Indices, right: Indices) -> AnyArray:
+    """Return pairs (m, unsigned) of points (m each).
+
+    A pair is one number, 2³² i + j, so that a kernel reads pairs in their order and coordinates from the nearest cache.
+    """
+    return left.astype(np.uint64) << np.uint64(HALF) | right.astype(np.uint64)
+
+
+def split_pairs(pairs: AnyArray) -> tuple[Indices, Indices]:
+    """Return the points (m each) of pairs (m)."""
+    return (pairs >> np.uint64(HALF)).astype(np.int64), (pairs & np.uint64(2**HALF - 1)).astype(np.int64)
+
+
+def distances_of_pairs(points: Array, pairs: AnyArray, rows: slice, out: Array) -> None:
+    """Write the distances of some pairs of points (u x p) into their places in `out` (m).
+
+    Raises ValueError for points out of range.
+    """
+    kernels().distances_of_pairs(points, pairs, rows.start, rows.stop, out)
+
+
+def disparities_of_pairs(distances: Array, pairs: AnyArray, starts: Indices, *, secondary: bool, counts: Array,
+                         disparities: Array, scratch: Array) -> tuple[float, float]:
+    """Write the disparities (m) of distances (m) and return Σ w (d - d̂)² and Σ w d².
+
+    Groups of equal dissimilarities begin at `starts` (g + 1). A group has one disparity with secondary ties; with
+    primary ones its pairs and distances are sorted in place, by distance. Weights are products of `counts` (u), or one
+    where these are empty; `scratch` (2 m) is overwritten. Raises ValueError for distances that are no numbers.
+    """
+    errors, spread = kernels().disparities_of_pairs(distances, pairs, starts, secondary, counts, disparities, scratch)
+    return errors, spread
+
+
+def forces_of_pairs(points: Array, pairs: AnyArray, rows: slice, *, fit: tuple[Array, Array], counts: Array,
+                    share: float) -> Array:
+    """Return Σ w (d - d̂ - share d) / d (x - y) for each point (u x p) over some pairs.
+
+    `fit` holds distances and disparities (m each).
+    """
+    forces = np.zeros_like(points)
+    kernels().forces_of_pairs(points, pairs, rows.start, rows.stop, *fit, counts, share, forces)
+    return forces

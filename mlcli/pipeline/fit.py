@@ -24,7 +24,7 @@ from mlcli.findings.dimension.choose import has_auto_axes
 from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.findings.quality.measures import Labels
 from mlcli.methods import Method, Model
-from mlcli.methods.memory import peak, require_memory
+from mlcli.methods.method import peak, require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk

@@ -14,7 +14,7 @@ from mlcli.data.prepare.columns import warn_of_codes, warn_of_dominant
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
-from mlcli.engine.cluster.notes import note_unused
+from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text

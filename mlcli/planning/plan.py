@@ -8,7 +8,7 @@ from typing import Any
 from mlcli.base.context import set_context
 from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, after_fit, memory_after_fit
 from mlcli.base.machine.limits import least
-from mlcli.base.machine.rates import chosen_file, read
+from mlcli.base.machine.rates import chosen_file, pass_cost, read
 from mlcli.base.machine.rates import rates as rates_at_hand
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
@@ -17,7 +17,6 @@ from mlcli.base.units import memory as bytes_in_words
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
-from mlcli.core.costs import pass_cost
 from mlcli.core.moments_pass import WIDE
 from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
@@ -26,7 +25,7 @@ from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.result import Planned, ReducedInput, Start
 from mlcli.methods import Method
-from mlcli.methods.memory import checks_memory, footprint, peak, remedy
+from mlcli.methods.method import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes

@@ -11,7 +11,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.errors import RefusedByPlan
 from mlcli.methods import Method
-from mlcli.methods.memory import weights_memory
+from mlcli.methods.method import weights_memory
 from mlcli.rundir.kept import bytes_of, free_bytes, require_room
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least

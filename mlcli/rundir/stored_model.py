@@ -15,7 +15,7 @@ from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
 
 if TYPE_CHECKING:
-    from mlcli.core.similarities.views import JointViews
+    from mlcli.core.model import JointViews
     from mlcli.data.table.coding import Coding
 
 

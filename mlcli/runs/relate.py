@@ -17,12 +17,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.core.metrics.points import metric_of, squares
+from mlcli.core.metrics.distances import metric_of, squares
 from mlcli.core.permutations import Permutations, permutations_of
 from mlcli.core.relation.dispersion import Center, dispersion
 from mlcli.core.relation.permanova import By, Factor, Term, inner_products, label_of, permanova, terms_of
-from mlcli.core.relation.species import correlations, weighted_averages
-from mlcli.core.relation.vectors import fit_centroids, fit_vector
+from mlcli.core.relation.vectors import correlations, fit_centroids, fit_vector, weighted_averages
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.read.row_variables import Environment, Variable, present, read_environment, some_rows

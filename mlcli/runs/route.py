@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcli.base.frozen import frozen
-from mlcli.core.paths.route import Route, shortest_route
+from mlcli.core.paths.geodesics import Route, shortest_route
 from mlcli.core.similarities.projector import require_projector
 from mlcli.data.options.wording import listed, shown
 from mlcli.data.table.row_numbers import RowNumbers

@@ -13,8 +13,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Square
 from mlcli.core.classifier import Classifier
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import InputMissing
 from mlcli.methods import METHODS
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import Stage
 from mlcli.base.values.options import Options
 from mlcli.storage.archive import LARGE, stored_parts
 
@@ -22,13 +21,6 @@ class Keys:
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id, while the value exists
-
-    def of_stage(self, stage: Stage, inputs: Mapping[str, Any]) -> str:
-        """Return the key of a stage: of its name, its version, and its inputs by name.
-
-        Raises TypeError as `of` does.
-        """
-        return self.of((stage.name, stage.version, dict(inputs)))
 
     def assign(self, value: Any, key: str) -> None:
         """Assign to a value the key of the stage that computed it."""

@@ -18,11 +18,10 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, Binary, Heat
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Nearest, Neighbors
 from mlcli.core.graph.pieces import connected_graph
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Powers
 from mlcli.core.similarities.kernels import Distances
 from mlcli.core.similarities.projector import Projector

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from mlcli.checkup.graph import edge_length, median_nearest
 from mlcli.core.graph.connecting import connecting_count, connecting_radius
 from mlcli.core.graph.graph import graph_of
-from mlcli.core.graph.neighborhoods import nearest_lists
+from mlcli.core.graph.neighbors import nearest_lists
 from tests import support
 from tests.checkup.test_metric import codes, examined, written
 

@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import CrossLabeled, Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.classifier import posteriors
-from mlcli.core.similarities.decoders import Affine
+from mlcli.core.similarities.projector import Affine
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.method import Method

@@ -14,7 +14,7 @@ from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.core.check.metrics import bounded_distances
-from mlcli.core.metrics import METRICS, AnyMetric, FittedMetric, Metric
+from mlcli.core.metrics import METRICS, AnyMetric, Metric, RowMetric
 from mlcli.core.metrics.distances import between, distances_to, pairwise
 from mlcli.core.metrics.domain import require_domain
 from mlcli.core.metrics.haversine import RADIUS
@@ -37,7 +37,7 @@ def metric(name: str, **options: Any) -> Metric:
     return METRIC.validate_python({"name": name, **options} if options else name)  # type: ignore[no-any-return]
 
 
-def ready(name: str, points: Array) -> FittedMetric:
+def ready(name: str, points: Array) -> RowMetric:
     return metric(name).fitted(points)
 
 

@@ -13,17 +13,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.values.compute import Compute
-from mlcli.core.graph import metric_search
 from mlcli.core.graph.graph import graph_of
-from mlcli.core.graph.metric_search import within
-from mlcli.core.graph.search import nearest
+from mlcli.core.graph.search import nearest, nearest_of_new, within
 from mlcli.core.kernels import streamed
 from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.kernels.tiles import GROUP, TILE, Tiles
-from mlcli.core.metrics import EUCLIDEAN
-from mlcli.core.metrics.distances import between
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.metrics.distances import between, with_metric
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces
@@ -101,9 +97,9 @@ def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: p
     far = float(np.quantile(between(comparison, points[:50], points), 0.1))
 
     def found() -> list[bytes]:
-        lists = [metric_search.nearest(comparison, points, 7),
-                 metric_search.nearest_of_new(comparison, points[:90] + 1.0, points, 7),
-                 within(comparison, points, points, far, without_self=True)]
+        lists = [nearest(points, 7, comparison),
+                 nearest_of_new(points[:90] + 1.0, points, 7, comparison),
+                 within(points, points, far, comparison, without_self=True)]
         return [part.tobytes() for some in lists for part in (some.starts, some.indices, some.lengths)]
 
     with limit_threads(2):
@@ -116,9 +112,9 @@ def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: p
 def test_a_radius(processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).integers(0, 5, (500, 3)).astype(float)  # with many ties
     monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
-    here = within(EUCLIDEAN, points, points, 1.0, without_self=True)
+    here = within(points, points, 1.0, without_self=True)
     with running_on(processes, 2):
-        there = within(EUCLIDEAN, points, points, 1.0, without_self=True)
+        there = within(points, points, 1.0, without_self=True)
     assert here.lengths.size > 500 and there.indices.tobytes() == here.indices.tobytes()
     assert there.lengths.tobytes() == here.lengths.tobytes()
 

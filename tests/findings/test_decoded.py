@@ -12,9 +12,8 @@ from mlcli.base.types import Array
 from mlcli.config.report_options import Image
 from mlcli.config.run_config import RunConfig
 from mlcli.core.centering import Centering
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine, Decoder
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Decoder, Projector
 from mlcli.data.prepare.apply import prepare as prepare_table
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table

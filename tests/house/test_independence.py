@@ -15,7 +15,7 @@ SHARED = {
     "core.graph.pieces": {"connected_graph"},
     "core.latent.rotations": {"rows_of_length_one"},
     "core.linalg": {"threads_for"},
-    "core.metrics.points": {"is_euclidean", "metric_of", "squares"},
+    "core.metrics.distances": {"is_euclidean", "metric_of", "squares"},
     "core.paths.geodesics": {"dijkstra_rows"},
     "core.similarities.projector": {"require_projector"},
     "core.whitening": {"whiten"},

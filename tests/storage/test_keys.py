@@ -42,9 +42,9 @@ def test_a_stage_is_its_name_its_version_and_its_inputs() -> None:
     keys, inputs = Keys(), {"values": ARRAY, "count": 3}
     others = [(Stage("a", 2), inputs), (Stage("b", 1), inputs), (Stage("a", 1), {**inputs, "count": 4}),
               (Stage("a", 1), {"values": ARRAY, "number": 3}), (Stage("a", 1), {**inputs, "values": ARRAY[::-1]})]
-    found = {keys.of_stage(stage, given) for stage, given in [(Stage("a", 1), inputs), *others]}
+    found = {keys.of((stage.name, stage.version, given)) for stage, given in [(Stage("a", 1), inputs), *others]}
     assert len(found) == 6
-    assert keys.of_stage(Stage("a", 1), {"values": ARRAY.copy(), "count": 3}) in found
+    assert keys.of(("a", 1, {"values": ARRAY.copy(), "count": 3})) in found
 
 
 def test_what_a_stage_made_has_the_key_of_the_stage_as_long_as_it_lives() -> None:

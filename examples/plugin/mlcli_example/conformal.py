@@ -28,14 +28,13 @@ from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Nearest, Neighbors
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
-from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric, RowMetric
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Powers
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, paths_of_new
 from mlcli.core.similarities.base import Parts, Similarity
@@ -44,7 +43,7 @@ from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.spaces import GeodesicSpace, Space
 from mlcli.errors import GeometryError
 from mlcli.methods import Method, Model
-from mlcli.methods.memory import require_memory
+from mlcli.methods.method import require_memory
 from mlcli.methods.trials import InputSummary, Trials, by_neighbors, variant
 
 CHECKED = 64  # points whose edges the certificate looks at, unless it checks all
@@ -59,7 +58,7 @@ class ConformalPaths(Similarity):
     graph: Graph
     scales: Array  # n: M, the mean distance of each point to its neighbors
     points: Array | None  # n x d; None where dissimilarities are given
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     @property
     def parts(self) -> Parts:

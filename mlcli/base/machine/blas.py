@@ -95,7 +95,7 @@ def requested_threads(arguments: Sequence[str]) -> int:
     return asked if asked <= MOST else 0
 
 
-def core_type(environment: Mapping[str, str], root: Path = ROOT) -> tuple[str, str]:
+def core_type(environment: Mapping[str, str], root: Path) -> tuple[str, str]:
     """Return the core type to set for OpenBLAS (empty for none), and the reason."""
     vendor, flags = resources.processor(root)
     wide = vendor == "AuthenticAMD" and flags >= NEEDED

@@ -22,7 +22,6 @@ BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it a
 LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
 ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
 SLACK = 1 << 30  # bytes that an allocator may reserve beyond what it is asked for
-ARENAS = -8, 1  # mallopt's M_ARENA_MAX, and a number: each arena beyond the first reserves 64 MiB of addresses
 
 
 def limit(name: str) -> int:
@@ -122,9 +121,6 @@ def spare_addresses(environment: MutableMapping[str, str]) -> None:
     """
     environment.setdefault(ARROW, "system")
     if any(limit(name) for name in LIMITS):
-        import ctypes
+        from mlcli.base.allocators import share_arena
 
-        try:
-            ctypes.CDLL(None).mallopt(*ARENAS)
-        except (AttributeError, OSError):  # not the GNU C library, whose arenas these are
-            return
+        share_arena()

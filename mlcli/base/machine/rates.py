@@ -1,8 +1,9 @@
 """Seconds of a core for a unit of each kind of work, from which times are predicted. Imports nothing heavy.
 
-The reference was measured on one core of a processor with AVX-512 (`benchmarks/plan.py`). `mlcli doctor --calibrate
-FILE` measures another machine's (`calibration.py`), which a plan then goes by. Choices between algorithms always go by
-the reference, so that no file with rates changes a result.
+Times show a user whether to expect minutes or hours, and choose between algorithms; what a stage takes stands beside
+what it computes. The reference was measured on one core of a processor with AVX-512 (`benchmarks/plan.py`).
+`mlcli doctor --calibrate FILE` measures another machine's (`calibration.py`), which a plan then goes by. Choices
+between algorithms always go by the reference, so that no file with rates changes a result.
 """
 
 import json
@@ -21,6 +22,7 @@ from mlcli.errors import ConfigError
 
 FORMAT = "mlcli-rates-1"
 VARIABLE = "MLCLI_RATES"  # names the file that plans go by
+FIRST_TOUCH = 8  # passes that one is worth which takes the memory for the first time
 
 
 @frozen
@@ -71,9 +73,19 @@ def rates() -> Rates:
     return context().rates or reference()
 
 
-def chosen_file(path: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:
+def product_rate(threads: int) -> float:
+    """Floating-point operations a second of a matrix product in double precision."""
+    return threads / rates().product
+
+
+def pass_cost(numbers: float) -> float:
+    """Seconds of a pass over `numbers` doubles with little work on each."""
+    return 8.0 * numbers * rates().moved
+
+
+def chosen_file(path: str | None) -> Path | None:
     """The file of rates: as given, else MLCLI_RATES; None where there is none."""
-    named = path or environment.get(VARIABLE, "")
+    named = path or os.environ.get(VARIABLE, "")
     return Path(named) if named else None
 
 

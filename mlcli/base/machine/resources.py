@@ -42,7 +42,7 @@ def affinity() -> int:
 
 
 @cache
-def cpu_quota(root: Path = ROOT) -> int:
+def cpu_quota(root: Path) -> int:
     """The cores' worth of time that the control groups grant, rounded up, read once; 0 where they set no limit."""
     shares = []
     for folder in group_folders("cpu", root):
@@ -85,7 +85,7 @@ def mebibytes(peak: int) -> float:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def group_folders(controller: str, root: Path = ROOT) -> Iterator[Path]:
+def group_folders(controller: str, root: Path) -> Iterator[Path]:
     """The folders of this process's control groups and of the groups around them, of version 2 and version 1.
 
     /proc/self/cgroup gives the groups' folders below the mount. In a container whose own group is mounted as the root,
@@ -116,9 +116,9 @@ def text_of(file: Path) -> str:
         return ""
 
 
-def instruction_set(root: Path = ROOT) -> str:
+def instruction_set() -> str:
     """Return the instruction set that linear algebra libraries can use: v4 (AVX-512), v3 (AVX2) or base."""
-    _, features = processor(root)
+    _, features = processor()
     return "v4" if "avx512f" in features else "v3" if {"avx2", "fma"} <= features else "base"
 
 

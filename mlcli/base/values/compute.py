@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -85,9 +84,9 @@ class Compute(Options):
         """Return the time limit in seconds; infinite where there is none. Raises ConfigError."""
         return math.inf if self.time_limit is None else parse_seconds(self.time_limit)
 
-    def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path | None:
+    def cache_folder(self) -> Path | None:
         """Return the folder for results of stages: the chosen one, else MLCLI_CACHE; None where there is none."""
-        chosen = self.cache or environment.get("MLCLI_CACHE", "")
+        chosen = self.cache or os.environ.get("MLCLI_CACHE", "")
         return Path(chosen) if chosen else None
 
     def require_data(self, size: float, purpose: str, hint: str = "") -> None:

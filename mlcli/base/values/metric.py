@@ -1,4 +1,4 @@
-"""A metric with its parameters from the training points: what compares the rows of an input."""
+"""What compares the rows of an input: a metric, with its parameters from the training points if it has any."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 from mlcli.base.types import Array
 
 
-class FittedMetric:
-    """The base of metrics whose parameters, such as the ranges of columns, are known."""
+class RowMetric:
+    """The base of metrics by which rows are compared: options themselves, or with ranges of columns from a fit."""
 
     plain: ClassVar[bool] = False  # whether it is the Euclidean distance of the points as they are
     unit_power: ClassVar[int] = 0  # the power of the data's unit that distances carry

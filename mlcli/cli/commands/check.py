@@ -14,7 +14,7 @@ from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
 from mlcli.config.flags import READING, layer_of, require_annotated
 from mlcli.config.layers import assignment
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import note_here
 from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 

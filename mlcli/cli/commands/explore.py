@@ -27,8 +27,7 @@ from mlcli.config.flags import READING, command_line, layer_of, require_annotate
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.sweep import SweepVariant, directory_names, file_name, flatten, without
 from mlcli.engine.cache import Folder
-from mlcli.engine.cluster.address import address_of
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import address_of, note_here
 from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError, escaped
 from mlcli.publication.publish import require_folder_name, write_whole
 from mlcli.publication.staging import new_draft

@@ -18,7 +18,7 @@ from mlcli.config.build import outside_layer, variants_of
 from mlcli.config.explain import locate_errors
 from mlcli.config.flags import FLAGS, layer_of, require_annotated
 from mlcli.config.layers import Layer, assignment
-from mlcli.engine.cluster.notes import note_here
+from mlcli.engine.cluster.address import note_here
 from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,

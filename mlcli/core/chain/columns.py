@@ -10,15 +10,15 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.chain.input import ChainInput, limit_of_columns
+from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import solve_spectrum, stretches
+from mlcli.core.chain.stages import limit_of_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import AnyFactor, factor_of, row_steps
 from mlcli.core.model import Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 
 
 @frozen
@@ -30,7 +30,7 @@ class ColumnChain(Composition[Model]):
     @property
     def centered(self) -> bool:
         """Whether columns are centered."""
-        return self.chain.centering == "columns"
+        return self.chain.stages.centering == "columns"
 
     @cached_property
     def kernel(self) -> AnyFactor:
@@ -46,8 +46,8 @@ class ColumnChain(Composition[Model]):
     def _(self) -> list[Step]:
         chain, rows, threads = self.chain, rows_of(self.chain.data.values), self.chain.compute.thread_count()
         if rows is not None:
-            return row_steps(rows, chain.eigensolve, threads)
-        steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, threads)
+            return row_steps(rows, chain.stages.eigensolve, threads)
+        steps = side_steps(chain.data.values, chain.kernel.route, chain.stages.eigensolve, threads)
         return steps if self.centered else [step for step in steps if step.stage != "centering"]
 
     def result(self) -> Model:
@@ -56,7 +56,7 @@ class ColumnChain(Composition[Model]):
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,
                               Affine(kernel.centering.means, directions * shrink))
-        sizes = chain.coordinates.sizes(spectrum)
+        sizes = chain.stages.coordinates.sizes(spectrum)
         embedding = map_blocks(lambda some: some * sizes, spectrum.vectors)
         # columns that are not centered have no variances to report
         spectrum = spectrum if self.centered else replace(spectrum, directions=None)

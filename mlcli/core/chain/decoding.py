@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.costs import product_rate
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.kernels.median import median_squared_distance
 from mlcli.core.linalg import positive_inverse, positive_solver
 from mlcli.core.metrics.distances import kernel_cost
 from mlcli.core.model import Model
-from mlcli.core.similarities.decoders import Decoder
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge, gaussian
+from mlcli.core.similarities.projector import Decoder
 from mlcli.errors import NumericalError
 
 SEEN = 500  # training rows from which the error of fixed points is estimated
@@ -79,16 +79,16 @@ class DecoderChain(Composition[Model]):
     @FitStage
     def decoder(self) -> tuple[Decoder, dict[str, Any]]:
         """The decoder that the options choose, with its error on the training rows."""
-        fit, option = self.coordinates, self.chain.decoder
+        fit, option = self.coordinates, self.chain.stages.decoder
         with running("decoder"):
-            return FITS[option.name](option, FitRows.of(fit), fit, self.unit, self.chain.centering)
+            return FITS[option.name](option, FitRows.of(fit), fit, self.unit, self.chain.stages.centering)
 
     @decoder.cost
     def decoder_steps(self) -> list[Step]:
         """Return the cost of the decoder, and of its error."""
-        chain = self.chain
-        placed = chain.landmarks if chain.landmarks is not None and chain.paths is None else chain.size
-        return [decoder_step(chain.decoder, (placed, chain.data.values.shape[1]), chain.eigensolve.wanted(placed),
+        chain, stages = self.chain, self.chain.stages
+        placed = stages.landmarks if stages.landmarks is not None and stages.paths is None else chain.size
+        return [decoder_step(stages.decoder, (placed, chain.data.values.shape[1]), stages.eigensolve.wanted(placed),
                              chain.compute.thread_count())]
 
     def fit(self) -> Model:

@@ -4,11 +4,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
@@ -18,21 +17,18 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import gower, halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.corrections import Correction, correction_for
-from mlcli.core.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
 from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products
-from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.linalg import solve_cost
-from mlcli.core.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
+from mlcli.core.metrics.distances import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.model import Model
-from mlcli.core.similarities.decoders import linear_decoder
 from mlcli.core.similarities.kernels import Distances, GivenDistances
+from mlcli.core.similarities.projector import linear_decoder
 
 
 def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
@@ -45,7 +41,7 @@ def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: f
     from mlcli.core.similarities.of_distances import OfDistances
 
     similarity = OfDistances(base, function)
-    if chain.centering == "none":
+    if chain.stages.centering == "none":
         return Dense(halved, uncentered(len(halved)), tolerance), similarity
     return Dense.of(halved, tolerance), similarity
 
@@ -56,10 +52,14 @@ SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 def distance_chain(chain: ChainInput) -> Composition[Model]:
     """Return the computation from distances: of landmarks, of all pairs in memory, or of a matrix in a file."""
-    if chain.landmarks is not None:
+    if chain.stages.landmarks is not None:
         return LandmarkChain(chain)
     rows = rows_of(chain.data.values)
-    return PairwiseChain(chain) if rows is None else FileChain(chain, rows)
+    if rows is None:
+        return PairwiseChain(chain)
+    from mlcli.core.chain.file_distances import FileChain
+
+    return FileChain(chain, rows)
 
 
 @frozen
@@ -78,17 +78,17 @@ class PairwiseChain(Composition[Model]):
     @property
     def count(self) -> int:
         """The number of points, before any are taken."""
-        return self.chain.landmarks or self.chain.size
+        return self.chain.stages.landmarks or self.chain.size
 
     @property
     def held(self) -> float:
         """Bytes of distances, of corrected ones besides, and of what else is in memory."""
-        return (1 + (self.chain.correction != "none")) * 8.0 * self.count**2 + self.beside
+        return (1 + (self.chain.stages.correction != "none")) * 8.0 * self.count**2 + self.beside
 
     @property
     def whole(self) -> bool:
         """Whether all points are taken, so that memory grows with the square of their number."""
-        return self.chain.landmarks is None
+        return self.chain.stages.landmarks is None
 
     @property
     def remedy(self) -> str:
@@ -109,16 +109,17 @@ class PairwiseChain(Composition[Model]):
     def _(self) -> list[Step]:
         seconds = seconds_of_squares(self.chain.spatial, self.count, self.chain.compute.thread_count())
         return [Step("distances", f"{self.count} x {self.count}, in memory",
-                     seconds + FIRST * pass_cost(self.count**2), self.held, remedy=self.remedy, square=self.whole)]
+                     seconds + FIRST_TOUCH * pass_cost(self.count**2), self.held, remedy=self.remedy,
+                     square=self.whole)]
 
     @FitStage
     def correction(self) -> Correction:
         """The constant that makes D Euclidean, if it is asked for."""
-        return correction_for(self.squared, self.chain.correction, self.data.unit)
+        return correction_for(self.squared, self.chain.stages.correction, self.data.unit)
 
     @correction.cost
     def _(self) -> list[Step]:
-        rule = self.chain.correction
+        rule = self.chain.stages.correction
         if rule == "none":
             return []
         return [Step("correction", rule, SPECTRA[rule] * solve_cost(self.count, self.chain.compute.thread_count()),
@@ -151,7 +152,7 @@ class PairwiseChain(Composition[Model]):
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        return [self.chain.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
+        return [self.chain.stages.eigensolve.step(self.count, self.chain.compute.thread_count(), self.held, self.remedy,
                                            square=self.whole)]
 
     def result(self) -> Model:
@@ -174,15 +175,15 @@ class LandmarkChain(Composition[Model]):
     @property
     def placing(self) -> float:
         """Bytes that placing all points takes."""
-        count, points = self.chain.landmarks or 0, self.chain.data.values
+        chain, count, points = self.chain, self.chain.stages.landmarks or 0, self.chain.data.values
         return placing_memory(rows_of(points), points=len(points), landmarks=count,
-                              axes=self.chain.eigensolve.wanted(count), threads=self.chain.compute.thread_count())
+                              axes=chain.stages.eigensolve.wanted(count), threads=chain.compute.thread_count())
 
     @FitStage
     def of_landmarks(self) -> Model:
         """The fit of points of a random sample."""
         chain = self.chain
-        landmarks = choose_landmarks(chain.size, chain.landmarks or 0, chain.compute.generator())
+        landmarks = choose_landmarks(chain.size, chain.stages.landmarks or 0, chain.compute.generator())
         return PairwiseChain(chain, landmarks).fit()
 
     @of_landmarks.cost
@@ -199,34 +200,13 @@ class LandmarkChain(Composition[Model]):
 
     @placed.cost
     def _(self) -> list[Step]:
-        count, points = self.chain.landmarks or 0, self.chain.data.values
+        count, points = self.chain.stages.landmarks or 0, self.chain.data.values
         rows, step = rows_of(points), landmark_step(count, len(points), self.placing)
         if rows is None:
             return [step]
-        return [replace(step, passes=placing_passes(rows, count, self.chain.eigensolve.wanted(count), step.seconds))]
+        axes = self.chain.stages.eigensolve.wanted(count)
+        return [replace(step, passes=placing_passes(rows, count, axes, step.seconds))]
 
     def result(self) -> Model:
         """Return all points as they are placed."""
         return self.placed
-
-
-@frozen
-class FileChain(Composition[Model]):
-    """Coordinates from a matrix D of dissimilarities in a file, by passes over it."""
-
-    chain: ChainInput
-    rows: Rows
-
-    @FitStage
-    def spectrum(self) -> Spectrum:
-        """K = -H D² H / 2 = V Λ Vᵀ, its top: K is only applied to vectors."""
-        return solve_spectrum(self.chain, Streamed(FileRows(self.rows), FILE_TOLERANCE), len(self.rows) - 1, 0.0)
-
-    @spectrum.cost
-    def _(self) -> list[Step]:
-        return file_steps(self.rows, self.chain.compute.thread_count())
-
-    def result(self) -> Model:
-        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
-        correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
-        return build_fit(self.chain, self.spectrum, GivenDistances(correction, None))

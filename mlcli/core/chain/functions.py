@@ -11,16 +11,15 @@ from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.options import LANDMARKS
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.forms import BENT, Dense, centering_step
-from mlcli.core.kernels.radial import rate_step
+from mlcli.core.kernels.functions import rate_step
 from mlcli.core.kernels.square import distances_product, kernel_product
-from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory, kernel_of
-from mlcli.core.kernels.tiles import stays_in_cache, tiled_passes
-from mlcli.core.metrics.distances import distances_cost
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.kernels.streamed import STREAMED, Streamed, fits_in_memory
+from mlcli.core.kernels.tiles import kernel_of, stays_in_cache, tiled_passes
+from mlcli.core.metrics.distances import distances_cost, metric_of
 from mlcli.core.model import Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine, linear_decoder
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.kernels import KernelValues
+from mlcli.core.similarities.projector import Affine, linear_decoder
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
 HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice
@@ -84,11 +83,11 @@ class FunctionChain(Composition[Model]):
     def _(self) -> list[Step]:
         chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
         if self.stored:
-            return [chain.eigensolve.step(count, threads, self.square, square=True)]
+            return [chain.stages.eigensolve.step(count, threads, self.square, square=True)]
         metric, function = metric_of(chain.data), chain.kernel.function
         cached = metric.plain and stays_in_cache(function, chain.data.values.shape[1])
         seconds = self.pass_seconds * (HALF * (CACHED if cached else 1.0))
-        held = 3 * self.square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
+        held = 3 * self.square if chain.stages.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
         return [Step("eigensolve", f"block Krylov: {STREAMED}, in each of which the kernel is computed and centered",
                      STREAMED.usual * seconds, held, spread=STREAMED.spread,
                      passes=tiled_passes(chain.data.values, STREAMED.usual, seconds * threads))]
@@ -124,7 +123,7 @@ class GivenChain(Composition[Model]):
     @spectrum.cost
     def _(self) -> list[Step]:
         chain, count = self.chain, self.chain.size
-        return [chain.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
+        return [chain.stages.eigensolve.step(count, chain.compute.thread_count(), 8.0 * count**2, square=True)]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""

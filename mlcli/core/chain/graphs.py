@@ -18,7 +18,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest, Neighborhood
+from mlcli.core.graph.neighbors import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels.inverse import FLAT, WHOLE_SVD

@@ -5,13 +5,9 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Joined, Spatial, WeightedGraph
-from mlcli.core.chain.options import Centered, Coordinates, NeighborGraph
-from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.kernels.corrections import Rule
-from mlcli.core.metrics import AnyMetric
+from mlcli.core.chain.stages import NeighborGraph, Stages
 from mlcli.core.paths.paths import Paths
 
 
@@ -19,20 +15,16 @@ from mlcli.core.paths.paths import Paths
 class ChainInput:
     """The stages of a chain, its data, and the machine."""
 
-    metric: AnyMetric
-    graph: NeighborGraph | None
-    paths: Paths | None
-    kernel: Any  # one of those in `kernels.py`
-    correction: Rule
-    landmarks: int | None
-    centering: Centered
-    eigensolve: Eigensolve
-    coordinates: Coordinates
-    decoder: Any  # an option of `options.py`
+    stages: Stages
     data: Input  # of a kind that the kernel takes
     compute: Compute
     require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
     share: float | None = None  # of the most expensive work, which is measured for a plan
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel, of a class that the computation knows."""
+        return self.stages.kernel
 
     @property
     def size(self) -> int:
@@ -42,7 +34,7 @@ class ChainInput:
     @property
     def double(self) -> bool:
         """Whether rows and columns of the kernel are centered."""
-        return self.centering == "double"
+        return self.stages.centering == "double"
 
     @property
     def features(self) -> Features:
@@ -64,16 +56,11 @@ class ChainInput:
     @property
     def joining(self) -> NeighborGraph:
         """The neighbor graph; for chains that have one."""
-        assert self.graph is not None
-        return self.graph
+        assert self.stages.graph is not None
+        return self.stages.graph
 
     @property
     def geodesic(self) -> Paths:
         """The shortest paths; for chains that have them."""
-        assert self.paths is not None
-        return self.paths
-
-
-def limit_of_columns(points: Array, centered: bool) -> int:
-    """Return the largest number of axes that the columns of points (n x d) allow."""
-    return min(len(points) - centered, points.shape[1])
+        assert self.stages.paths is not None
+        return self.stages.paths

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
@@ -25,14 +25,12 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import AUTO, DEFAULT_COUNT
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.connecting import shortest_links
 from mlcli.core.graph.graph import by_size, union_recipe
-from mlcli.core.graph.neighborhoods import Neighborhood
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighborhood, Neighbors
 from mlcli.core.graph.pieces import (
     Policy,
     connected_lists,
@@ -44,11 +42,9 @@ from mlcli.core.graph.pieces import (
     note_connected,
 )
 from mlcli.core.graph.search import Lists, some_lists
-from mlcli.core.graph.weights import weight_matrix
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
-from mlcli.core.metrics.local import squares_of_pairs
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of, squares_of_pairs
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters
@@ -90,7 +86,7 @@ def overlap_groups(lists: Lists) -> Indices:
     from scipy.sparse.csgraph import connected_components
 
     size, own = len(lists.counts), strangers(lists)
-    members = weight_matrix(np.ones(len(lists.indices)), lists, size)
+    members = lists.matrix(size)
     members = members + sparse.csr_array((np.ones(len(own)), (own, own)), shape=members.shape)
     both = sparse.block_array([[None, members], [members.T, None]], format="csr")
     return by_size(connected_components(both, directed=False)[1][size:])
@@ -157,7 +153,7 @@ class LocalChain(Composition[Model]):
         chain, data = self.chain, self.chain.spatial
         lists, kept = chain.kernel.lists(data, neighborhood(chain), chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
-        chain.kernel.require_members(data, lists, chain.kernel.local_dimension(chain.eigensolve))
+        chain.kernel.require_members(data, lists, chain.kernel.local_dimension(chain.stages.eigensolve))
         return lists, data, kept
 
     @neighborhoods.cost
@@ -169,7 +165,7 @@ class LocalChain(Composition[Model]):
         """R, with rows for each neighborhood."""
         kernel, (lists, data, _) = self.chain.kernel, self.neighborhoods
         with running(kernel.stage):
-            return kernel.root(data, lists, kernel.local_dimension(self.chain.eigensolve))
+            return kernel.root(data, lists, kernel.local_dimension(self.chain.stages.eigensolve))
 
     @root.cost
     def _(self) -> list[Step]:
@@ -184,7 +180,7 @@ class LocalChain(Composition[Model]):
     @property
     def axes(self) -> int:
         """The predicted dimension of neighborhoods, whose neighbors span no more than the columns."""
-        return min(self.chain.kernel.local_dimension(self.chain.eigensolve), self.chain.data.values.shape[1])
+        return min(self.chain.kernel.local_dimension(self.chain.stages.eigensolve), self.chain.data.values.shape[1])
 
     @FitStage
     def spectrum(self) -> Spectrum:
@@ -198,7 +194,7 @@ class LocalChain(Composition[Model]):
         chain, (rows, columns) = self.chain, self.chain.data.values.shape
         tall = rows * chain.kernel.height(self.count, self.axes)
         fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=True)
-        return [inverse_step(chain.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
+        return [inverse_step(chain.stages.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
                              numbers=tall * self.count, fill=fill, squared=True)]
 
     def result(self) -> Model:

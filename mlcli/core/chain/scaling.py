@@ -12,14 +12,13 @@ from mlcli.core.eigen.solved import Kernel
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 
 
 def solve_spectrum(chain: ChainInput, kernel: Kernel, limit: int, notable: float = NOTABLE) -> Spectrum:
     """Return the spectrum of a kernel with the divisor of its eigenvalues."""
-    spectrum = chain.eigensolve(kernel, limit, chain.compute, notable=notable)
-    return replace(spectrum, divisor=chain.coordinates.over(len(spectrum.vectors)))
+    spectrum = chain.stages.eigensolve(kernel, limit, chain.compute, notable=notable)
+    return replace(spectrum, divisor=chain.stages.coordinates.over(len(spectrum.vectors)))
 
 
 def ratio(above: Array, below: Array) -> Array:
@@ -29,17 +28,17 @@ def ratio(above: Array, below: Array) -> Array:
 
 def stretches(chain: ChainInput, spectrum: Spectrum) -> tuple[Array, Array]:
     """Return the factor from V √λ to coordinates for each axis (p), and its inverse; both zero without extent."""
-    if chain.coordinates.scale == "roots":
+    if chain.stages.coordinates.scale == "roots":
         return np.ones(len(spectrum.axis_eigenvalues)), np.ones(len(spectrum.axis_eigenvalues))
-    roots, sizes = np.sqrt(spectrum.axis_eigenvalues), chain.coordinates.sizes(spectrum)
+    roots, sizes = np.sqrt(spectrum.axis_eigenvalues), chain.stages.coordinates.sizes(spectrum)
     return ratio(sizes, roots), ratio(roots, sizes)
 
 
 def scale_coordinates(chain: ChainInput, spectrum: Spectrum, plain: Array) -> Array:
     """Scale coordinates of unit variance (n x p), one eigenvector each, to the size of the option."""
-    if chain.coordinates.scale == "variance":
+    if chain.stages.coordinates.scale == "variance":
         return plain
-    return plain * (chain.coordinates.sizes(spectrum) / np.sqrt(len(plain)))
+    return plain * (chain.stages.coordinates.sizes(spectrum) / np.sqrt(len(plain)))
 
 
 def build_fit(chain: ChainInput, spectrum: Spectrum, similarity: Similarity, *, decoder: Affine | None = None,
@@ -50,7 +49,7 @@ def build_fit(chain: ChainInput, spectrum: Spectrum, similarity: Similarity, *, 
     run may keep, by default the similarity's.
     """
     stretch, shrink = stretches(chain, spectrum)
-    axes, embedding = spectrum.inverse_roots() * stretch, spectrum.vectors * chain.coordinates.sizes(spectrum)
+    axes, embedding = spectrum.inverse_roots() * stretch, spectrum.vectors * chain.stages.coordinates.sizes(spectrum)
     decoder = decoder and replace(decoder, directions=decoder.directions * shrink)
     products = similarity.products(spectrum.centering) if products is None else products
     return Model(embedding=embedding, spectrum=spectrum, kept=kept, rows=rows, products=products,

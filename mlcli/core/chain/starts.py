@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -13,9 +14,8 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.base.values.options import Options, option
-from mlcli.core.chain.options import NeighborGraph
-from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import product_rate
+from mlcli.core.chain.compose import compose
+from mlcli.core.chain.stages import NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.linalg import singular
@@ -54,11 +54,11 @@ class Geodesic(Options):
         """Return the steps of Isomap."""
         if len(data.values) < 2:
             return []
-        return self.chain(len(data.values), axes).compose(data, compute).steps()
+        return compose(self.chain(len(data.values), axes), data, compute).steps()
 
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
         """Yield the coordinates of Isomap (n x r)."""
-        yield self.chain(len(data.values), axes).compose(data, compute).fit().embedding
+        yield compose(self.chain(len(data.values), axes), data, compute).fit().embedding
 
 
 class Random(Options):

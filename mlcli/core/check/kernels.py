@@ -19,13 +19,12 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarit
 from mlcli.core.check.metrics import CACHED, NARROW, bounded_distances, squared
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.similarities.base import Similarity
 
 if TYPE_CHECKING:
-    from mlcli.core.kernels.functions import Function, Gaussian
-    from mlcli.core.kernels.laplacian import LaplacianKernel
+    from mlcli.core.kernels.functions import Function, Gaussian, LaplacianKernel
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PROVABLE = 1e-9  # share of the longest path that each edge exceeds where the lengths of the fit are proven
@@ -50,7 +49,7 @@ def of_similarity(similarity: Similarity, data: Given, fit: Indices, full: bool)
 
     None where it is none of the data's kernels. With `full` every row is checked, so speed matters.
     """
-    from mlcli.core.similarities.columns import Columns
+    from mlcli.core.similarities.base import Columns
     from mlcli.core.similarities.kernels import Distances, GivenDistances, KernelValues
 
     if isinstance(similarity, Columns):
@@ -109,7 +108,7 @@ def of_function(function: "Function", points: Array) -> Witness:
                    noise=8 * getattr(function, "degree", 1) * EPS)
 
 
-def of_radial(metric: FittedMetric, rate: float, points: Array) -> Witness:
+def of_radial(metric: RowMetric, rate: float, points: Array) -> Witness:
     """Return the witness of the gaussian kernel of a metric's distances between rows of an (n, d) array."""
     some = bounded_distances(metric, points[:SOME], points)
     noise = 2 * rate * float((some.distances * some.errors).max(initial=0.0))
@@ -124,7 +123,7 @@ def of_points(points: Array, correction: Correction) -> Witness:
     return _of_squares(lambda chosen: squared(points[chosen], points), correction, len(points), columns, wide)
 
 
-def of_metric(metric: FittedMetric, points: Array, correction: Correction) -> Witness:
+def of_metric(metric: RowMetric, points: Array, correction: Correction) -> Witness:
     """Return the witness of -δ²/2 for the distances under a metric between rows of an (n, d) array."""
     some = bounded_distances(metric, points[:SOME], points)
     noise = 2 * float(some.errors.max(initial=0.0)) / max(float(some.distances.max(initial=0.0)), TINY)

@@ -14,7 +14,7 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.plugins import object_at
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
 
 NARROW = 32  # columns up to which distances are summed one column at a time
 CACHED = 2**16  # numbers of the points processed at once
@@ -71,7 +71,7 @@ class BoundedDistances:
     errors: Array
 
 
-def bounded_distances(metric: FittedMetric, left: Array, right: Array) -> BoundedDistances:
+def bounded_distances(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:
     """Return distances (m x n) of (m, d) and (n, d) arrays under a metric, with error bounds."""
     distances, errors = np.empty((len(left), len(right))), np.empty((len(left), len(right)))
     given: Any = metric  # of another package, where it is not in these tables
@@ -86,7 +86,7 @@ def bounded_distances(metric: FittedMetric, left: Array, right: Array) -> Bounde
     return BoundedDistances(distances, errors)
 
 
-def bounded_pair_distances(metric: FittedMetric, left: Array, right: Array) -> BoundedDistances:
+def bounded_pair_distances(metric: RowMetric, left: Array, right: Array) -> BoundedDistances:
     """Return distances (m) of (m, d) points to one other point each, with error bounds.
 
     They are the diagonals of small matrices, which takes the fewest steps.
@@ -107,7 +107,7 @@ def _formula(*names: str) -> Callable[[Formula], Formula]:
 
 
 @_formula("euclidean", "cityblock", "chebyshev", "braycurtis", "canberra", "hamming")
-def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
+def _by_scipy(metric: Any, left: AnyArray, right: AnyArray) -> Array:
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(left, right, metric.name))
@@ -138,7 +138,7 @@ def _correlation(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("jaccard", "dice")
 def _of_presence(metric: Any, left: Array, right: Array) -> Array:
-    return _cdist(left != 0, right != 0, metric.name)
+    return _by_scipy(metric, left != 0, right != 0)
 
 
 @_formula("ruzicka")
@@ -212,12 +212,6 @@ def _directions(rows: Array) -> Array:
 def _sized(rows: Array) -> Array:
     """Return each row in units of its largest number, so that squares do not underflow."""
     return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True))
-
-
-def _cdist(left: AnyArray, right: AnyArray, name: str, **parameters: float) -> Array:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(left, right, name, **parameters))
 
 
 def _of_variation(distances: Array, points: Array) -> Array:

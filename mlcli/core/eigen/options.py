@@ -6,11 +6,11 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.options import Options, option
-from mlcli.core.costs import pass_cost
 from mlcli.core.krylov import SPARE
 from mlcli.core.linalg import MANY, solve_cost, symmetric_eigen
 from mlcli.errors import ConfigError, GeometryError

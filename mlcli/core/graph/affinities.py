@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
@@ -16,7 +17,6 @@ from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Carried, Products, Sparse
 from mlcli.base.values.scaling import Unit
-from mlcli.core.costs import pass_cost
 from mlcli.core.distances import GAUSSIAN_RATE
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors

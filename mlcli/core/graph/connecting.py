@@ -8,10 +8,9 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.distances import HELD
 from mlcli.core.distances import squared_distances as squared_euclidean
 from mlcli.core.graph.graph import Graph, by_size, graph_of, undirected
-from mlcli.core.graph.metric_search import nearest_of_some
-from mlcli.core.graph.search import Lists, smallest
+from mlcli.core.graph.search import Lists, nearest_of_some, smallest
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.metrics.distances import squared as squared_distances
-from mlcli.core.metrics.points import metric_of
 
 Edges = tuple[Indices, Indices, Array]  # both ends, and the length
 BOUNDED = 100  # pieces up to which bounds on the distances between them cost less than a search
@@ -47,7 +46,7 @@ def connecting_count_up_to(most: int, data: Spatial, pieces: Indices) -> int | N
     for block in one_by_one(row_blocks(len(rows), FOUND, most)):
         some = rows[block]
         indices = (smallest(data.values[some], most, some)[0] if isinstance(data, Dissimilarities) else
-                   nearest_of_some(metric_of(data), data.values, some, most).indices.reshape(-1, most))
+                   nearest_of_some(data.values, some, most, metric_of(data)).indices.reshape(-1, most))
         np.minimum.at(ranks, (pieces[some][:, None], pieces[indices]), np.arange(most) + 1.0)
     longest = _joining(ranks)
     return None if longest is None else int(longest)

@@ -8,16 +8,15 @@ from typing import Literal
 import numpy as np
 
 from mlcli import native
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined, Spatial, WeightedGraph
-from mlcli.core.costs import pass_cost
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
+from mlcli.core.graph.neighbors import Neighborhood, first_neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
 from mlcli.errors import ConfigError, GeometryError
 
@@ -273,9 +272,7 @@ def _strong_pieces(lists: Lists) -> Indices:
         return native.strong_pieces(lists.starts, lists.indices)
     from scipy.sparse.csgraph import connected_components
 
-    from mlcli.core.graph.weights import weight_matrix
-
-    graph = weight_matrix(np.ones(len(lists.indices)), lists, len(lists.starts) - 1)
+    graph = lists.matrix(len(lists.starts) - 1)
     labels: Indices = connected_components(graph, directed=True, connection="strong")[1]
     return labels
 

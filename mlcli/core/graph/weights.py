@@ -10,12 +10,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.graph.search import Lists
 from mlcli.core.linalg import require_finite, solve_positive
-from mlcli.core.metrics.local import Local, local_distances
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import LocalDistances, is_euclidean, local_distances, metric_of
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from mlcli.core.sparse_factors import CompressedRows
 
 BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
@@ -89,7 +86,7 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def weights_by_distances(lists: Lists, local: Local, ridge: float, errors: Array | None = None) -> Array:
+def weights_by_distances(lists: Lists, local: LocalDistances, ridge: float, errors: Array | None = None) -> Array:
     """Return reconstruction weights from distances: those in the lists, and those among each point's neighbors.
 
     The Gram matrix G of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by
@@ -131,13 +128,6 @@ def weight_rows(weights: Array, lists: Lists, columns: int) -> Array:
     from mlcli.core.sparse_factors import CompressedRows
 
     return CompressedRows(lists.starts, lists.indices, weights, columns).dense()
-
-
-def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
-    """Return the weights as a sparse matrix (m x columns), from one per entry."""
-    from scipy import sparse
-
-    return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
 def residual_matrix(weights: Array, lists: Lists) -> "CompressedRows":

@@ -8,5 +8,5 @@ class.
 - `Factored` (`factored.py`) is K = F Fᵀ, solved on the smaller side; F may be read in blocks of rows.
 - `Inverse` (`inverse.py`) is K = M⁺ of a sparse cost M without its null vector.
 - `Streamed` (`streamed.py`) gives any block of rows when needed; nothing n x n is stored. A pass over it is a source
-  of blocks (`passes.py`), and a new kernel of this form is a `KernelRows`.
+  of blocks, and a new kernel of this form is a `KernelRows`.
 """

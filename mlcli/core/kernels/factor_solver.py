@@ -5,14 +5,13 @@ from typing import Protocol
 
 import numpy as np
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Solved, Take
 from mlcli.core.eigen.solvers import solve_by_power, solve_symmetric

@@ -3,14 +3,13 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import Centering
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import inner_products
 from mlcli.core.eigen.options import MOST, WHOLE, SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
@@ -115,7 +114,7 @@ def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = Fa
     `held` are the bytes in memory, those of the distances included. A nonlinear function of the distances (`bent`)
     takes several passes, and arrays of its own.
     """
-    seconds, more = FIRST * pass_cost(size), 8.0 * BENDING * size * bent
+    seconds, more = FIRST_TOUCH * pass_cost(size), 8.0 * BENDING * size * bent
     return [Step("kernel", "a function of the distances" if bent else "-D²/2 of the distances",
                  seconds + BENT * rates().bent * size * bent, held + more, remedy=remedy, square=square),
             *([centering_step(size, held, remedy, square=square)] if centered else [])]

@@ -1,18 +1,28 @@
 """Kernel functions: the similarity of two points as a formula (Schölkopf, Smola and Müller, 1998)."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
-from mlcli.base.values.options import option
+from mlcli.base.values.options import Power, option
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.core.distances import GAUSSIAN_RATE, inner_products, squared_distances
-from mlcli.core.kernels.options import OF_DISTANCES, OfProducts
+from mlcli.core.kernels.median import (
+    euclidean_median_step,
+    median_square,
+    median_squared_distance,
+    metric_median_step,
+)
+from mlcli.core.kernels.options import OF_DISTANCES, KernelOptions, OfProducts
 from mlcli.core.linalg import require_finite
+from mlcli.core.metrics import RowMetric
+from mlcli.core.metrics.distances import in_tiles, squared
 from mlcli.errors import GeometryError
 
 NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
@@ -88,9 +98,7 @@ class Gaussian(OfProducts):
         """Return the kernel with a default rate fixed from an (n, d) array of points, measured in `unit`."""
         if self.rate is not None:
             return self
-        from mlcli.core.kernels.median import median_squared_distance
-
-        return self._of_median(median_squared_distance(points), unit)
+        return self.replace(rate=gaussian_rate(median_squared_distance(points), unit))
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Return the (m, n) array of values for all pairs."""
@@ -125,14 +133,9 @@ class Gaussian(OfProducts):
 
     def for_halved(self, values: Array, unit: Unit) -> "Gaussian":
         """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""
-        return self if self.rate is not None else self._of_median(median_length(values, self.exponent), unit)
-
-    def _of_median(self, middle: float, unit: Unit) -> "Gaussian":
-        if not middle:
-            return self.replace(rate=1.0)
-        note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
-             rate=(unit**-2).number(1 / middle))
-        return self.replace(rate=1 / middle)
+        if self.rate is not None:
+            return self
+        return self.replace(rate=gaussian_rate(median_length(values, self.exponent), unit))
 
 
 @stored("sigmoid")
@@ -170,7 +173,104 @@ class CosineKernel(OfProducts):
         return unit, unit
 
 
+@stored("laplacian")
+class LaplacianKernel(KernelOptions):
+    """exp(-rate d), with d the distance of two points: rougher than the gaussian kernel, and with a longer tail."""
+
+    name: Literal["laplacian"] = "laplacian"
+    of_distances: ClassVar[bool] = True
+    bent: ClassVar[bool] = True
+    makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
+    rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
+    exponent: ClassVar[int] = 1
+    unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
+    rate: float | None = option(
+        None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
+        power=-1, gt=0, synonyms={
+            "gamma": Power("gamma", 1, 1), "sigma": Power("1 / sigma", 1, -1), "length_scale": "1 / length_scale"})
+
+    def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
+        """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""
+        if self.rate is not None:
+            return self
+        middle = median_length(values, self.exponent)
+        if not middle:
+            return self.replace(rate=1.0)
+        note("N-RATE", f"laplacian rate {(unit**-1).shown(1 / middle)}: one over the median distance",
+             rate=(unit**-1).number(1 / middle))
+        return self.replace(rate=1 / middle)
+
+    def of_halved(self, values: Array) -> Array:
+        """Turn an array of -δ²/2 for any distances δ, of any shape, into values in place."""
+        values *= -2
+        np.sqrt(values, out=values)
+        values *= -(self.rate or 0.0)
+        return np.exp(values, out=values)
+
+
 Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
+
+
+@stored("radial")
+@frozen
+class Radial:
+    """exp(-rate d²) with the distance d of a metric."""
+
+    metric: RowMetric
+    rate: float
+    name: ClassVar[str] = "gaussian"
+    movable: ClassVar[bool] = False
+    exponential: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, kernel: Any, metric: RowMetric, points: Array, unit: Unit) -> "Radial":
+        """Return the gaussian kernel under a metric, a default rate fixed from an (n, d) array of points; lengths in
+        `unit`.
+        """
+        if kernel.rate is not None:
+            return cls(metric, kernel.rate)
+        return cls(metric, gaussian_rate(median_square(metric, points), unit))
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs."""
+        return self._of_squares(squared(self.metric, left, right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array of ones, for an (n, d) array of points."""
+        return np.ones(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Return the rows of an (n, d) array as the metric compares them, for both sides."""
+        rows = self.metric.represent(points)
+        return rows, rows
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Return values from factors of two blocks of points, on one thread."""
+        distances = in_tiles(self.metric, left, right)
+        return self._of_squares(np.square(distances, out=distances))
+
+    block = tile
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is enough for (n, d) points: no, distances are computed in double precision."""
+        return False
+
+    def _of_squares(self, squares: Array) -> Array:
+        squares *= -self.rate
+        return np.exp(squares, out=squares)
+
+
+def fix_defaults(kernel: Function, metric: RowMetric, points: Array, unit: Unit) -> Function | Radial:
+    """Return a kernel function with defaults fixed from an (n, d) array of points; the gaussian one under `metric`."""
+    return kernel.for_points(points, unit) if metric.plain else Radial.of(kernel, metric, points, unit)
+
+
+def rate_step(metric: RowMetric, shape: tuple[int, ...], threads: int) -> Step:
+    """Return the cost of the median distance of data of this shape."""
+    rows, columns = shape
+    if metric.plain:
+        return euclidean_median_step(rows, columns, threads)
+    return metric_median_step(metric, rows, columns, threads)
 
 
 def directions(points: Array) -> Array:
@@ -192,7 +292,10 @@ def median_length(halved: Array, power: int) -> float:
     return float(np.median(squares if power == 2 else np.sqrt(squares))) if len(squares) else 0.0
 
 
-def note_rate(rate: float, unit: Unit) -> None:
-    """Report a default rate, of lengths in `unit`."""
-    note("N-RATE", f"gaussian rate {(unit**-2).shown(rate)}: one over the median squared distance",
-         rate=(unit**-2).number(rate))
+def gaussian_rate(middle: float, unit: Unit) -> float:
+    """Return one over a median of δ², with δ in `unit`, and report it; 1 where no points differ."""
+    if not middle:
+        return 1.0
+    note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
+         rate=(unit**-2).number(1 / middle))
+    return 1 / middle

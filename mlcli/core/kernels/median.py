@@ -3,13 +3,13 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.costs import pass_cost
 from mlcli.core.distances import pair_distances, rounding_of_products, squared_distances
-from mlcli.core.metrics import FittedMetric
+from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.distances import distances_cost, kernel_cost
 
 FEW = 1000  # points up to which all distances are computed at once
@@ -58,7 +58,8 @@ def pairs_of_equals(points: Array) -> int:
 def _of_ranks(points: Array, ranks: Indices) -> float:
     """Return the mean of the squared distances of two successive ranks, counted from 0."""
     low, high = _about(points, ranks[0])
-    kind = _kind(points, low)
+    # single precision where its error is small enough: not where one point lies very far outside
+    kind = np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
     while True:
         rounding = _rounding(points, kind)
         near = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
@@ -85,11 +86,6 @@ def _about(points: Array, rank: int) -> tuple[float, float]:
 def _drawn(pairs: int) -> int:
     """Return how many pairs to draw, so that few lie within the estimate's error of the median."""
     return int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
-
-
-def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
-    """Return single precision where its error is small enough: not where one point lies very far outside."""
-    return np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
 
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
@@ -177,7 +173,7 @@ class DistanceRange:
 
 
 @stage("rate")
-def median_square(metric: FittedMetric, points: Array) -> float:
+def median_square(metric: RowMetric, points: Array) -> float:
     """Return the median of d² over all pairs of rows of an (n, d) array at a distance over zero; 0 for none."""
     rows, pairs = metric.represent(points), len(points) * (len(points) - 1) // 2
     low, high = 0.0, np.inf
@@ -196,14 +192,14 @@ def median_square(metric: FittedMetric, points: Array) -> float:
         low, high = 0.0, np.inf
 
 
-def metric_median_step(metric: FittedMetric, rows: int, columns: int, threads: int) -> Step:
+def metric_median_step(metric: RowMetric, rows: int, columns: int, threads: int) -> Step:
     """Return the cost of the median: a pass over all pairs, and the memory of those near it."""
     share = 1.0 if rows <= SAMPLE else 4 * SPREAD
     return Step("rate", f"the median {metric.name} distance of all pairs, in one pass",
                 distances_cost(metric, rows, columns, threads), 8.0 * share * rows**2)
 
 
-def _pass(metric: FittedMetric, rows: Array, low: float, high: float) -> DistanceRange:
+def _pass(metric: RowMetric, rows: Array, low: float, high: float) -> DistanceRange:
     """Collect the squared distances from `low` to `high`, but over zero, of all pairs of represented rows."""
     sides = row_blocks(len(rows), METRIC_TILE)
 

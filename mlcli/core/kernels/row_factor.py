@@ -39,7 +39,7 @@ from mlcli.core.linalg import symmetric_eigen, triangle_of
 from mlcli.core.moments_pass import WIDE, gather
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, NumericalError
-from mlcli.native.products import lower_sparse, multiplies, multiply_sparse
+from mlcli.native.linalg import lower_sparse, multiplies, multiply_sparse
 
 Means = tuple[Array, Array]  # d each, subtracted from rows, one after the other
 NONE = np.zeros((0, 0))  # in place of images that are not asked for

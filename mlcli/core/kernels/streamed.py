@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.checkpoints import step
-from mlcli.base.stages.stage import note, part, running, stage
+from mlcli.base.stages.stage import part
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
@@ -20,11 +20,100 @@ from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import solve_symmetric
 from mlcli.core.kernels.forms import Dense, square_memory
-from mlcli.core.kernels.options import Pairwise
-from mlcli.core.kernels.passes import BlockSums, KernelPass, KernelRows
-from mlcli.core.kernels.tiles import TILE, Tiles
 from mlcli.core.krylov import Apply
 from mlcli.engine.executor import results
+
+
+@frozen
+class BlockSums:
+    """The sums that one block of work adds to a pass; moments are summed in one pass only."""
+
+    rows: Indices | slice  # rows of the kernel, by number or by position (see KernelRows.order)
+    product: Array  # to K[rows] Q
+    sums: Array | float = 0.0  # to the sum of each row
+    squares: float = 0.0  # to the sum of all squares
+    trace: float = 0.0  # to the sum of K[i, i]
+
+
+@frozen
+class ColumnSample:
+    """Columns of a kernel K that stand for all of them: sums over these are, up to a factor, an estimate."""
+
+    points: Indices  # m
+    multiply: Callable[[Array], Array]  # (m, b) factors -> K[:, points] times these, an (n, b) array
+
+
+class KernelRows(Protocol):
+    """A symmetric kernel K (n x n) whose rows are computed when needed; it can be pickled."""
+
+    @property
+    def key(self) -> Sequence[Any]:
+        """The arrays and parameters that determine the kernel: the key of its checkpoints."""
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of work in a pass."""
+
+    @property
+    def width(self) -> int:
+        """Number of vectors in a block that cost little compared with the rows themselves."""
+
+    @property
+    def landmarks(self) -> int:
+        """Number of single rows that cost little compared with a pass."""
+
+    @property
+    def order(self) -> Indices | None:
+        """The numbers of the points by position, an (n,) array, where blocks index rows by position; None where they
+        index them by number.
+        """
+
+    @property
+    def quick_rows(self) -> RowsOf | None:
+        """A function that computes rows in the precision of a pass, where that is quicker; else None."""
+
+    @property
+    def sample(self) -> ColumnSample | None:
+        """Some columns, where products with them cost little compared with a pass; else None."""
+
+    def rows(self, chosen: Indices) -> Array:
+        """Return the rows `chosen` in double precision, an (m, n) array."""
+
+    def fold(self, number: int, vectors: Array, moments: bool) -> Sequence[BlockSums]:
+        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`.
+
+        Rows of Q are those of the points by position where there is an `order`, else by number.
+        """
+
+    def stop(self) -> None:
+        """Let running folds end early, because their results are no longer needed."""
+
+
+@frozen
+class KernelPass:
+    """The product K Q, as a source of blocks."""
+
+    kernel: KernelRows
+    vectors: Array  # Q, n x b, its rows as those of the kernel's blocks
+    moments: bool
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of work."""
+        return self.kernel.blocks
+
+    def work(self, number: int) -> Sequence[BlockSums]:
+        """Return the sums that a block adds."""
+        return self.kernel.fold(number, self.vectors, self.moments)
+
+    def stop(self) -> None:
+        """Let running blocks end early."""
+        self.kernel.stop()
+
 
 STORED = 2**29  # bytes up to which a matrix is stored: 512 MiB, 8,192 points in double precision
 
@@ -253,17 +342,3 @@ class Streamed:
 def fits_in_memory(size: int, compute: Compute) -> bool:
     """Whether a size x size matrix is small enough to be stored rather than computed in every pass."""
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
-
-
-@stage("kernel", version=1, composed=True)
-def kernel_of(function: Pairwise, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
-    """Return the kernel of a function over an (n, d) array of points: one matrix where it is small, streamed if not."""
-    size = len(points)
-    if fits_in_memory(size, compute):
-        with running("kernel"):
-            values = function(points, points)
-        return Dense.of(values) if centered else Dense(values, uncentered(size))
-    rough = Tiles(function, points, np.float32) if function.narrow(points) else None
-    note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
-         + (", in single precision before the last pass" if rough else ""))
-    return Streamed(Tiles(function, points, np.float64), rough=rough, centered=centered)

@@ -1,4 +1,6 @@
-"""A kernel function over all pairs of points, by square tiles: each adds to its rows and, transposed, to its columns.
+"""The kernel of a function of two points: one matrix where it is small, else by square tiles that are never stored.
+
+Each tile adds to its rows and, transposed, to its columns.
 """
 
 from collections.abc import Callable
@@ -10,12 +12,16 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.core.centering import uncentered
+from mlcli.core.kernels.forms import Dense
 from mlcli.core.kernels.options import Pairwise, values_against
-from mlcli.core.kernels.passes import BlockSums
+from mlcli.core.kernels.streamed import BlockSums, Streamed, fits_in_memory
 from mlcli.errors import rows_from
-from mlcli.native.products import gaussian_tile
+from mlcli.native.linalg import gaussian_tile
 
 TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core's cache
 GROUP = 4  # tiles on a side of a block of work
@@ -159,3 +165,17 @@ def tiled_passes(points: Array, count: int, seconds: float) -> Passes:
     groups, vectors = groups_of(len(points)), 8.0 * WIDTH * len(points)
     return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes,
                   working=8.0 * 3 * TILE * TILE)
+
+
+@stage("kernel", version=1, composed=True)
+def kernel_of(function: Pairwise, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
+    """Return the kernel of a function over an (n, d) array of points: one matrix where it is small, streamed if not."""
+    size = len(points)
+    if fits_in_memory(size, compute):
+        with running("kernel"):
+            values = function(points, points)
+        return Dense.of(values) if centered else Dense(values, uncentered(size))
+    rough = Tiles(function, points, np.float32) if function.narrow(points) else None
+    note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
+         + (", in single precision before the last pass" if rough else ""))
+    return Streamed(Tiles(function, points, np.float64), rough=rough, centered=centered)

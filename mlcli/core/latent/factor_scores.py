@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.core.costs import product_rate
 from mlcli.core.kernels.factor_solver import product_steps
 from mlcli.core.kernels.row_factor import AnyFactor
 from mlcli.core.krylov import SPARE

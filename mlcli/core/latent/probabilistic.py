@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note, stage
@@ -20,7 +20,6 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.costs import pass_cost
 from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum

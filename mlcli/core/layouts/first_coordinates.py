@@ -12,7 +12,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.chain.pairs import GowerKernel
+from mlcli.core.chain.compose import compose
+from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.stages import Stages
 from mlcli.core.distances import squared_distances
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -44,7 +45,7 @@ def classical_start(pairs: Pairs, axes: int, compute: Compute) -> Array:
     with mute_notes():
         data = Dissimilarities(pairs.lengths, [str(number) for number in range(len(pairs))])
         chain = classical_chain(min(axes, len(pairs) - 1))
-        return np.asarray(chain.compose(data, compute).fit().embedding)
+        return np.asarray(compose(chain, data, compute).fit().embedding)
 
 
 def reproduces(pairs: Pairs, points: Array) -> bool:

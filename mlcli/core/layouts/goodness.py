@@ -5,9 +5,9 @@ import numpy as np
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.core.distances import squared_distances
-from mlcli.core.goodness import Goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import PairOrder, Ranks
+from mlcli.core.model import Goodness
 
 BLOCK = 2**20  # numbers of a block of pairs
 SHOWN = 2_000  # most pairs of the diagram

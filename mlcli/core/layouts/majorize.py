@@ -15,8 +15,7 @@ from mlcli.core.distances import squared_distances
 from mlcli.core.iterate import ROUNDING, Iterate, Iterated
 from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
 from mlcli.errors import DataError
-from mlcli.native.layouts import turn_sources
-from mlcli.native.pairs import stress_rows
+from mlcli.native.layouts import stress_rows, turn_sources
 
 BLOCK = 2**17  # numbers of a block of pairs, which stay in a core's cache
 PAIRS = 2**19  # pairs of a block of the kernel

@@ -10,7 +10,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.core.layouts.majorize import RELAXATION
 from mlcli.core.layouts.ranks import Monotone
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import squared
 from mlcli.core.similarities.base import Parts, Similarity
 
@@ -20,7 +20,7 @@ class AmongFixed(Similarity):
 
     coordinates: Array
     points: Array | None
-    metric: FittedMetric
+    metric: RowMetric
 
     @property
     def parts(self) -> Parts:
@@ -119,7 +119,7 @@ class LeastStress(AmongFixed):
     points: Array | None  # n x d; None where dissimilarities are given
     power: float  # of dissimilarities, as weights of pairs
     disparities: Monotone | None = None  # of ranks: the lengths that distances should have
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at dissimilarity zero from a training point is placed on it."""

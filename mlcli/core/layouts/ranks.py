@@ -12,7 +12,14 @@ from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.native import ranks
+from mlcli.native.layouts import (
+    SCRATCH,
+    disparities_of_pairs,
+    distances_of_pairs,
+    forces_of_pairs,
+    join_pairs,
+    split_pairs,
+)
 
 Ties = Literal["primary", "secondary"]
 
@@ -138,18 +145,18 @@ class Ranks:
             return self._plain_fit(points)
         distances, disparities, scratch = self._room
         points = np.ascontiguousarray(points)
-        each(lambda pairs: ranks.distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
+        each(lambda pairs: distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
         if np.isnan(distances.sum()):
             return Disparities(distances, distances, np.nan, np.nan)
         secondary = self.order.ties == "secondary"
-        sums = ranks.disparities_of_pairs(distances, self._pairs, self._starts, secondary=secondary,
+        sums = disparities_of_pairs(distances, self._pairs, self._starts, secondary=secondary,
                                           counts=self._counts, disparities=disparities, scratch=scratch)
         return Disparities(distances, disparities, *sums)
 
     @property
     def sides(self) -> tuple[Indices, Indices]:
         """The two points of each pair (m each), in the order of the last fit."""
-        return ranks.split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
+        return split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
 
     def _plain_fit(self, points: Array) -> Disparities:
         """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
@@ -166,7 +173,7 @@ class Ranks:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
         if native.available():
             points, found = np.ascontiguousarray(points), (fit.distances, fit.disparities)
-            parts = in_order(lambda pairs: ranks.forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
+            parts = in_order(lambda pairs: forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
                                                                  fit=found, share=fit.stress), self._blocks)
             return np.asarray(sum(parts, np.zeros_like(points)))
         errors = fit.distances - fit.disparities - fit.stress * fit.distances
@@ -179,7 +186,7 @@ class Ranks:
 
     @cached_property
     def _pairs(self) -> AnyArray:
-        return ranks.join_pairs(self.order.left, self.order.right)
+        return join_pairs(self.order.left, self.order.right)
 
     @cached_property
     def _starts(self) -> Indices:
@@ -194,7 +201,7 @@ class Ranks:
     def _room(self) -> tuple[Array, Array, Array]:
         """Arrays for distances, disparities and what the kernel needs: fresh memory would cost as much as its use."""
         count = len(self.order.lengths)
-        return np.empty(count), np.empty(count), np.empty(ranks.SCRATCH * count)
+        return np.empty(count), np.empty(count), np.empty(SCRATCH * count)
 
     @cached_property
     def _blocks(self) -> list[slice]:

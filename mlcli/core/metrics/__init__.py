@@ -6,12 +6,11 @@ from pydantic import Field
 
 from mlcli.base.stored import BY_KIND
 from mlcli.base.values.choices import NamedChoices
-from mlcli.base.values.metric import FittedMetric
-from mlcli.core.metrics.base import Metric
-from mlcli.core.metrics.euclidean import Euclidean
+from mlcli.base.values.metric import RowMetric
+from mlcli.core.metrics.base import Euclidean, Metric
 
 NAMES = {  # the module of this package and the class of each, in the order of docs/metrics.md
-    "euclidean": "euclidean:Euclidean",
+    "euclidean": "base:Euclidean",
     "cityblock": "minkowski:Cityblock",
     "chebyshev": "minkowski:Chebyshev",
     "minkowski": "minkowski:Minkowski",
@@ -50,4 +49,4 @@ else:
     AnyMetric = Annotated[Metric, METRICS, Field(description="Distance metric; docs/metrics.md defines each.")]
 EUCLIDEAN = Euclidean()
 
-__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Euclidean", "FittedMetric", "Metric"]
+__all__ = ["EUCLIDEAN", "METRICS", "AnyMetric", "Euclidean", "Metric", "RowMetric"]

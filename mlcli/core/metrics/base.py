@@ -1,14 +1,15 @@
-"""The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
+"""The base of metrics, a choice with parameters, a domain and a comparison of rows; and the Euclidean one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.options import Options
 
 
@@ -57,7 +58,7 @@ def unequal(left: Array, right: Array) -> Array:
     return np.rint(cdist(left, right, "hamming") * left.shape[1])
 
 
-class Metric(Options, FittedMetric):
+class Metric(Options, RowMetric):
     """The base of all metrics; Euclidean distances of represented rows unless a subclass compares them otherwise."""
 
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
@@ -80,7 +81,7 @@ class Metric(Options, FittedMetric):
         """
 
     def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES,
-               ) -> FittedMetric:
+               ) -> RowMetric:
         """Return the comparison with its parameters from the training points (n x d); most metrics need none.
 
         `categories` are the texts of columns of text, by the columns' indices, for metrics that take them.
@@ -98,3 +99,13 @@ class Metric(Options, FittedMetric):
     def lengths(self, squared: Array) -> Array:
         """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
         return np.sqrt(squared, out=squared)
+
+
+@stored("euclidean-metric")
+class Euclidean(Metric):
+    """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
+
+    name: Literal["euclidean"] = "euclidean"
+    plain: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
+    embeds: ClassVar[bool] = True

@@ -1,15 +1,20 @@
-"""Distances of a metric in blocks: of all pairs of points, or of some rows on demand; and their predicted seconds."""
+"""Distances by the metric of an input: of all pairs, in blocks, or among neighbors; and their predicted seconds."""
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.types import Array
-from mlcli.base.values.metric import FittedMetric
-from mlcli.core.costs import product_rate
-from mlcli.core.distances import BLOCK, squared_distances
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Spatial
+from mlcli.base.values.metric import RowMetric
+from mlcli.core.distances import BLOCK, pair_distances, squared_distances
+from mlcli.core.metrics import EUCLIDEAN, Metric
+from mlcli.core.metrics.base import squared_at
+from mlcli.core.metrics.domain import require_domain
 
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:
@@ -17,14 +22,14 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
     return points**2 * (2.0 * columns / product_rate(threads) + rates().bent / threads)
 
 
-def distances_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
+def distances_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, each computed once."""
     if metric.plain:
         return kernel_cost(points, columns, threads)
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
 
 
-def pairs_cost(metric: FittedMetric, points: int, columns: int, threads: int) -> float:
+def pairs_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
     """Seconds of the distances of all pairs, rows of them at a time, each compared with others."""
     if metric.plain:
         return points**2 * (2.0 * columns / product_rate(threads) + 1e-8)
@@ -34,12 +39,12 @@ def pairs_cost(metric: FittedMetric, points: int, columns: int, threads: int) ->
 SIDE = 256  # points on a side of a tile: its numbers stay in a core's cache
 
 
-def between(metric: FittedMetric, left: Array, right: Array) -> Array:
+def between(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on one thread: zero for equal points, exactly symmetric."""
     return in_tiles(metric, metric.represent(left), metric.represent(right))
 
 
-def distances_to(metric: FittedMetric, points: Array) -> Callable[[Array], Array]:
+def distances_to(metric: RowMetric, points: Array) -> Callable[[Array], Array]:
     """Return a function that maps a block of rows (m x d) to their distances (m x n) from points (n x d).
 
     The points are represented once; the function runs on one thread.
@@ -48,7 +53,7 @@ def distances_to(metric: FittedMetric, points: Array) -> Callable[[Array], Array
     return lambda left: in_tiles(metric, metric.represent(left), right)
 
 
-def in_tiles(metric: FittedMetric, left: Array, right: Array) -> Array:
+def in_tiles(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of represented rows (m x r, n x r), tile by tile."""
     distances = np.empty((len(left), len(right)))
     for down in row_blocks(len(left), SIDE):
@@ -57,7 +62,7 @@ def in_tiles(metric: FittedMetric, left: Array, right: Array) -> Array:
     return distances
 
 
-def pairwise(metric: FittedMetric, points: Array) -> Array:
+def pairwise(metric: RowMetric, points: Array) -> Array:
     """Return distances (n x n) of all pairs of points (n x d), each computed once, so exactly symmetric."""
     rows = metric.represent(points)
     distances = np.empty((len(rows), len(rows)))
@@ -74,7 +79,7 @@ def pairwise(metric: FittedMetric, points: Array) -> Array:
     return distances
 
 
-def distances(metric: FittedMetric, left: Array, right: Array) -> Array:
+def distances(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return distances (m x n) of points (m x d, n x d), on all threads; of one array with itself each pair once."""
     if left is right:
         return pairwise(metric, left)
@@ -87,9 +92,92 @@ def distances(metric: FittedMetric, left: Array, right: Array) -> Array:
     return found
 
 
-def squared(metric: FittedMetric, left: Array, right: Array) -> Array:
+def squared(metric: RowMetric, left: Array, right: Array) -> Array:
     """Return squared distances (m x n) of points (m x d, n x d), on all threads."""
     if metric.plain:
         return squared_distances(left, right)
     found = distances(metric, left, right)
+    return np.square(found, out=found)
+
+
+def with_metric(metric: Metric, data: Input) -> Input:
+    """Return features with the metric, after a check of its domain; other data as it is. Raises DataError outside."""
+    if metric.plain or not isinstance(data, Features):
+        return data
+    require_domain(metric, data)
+    return replace(data, metric=metric.fitted(data.values, data.categories))
+
+
+def with_metric_of(data: Input, other: Input) -> Input:
+    """Return some of `other`'s rows, given as plain features, with its metric and the parameters from all rows."""
+    if is_euclidean(other) or not (isinstance(data, Features) and isinstance(other, Features)):
+        return data
+    return Features(data.values, data.ids, data.columns, metric=other.metric)
+
+
+def metric_of(data: Input) -> RowMetric:
+    """Return the metric of the data: Euclidean unless the data carries one."""
+    return EUCLIDEAN if not isinstance(data, Features) or data.metric is None else data.metric
+
+
+def is_euclidean(data: Input) -> bool:
+    """Whether distances are Euclidean distances of the data's own coordinates."""
+    return isinstance(data, Features) and metric_of(data).plain
+
+
+def training_points(data: Joined) -> tuple[Array | None, RowMetric]:
+    """Return the training points (n x d) and the metric; None instead of points where the data is dissimilarities."""
+    return (data.values if isinstance(data, Features) else None), metric_of(data)
+
+
+def squares(data: Spatial) -> Array:
+    """Return squared distances of all points (n x n), from the dissimilarities or by the metric."""
+    if isinstance(data, Dissimilarities):
+        found = np.empty(data.values.shape)
+        each(lambda rows: np.square(data.values[rows], out=found[rows]), row_blocks(len(found), BLOCK, len(found)))
+        return found
+    return squared(metric_of(data), data.values, data.values)
+
+
+def seconds_of_squares(data: Spatial, count: int, threads: int) -> float:
+    """Predict the seconds of `squares` for `count` points of the data."""
+    given = isinstance(data, Dissimilarities)
+    return 0.0 if given else distances_cost(metric_of(data), count, data.values.shape[1], threads)
+
+
+LocalDistances = Callable[[Indices], Array]  # squared distances (m x k x k) among some points each (m x k)
+
+
+def local_distances(points: Array, metric: RowMetric | None) -> LocalDistances:
+    """Return a function of indices (m x k) that gives squared distances (m x k x k) among the k points of each row.
+
+    `points` are n x d under a metric; without one they are an n x n matrix of dissimilarities.
+    """
+    if metric is None:
+        return lambda names: np.asarray(points[names[:, :, None], names[:, None, :]] ** 2)
+    rows, chosen = metric.represent(points), metric
+
+    def squares(names: Indices) -> Array:
+        size, count = names.shape
+        if chosen.embeds:
+            ends = np.repeat(names, count, axis=0)
+            lengths = chosen.lengths(squared_at(rows[names.ravel()], rows, ends)).reshape(size, count, count)
+        else:
+            lengths = np.array([chosen.compare(rows[some], rows[some]) for some in names])
+        return np.asarray(np.square(lengths).reshape(size, count, count))
+
+    return squares
+
+
+def squares_of_pairs(data: Spatial, left: Indices, right: Indices) -> Array:
+    """Return squared distances (m) of pairs of points, two (m,) arrays; pairs of one left point are adjacent."""
+    if isinstance(data, Dissimilarities):
+        return np.asarray(data.values[left, right] ** 2)
+    if is_euclidean(data):
+        return pair_distances(data.values, data.values, left, right)
+    metric = metric_of(data)
+    rows, found = metric.represent(data.values), np.empty(len(left))
+    cuts = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist(), len(left)]
+    for start, stop in itertools.pairwise(cuts):
+        found[start:stop] = metric.compare(rows[left[start : start + 1]], rows[right[start:stop]])[0]
     return np.square(found, out=found)

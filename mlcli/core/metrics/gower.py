@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.core.metrics.base import Metric, differences, unequal
 
 
@@ -39,7 +39,7 @@ class Gower(Metric):
 
 @stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", lows="g", halves="g")
 @frozen
-class RangedGower(FittedMetric):
+class RangedGower(RowMetric):
     """Gower's coefficient with the ranges of the training data."""
 
     numeric: Indices  # columns of numbers

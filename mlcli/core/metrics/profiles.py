@@ -13,7 +13,7 @@ from mlcli.base.rows.source import in_unit, rows_of
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.scaling import largest_of
 from mlcli.core import rows
 from mlcli.core.metrics.base import Metric
@@ -59,7 +59,7 @@ class Answers(Metric):
                           roots=np.sqrt(sizes / max(len(points) * len(kept), 1)), texts=tuple(texts))
 
 
-class FittedChiSquare(FittedMetric):
+class FittedChiSquare(RowMetric):
     """The part that both comparisons share: represented rows are compared by Euclidean distances."""
 
     roots: Array

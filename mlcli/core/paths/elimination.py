@@ -22,7 +22,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.core.graph.graph import Graph
-from mlcli.core.kernels.passes import BlockSums, ColumnSample
+from mlcli.core.kernels.streamed import BlockSums, ColumnSample
 from mlcli.core.paths.geodesics import LANDMARKS, WIDTH, Cost, dijkstra_rows, halved_squares
 from mlcli.core.sparse_factors import nested_dissection
 from mlcli.native import Precision

@@ -1,4 +1,4 @@
-"""Geodesic distances by any algorithm: as rows, as a matrix, or as rows of a kernel."""
+"""Geodesic distances by any algorithm: as rows, as a matrix, or as rows of a kernel; and the way between two points."""
 
 from typing import Protocol
 
@@ -13,13 +13,13 @@ from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
-from mlcli.core.kernels.passes import BlockSums, KernelRows
+from mlcli.core.kernels.streamed import BlockSums, KernelRows
+from mlcli.errors import GeometryError
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows computed to start the eigensolver: one group of a sweep, or as many single searches
 SHARES = 4  # blocks per thread of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
-
 WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
 
 
@@ -134,3 +134,26 @@ def floyd_cost(size: int, threads: int, native: bool) -> Cost:
     """Cost of the n³ relaxations of Floyd and Warshall."""
     used, slower = (threads, 1.0) if native else (1, WITHOUT["cube"])
     return Cost("floyd", float(size) ** 3 * rates().cube * slower / used, 0.0, used)
+
+
+@frozen
+class Route:
+    """The points on the path, both ends included, and their distances from the first."""
+
+    points: Indices
+    lengths: Array
+
+
+def shortest_route(graph: Graph, start: int, end: int) -> Route:
+    """Return the shortest path between two points; raises GeometryError where there is none."""
+    from scipy.sparse.csgraph import dijkstra
+
+    lengths, before = dijkstra(graph.matrix(), indices=start, return_predecessors=True)
+    if not np.isfinite(lengths[end]):
+        raise GeometryError("NO-ROUTE", "no path joins the two points", where="the graph of the run",
+                            hint="they lie in different pieces of it")
+    way = [end]
+    while way[-1] != start:
+        way.append(int(before[way[-1]]))
+    points = np.array(way[::-1], dtype=np.int64)
+    return Route(points, np.asarray(lengths[points]))

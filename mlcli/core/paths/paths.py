@@ -4,6 +4,8 @@ their algorithm, storage and precision.
 
 import time
 from dataclasses import replace
+from pathlib import Path
+from tempfile import gettempdir
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,9 +16,11 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.rows.memo import memoize, recall
+from mlcli.base.rows.scratch import map_file
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.units import memory
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
 from mlcli.core.distances import HELD
@@ -24,8 +28,7 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import WHOLE
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.search import Lists
-from mlcli.core.kernels.forms import CACHED, Dense
-from mlcli.core.kernels.square import lower_of_both, square_array
+from mlcli.core.kernels.forms import CACHED, Dense, square_memory
 from mlcli.core.kernels.streamed import STORED, STREAMED, PassCount, Streamed
 from mlcli.core.paths.elimination import Analysis, EliminationRows, elimination_cost, start_of
 from mlcli.core.paths.geodesics import (
@@ -40,7 +43,7 @@ from mlcli.core.paths.geodesics import (
     floyd_cost,
     halved_squares,
 )
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, StorageError
 from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available
 
@@ -168,6 +171,7 @@ FEW = 1000  # points up to which distances are kept for later use: 8 MB
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # of landmarks
 BESIDE = 9  # blocks of vectors in the eigensolver besides its basis and their images, as measured
+STRIP = 512  # rows made symmetric at once
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are computed in every pass
 
 
@@ -276,6 +280,29 @@ class Paths(Options):
                 if plan.precision == "float32":
                     lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
+
+
+def square_array(size: int, store: str, compute: Compute) -> Array:
+    """Return an uninitialized (n, n) array of doubles; raises RefusedByPlan or StorageError where there is no space."""
+    if store != "disk":
+        square_memory(compute, size, 1, "a matrix of distances", REMEDY)
+        return np.empty((size, size))
+    try:
+        return np.frombuffer(map_file(8 * size * size, Path(gettempdir()))).reshape(size, size)
+    except OSError as error:
+        raise StorageError("SCRATCH", f"no room for {memory(8 * size * size)} of distances: {error.strerror}",
+                           where=gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error
+
+
+def lower_of_both(matrix: Array) -> None:
+    """Replace each entry of an (n, n) array and its mirror image by the smaller of both, in place."""
+
+    def merge(rows: slice) -> None:
+        lower = np.minimum(matrix[rows, rows.start:], matrix[rows.start:, rows].T)
+        matrix[rows, rows.start:] = lower
+        matrix[rows.start:, rows] = lower.T
+
+    each(merge, row_blocks(len(matrix), STRIP))
 
 
 def _passes(graph: Graph, plan: PathPlan) -> Passes:

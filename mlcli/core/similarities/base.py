@@ -1,10 +1,11 @@
-"""The base of all similarities: their rows and distances, and how new points are projected."""
+"""The base of all similarities: their rows and distances; and the plainest, whose rows are the points themselves."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import one_by_one, row_blocks
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
@@ -13,15 +14,14 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
 from mlcli.core.distances import HELD
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.similarities.spaces import Space
 from mlcli.errors import ConfigError
 
 if TYPE_CHECKING:
     from mlcli.core.graph.affinities import Affinity
-
 
 @frozen
 class Parts:
@@ -36,7 +36,7 @@ class Parts:
     ridge: float | None = None
     correction: Correction | None = None
     function: Any = None  # a kernel function, of two points or of a distance
-    metric: FittedMetric | None = None
+    metric: RowMetric | None = None
     latent: Any = None  # a model of the columns
 
 
@@ -98,7 +98,7 @@ class Similarity:
         self.comparison.check(new, ids, columns)
 
     @property
-    def comparison(self) -> FittedMetric:
+    def comparison(self) -> RowMetric:
         """The metric that compares new points: Euclidean where there is no choice."""
         return getattr(self, "metric", EUCLIDEAN)
 
@@ -162,10 +162,22 @@ class OfOtherDistances(Similarity):
         return self.base
 
     @property
-    def comparison(self) -> FittedMetric:
+    def comparison(self) -> RowMetric:
         """The metric of the distances."""
         return self.base.comparison
 
     def rounding(self, new: Array) -> Array | float:
         """Return a few roundings of numbers of at most one, for an (m, d) array of new points."""
         return 16 * EPS
+
+
+@stored("columns")
+@frozen
+class Columns(Similarity):
+    """The features themselves: PCA, whose axes are vectors in feature space; or given kernel values."""
+
+    in_features: ClassVar[bool] = True
+
+    def rows(self, new: Array) -> Array:
+        """Return the new points unchanged, an (m, d) array."""
+        return new

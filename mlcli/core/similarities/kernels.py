@@ -11,9 +11,8 @@ from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
 from mlcli.core.distances import gower
 from mlcli.core.kernels.corrections import Correction
-from mlcli.core.kernels.functions import Function
-from mlcli.core.kernels.radial import Radial, fix_defaults
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.kernels.functions import Function, Radial, fix_defaults
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import squared
 from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.core.similarities.spaces import FeatureSpace, Space, in_range
@@ -29,7 +28,7 @@ class KernelValues(Similarity):
     origin: Array  # d: the points' mean if a shift changes nothing, so that no digits are lost far from zero
 
     @classmethod
-    def of(cls, kernel: Function, metric: FittedMetric, data: Features) -> "KernelValues":
+    def of(cls, kernel: Function, metric: RowMetric, data: Features) -> "KernelValues":
         """Return the similarity of a kernel function, its defaults fixed from the training points under their metric.
         """
         movable = kernel.movable and metric.plain
@@ -56,7 +55,7 @@ class KernelValues(Similarity):
         return len(self.points)
 
     @property
-    def metric(self) -> FittedMetric:
+    def metric(self) -> RowMetric:
         """The metric of the function's distances."""
         return getattr(self.function, "metric", EUCLIDEAN)
 
@@ -74,7 +73,7 @@ class Distances(Similarity):
 
     points: Array  # n x d
     correction: Correction
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return -δ²/2, an (m, n) array, with the correction of the training distances."""

@@ -14,8 +14,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
-from mlcli.core.kernels.functions import Gaussian
-from mlcli.core.kernels.laplacian import LaplacianKernel
+from mlcli.core.kernels.functions import Gaussian, LaplacianKernel
 from mlcli.core.kernels.square import distance_products
 from mlcli.core.similarities.base import OfOtherDistances, Parts
 from mlcli.core.similarities.kernels import Distances, GivenDistances

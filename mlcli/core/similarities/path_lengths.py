@@ -13,9 +13,9 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
 from mlcli.core.distances import gower
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.square import distance_products
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.paths.elimination import eliminate, sweep_rows
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.paths.paths import paths_of_new, plan_paths
@@ -78,7 +78,7 @@ class Geodesics(PathLengths):
     neighbors: Neighborhood
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
     landmarks: Indices | None = None
 
     @property

@@ -10,7 +10,7 @@ from mlcli.base.values.check import EPS
 from mlcli.core.distances import BLOCK, squared_distances
 from mlcli.core.graph.search import Lists, nearest_of_new
 from mlcli.core.graph.weights import barycentric_weights
-from mlcli.core.similarities.decoders import Decoder
+from mlcli.core.similarities.projector import Decoder
 
 HALVINGS = 30  # of a step that lowers the similarity to the point sought
 

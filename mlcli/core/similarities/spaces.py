@@ -12,7 +12,7 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarities, WeightedGraph
-from mlcli.base.values.metric import FittedMetric
+from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, read_only
 from mlcli.core.distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
@@ -118,7 +118,7 @@ class EuclideanSpace:
 class UnderMetric:
     """Points under a metric."""
 
-    metric: FittedMetric
+    metric: RowMetric
     points: Array  # n x d, in units in which distances stay in range
     unit: Unit
     portable: ClassVar[bool] = True

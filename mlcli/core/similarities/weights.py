@@ -10,10 +10,10 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.core.graph.affinities import Affinity
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Neighborhood
+from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.graph.weights import barycentric_weights, place_on_equals, weight_rows, weights_by_distances
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
-from mlcli.core.metrics.local import local_distances
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
+from mlcli.core.metrics.distances import local_distances
 from mlcli.core.similarities.base import Parts, Similarity
 
 
@@ -28,7 +28,7 @@ class Barycenters(Similarity):
     points: Array  # n x d, or n x n dissimilarities
     ridge: float
     square: bool = False  # whether `points` are dissimilarities
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return weights that sum to one (m x n); all weight is on one training point that equals the new one, if any.
@@ -61,7 +61,7 @@ class Affinities(Similarity):
     affinity: Affinity
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
     walking: bool = field(kw_only=True)  # whether a duplicate of a training point gets that point's row
 
     def rows(self, new: Array) -> Array:

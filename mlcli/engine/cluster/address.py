@@ -1,17 +1,23 @@
-"""Addresses of clusters: the values of `compute.cluster`."""
+"""The options of a cluster: addresses, the values of `compute.cluster`, and notes where they have no effect."""
 
 import re
 from ipaddress import IPv6Address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mlcli.engine.cluster.executor import Cluster
 
 LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
 REMOTE = re.compile(r"(tcp|tls)://(?:\[(?P<ipv6>[^]/\s]+)\]|[\w.-]+):(?P<port>\d{1,5})")
 PORTS = range(1, 2**16)
 CLOSED = ("tls://", "inproc://")  # encrypted and authenticated, or this process
+WORKED = "docs/scale-out.md says what workers do"
 LOOPBACK = re.compile(r"tcp://(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+")
 
 
@@ -64,3 +70,18 @@ def is_ipv6(text: str) -> bool:
 def is_open(scheduler: str) -> bool:
     """Whether the way to a scheduler leaves this machine neither encrypted nor authenticated, as far as can be seen."""
     return not (scheduler.startswith(CLOSED) or LOOPBACK.fullmatch(scheduler))
+
+
+def note_unused(compute: Compute, cluster: "Cluster | None") -> None:
+    """Note a cluster that computed no block of the run, and a cluster folder without a cluster."""
+    if cluster is not None and not cluster.counts["blocks"]:
+        note("N-CLUSTER-UNUSED", f"no part of this run was computed on {compute.cluster}: {WORKED}")
+    if cluster is None and compute.cluster_folder is not None:
+        note("N-CLUSTER-FOLDER", "compute.cluster_folder is not used, as there is no compute.cluster")
+
+
+def note_here(cluster: object) -> None:
+    """Note a cluster given to a command that computes on this machine."""
+    if cluster is not None:
+        note("N-CLUSTER-HERE", f"this command computes on this machine only, and nothing on {cluster}: `mlcli embed` "
+             "and `mlcli run` use clusters")

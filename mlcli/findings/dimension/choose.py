@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Input
-from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import AUTO
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.errors import ConfigError

@@ -15,10 +15,9 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Given, Input
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.graph.metric_search import nearest
-from mlcli.core.graph.search import nearest_in_matrix
+from mlcli.core.graph.search import nearest, nearest_in_matrix
 from mlcli.core.linalg import symmetric_eigenvalues
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.core.similarities.spaces import input_space
@@ -276,9 +275,9 @@ def nearest_among(data: Given, rows: Indices, count: int) -> Array:
         apart = input_space(data).between(rows, rows)
         return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
     points, metric = data.take(rows).normalized().values, metric_of(data)
-    lengths = nearest(metric, points, count).lengths.reshape(-1, count)
+    lengths = nearest(points, count, metric).lengths.reshape(-1, count)
     if lengths[:, 0].all():
         return lengths
     places = points[np.unique(metric.represent(points), axis=0, return_index=True)[1]]
     count = min(count, len(places) - 1)
-    return nearest(metric, places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))
+    return nearest(places, count, metric).lengths.reshape(-1, count) if count else np.empty((0, 0))

@@ -13,7 +13,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
-from mlcli.core.metrics.points import with_metric_of
+from mlcli.core.metrics.distances import with_metric_of
 from mlcli.data.options.input import Input as InputOptions
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Prepared

@@ -102,8 +102,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         """Return the cost of two lists of neighbors of each point."""
         if not planned.points:
             return None
-        from mlcli.base.machine.rates import rates
-        from mlcli.core.costs import product_rate
+        from mlcli.base.machine.rates import product_rate, rates
 
         rows, columns = planned.table.values.shape
         pairs, cores = float(min(rows, EXACT)) ** 2, planned.threads

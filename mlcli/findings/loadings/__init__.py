@@ -48,7 +48,7 @@ class LoadingsFinding(Finding["CsvColumns"]):
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return about as many numbers as there are weights of columns."""
-        from mlcli.methods.memory import weights_memory
+        from mlcli.methods.method import weights_memory
 
         return weights_memory(method, table.data()) / 8
 

@@ -120,10 +120,9 @@ OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
 
 def quality_step(sample: int | str, planned: "Planned") -> Step:
     """Return the predicted cost of measuring the embedding from all points or from a sample."""
-    from mlcli.base.machine.rates import rates
+    from mlcli.base.machine.rates import product_rate, rates
     from mlcli.base.rows.blocks import row_blocks
     from mlcli.base.values.sample_size import GROUP, automatic
-    from mlcli.core.costs import product_rate
     from mlcli.core.paths.geodesics import dijkstra_cost
     from mlcli.engine.executor import WORTH
     from mlcli.native import available

@@ -8,12 +8,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.sample_size import GROUP, automatic
-from mlcli.core.costs import product_rate
 from mlcli.core.similarities.spaces import Space
 from mlcli.engine.executor import results, sent
 

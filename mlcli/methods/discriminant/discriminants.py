@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import RowPass, Rows, rows_of
 from mlcli.base.stages.stage import note, part, stage
@@ -22,7 +23,6 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Labeled
 from mlcli.base.values.missing import present_cells
 from mlcli.core.classifier import Classifier, Memberships, posteriors
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.kernels.row_factor import READ
 from mlcli.core.linalg import singular, singular_step, symmetric_eigen, triangle_of

@@ -25,9 +25,8 @@ from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.discriminant.check import fixed_point_check, negentropy_checks
 from mlcli.methods.method import Method

@@ -21,7 +21,7 @@ from mlcli.core.classifier import Classifier, Memberships, Priors, priors_of
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.methods.discriminant.check import posterior_checks
 from mlcli.methods.discriminant.discriminants import (
     ClassProjector,

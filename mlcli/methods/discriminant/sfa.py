@@ -21,12 +21,10 @@ from mlcli.core.centering import Centering
 from mlcli.core.check.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.kernels.linearization import lowest_directions
-from mlcli.core.linalg import singular_step
+from mlcli.core.linalg import lowest_directions, singular_step
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant

@@ -26,10 +26,8 @@ from mlcli.core.latent.factor_scores import factor_steps, gap_step, polychoric_s
 from mlcli.core.latent.missing_cells import GappedPoints, Gaps, Normal, complete_points, estimate_moments
 from mlcli.core.latent.rotations import Rotation, Unrotated
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
+from mlcli.core.similarities.base import Columns, Similarity
+from mlcli.core.similarities.projector import OF_COVARIANCE, Affine, NoProjection, Projector
 from mlcli.methods.factors.factor_analysis import ColumnCovariance
 from mlcli.methods.factors.factor_model import (
     Estimator,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import pass_cost
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import running
@@ -21,7 +22,6 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
-from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.iterate import Iterate
 from mlcli.core.kernels.factor_solver import side_steps
@@ -44,8 +44,7 @@ from mlcli.core.latent.rotations import Rotation, Unrotated
 from mlcli.core.linalg import inverse
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Parts, Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant

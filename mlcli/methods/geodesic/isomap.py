@@ -18,11 +18,10 @@ from mlcli.base.values.options import option_of
 from mlcli.core.chain.distances import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
+from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.nystrom import COPIES, place_points
-from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
-from mlcli.core.chain.pairs import GowerKernel
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
@@ -31,7 +30,7 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
 from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, rounding_of
 from mlcli.core.similarities.path_lengths import Geodesics, GivenGraph
@@ -115,7 +114,7 @@ class PathChain(GraphChain):
         chain, paths = self.chain, self.chain.geodesic
         if chain.kernel.bent and paths.store == "auto":
             paths = paths.replace(store="memory")  # a function of distances is not streamed
-        plan = paths.plan(graph, chain.compute, chain.landmarks)
+        plan = paths.plan(graph, chain.compute, chain.stages.landmarks)
         by = LandmarkPaths if plan.store == "landmarks" else StreamedPaths if plan.store == "streamed" else WholePaths
         return by(chain, graph, data, kept, plan)
 
@@ -160,7 +159,8 @@ class WholePaths(PathStages):
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        return [self.chain.eigensolve.step(self.graph.size, allowed(), self.plan.memory, remedy=REMEDY, square=True)]
+        return [self.chain.stages.eigensolve.step(self.graph.size, allowed(), self.plan.memory, remedy=REMEDY,
+                                                  square=True)]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
@@ -187,7 +187,8 @@ class StreamedPaths(PathStages):
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        return [self.chain.geodesic.streamed_step(self.graph, self.plan, self.chain.eigensolve, self.chain.share)]
+        chain = self.chain
+        return [chain.geodesic.streamed_step(self.graph, self.plan, chain.stages.eigensolve, chain.share)]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and axes V / √Λ for new points."""
@@ -201,7 +202,7 @@ class LandmarkPaths(PathStages):
     @cached_property
     def landmarks(self) -> Indices:
         """The points that are landmarks (m)."""
-        return choose_landmarks(self.graph.size, self.chain.landmarks or 0, self.chain.compute.generator())
+        return choose_landmarks(self.graph.size, self.chain.stages.landmarks or 0, self.chain.compute.generator())
 
     @property
     def held(self) -> float:
@@ -237,7 +238,7 @@ class LandmarkPaths(PathStages):
     def spectrum_steps(self) -> list[Step]:
         """Return the cost of the spectrum."""
         count = self.plan.landmarks
-        return [self.chain.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)]
+        return [self.chain.stages.eigensolve.step(count, allowed(), self.held + 8.0 * count**2, remedy=FEWER)]
 
     @FitStage
     def placed(self) -> Model:
@@ -250,7 +251,7 @@ class LandmarkPaths(PathStages):
     @placed.cost
     def _(self) -> list[Step]:
         count, (solving,) = self.plan.landmarks, self.spectrum_steps()
-        placed = 8.0 * COPIES * self.graph.size * self.chain.eigensolve.wanted(count)
+        placed = 8.0 * COPIES * self.graph.size * self.chain.stages.eigensolve.wanted(count)
         return [landmark_step(count, self.graph.size, solving.memory + placed)]
 
     def result(self) -> Model:

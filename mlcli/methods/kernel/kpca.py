@@ -6,12 +6,10 @@ from pydantic import Field
 
 from mlcli.base.values.inputs import Features, Input, Similarities
 from mlcli.base.values.options import option, option_of
-from mlcli.core.chain.options import AnyDecoder, Coordinates
-from mlcli.core.chain.pairs import Given, Products
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.kernels import Given, Products
+from mlcli.core.chain.stages import AnyDecoder, Coordinates, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.kernels.functions import Function, Gaussian
-from mlcli.core.kernels.laplacian import LaplacianKernel
+from mlcli.core.kernels.functions import Function, Gaussian, LaplacianKernel
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.model import Powers
 from mlcli.errors import ConfigError

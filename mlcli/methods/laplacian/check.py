@@ -22,7 +22,7 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import EdgeWeights
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.pieces import connected_graph
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 
 
 def laplacian_checks(subject: Subject, chain: Stages) -> Iterator[Check]:

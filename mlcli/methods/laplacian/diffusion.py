@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
@@ -26,10 +26,8 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering, uncentered
 from mlcli.core.chain.graphs import estimate_fill
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.options import AnyDecoder
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import FIRST, pass_cost
+from mlcli.core.chain.stages import AnyDecoder, Stages
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
@@ -37,8 +35,7 @@ from mlcli.core.eigen.solved import Closeness, Solved, rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import LocalScale, incidence, local_scales, weights_step
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.graph.neighbors import graph_bytes
+from mlcli.core.graph.neighbors import Nearest, graph_bytes
 from mlcli.core.graph.pieces import graph_steps
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import weight_rows
@@ -47,15 +44,14 @@ from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
-from mlcli.core.metrics import EUCLIDEAN, AnyMetric, FittedMetric
-from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares, training_points
+from mlcli.core.metrics import EUCLIDEAN, AnyMetric, RowMetric
+from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.base import OfOtherDistances, Parts, Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
-from mlcli.methods.memory import peak
-from mlcli.methods.method import Method
+from mlcli.methods.method import Method, peak
 from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, variant
 
 
@@ -103,7 +99,7 @@ class EdgeTransitions(Similarity):
     widths: Array  # n: σ of the training points
     densities: Array  # n: q
     nearest: int  # rank of the training neighbor whose distance is σ of a point; 0: one σ for all
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return probabilities that sum to one, an (m, n) array, for an (m, d) array of new points."""
@@ -305,7 +301,7 @@ class DiffusionChain(Composition[Model]):
         count = self.chain.size
         return [Step("distances", f"{count} x {count}, in memory",
                      seconds_of_squares(self.chain.spatial, count, self.chain.compute.thread_count())
-                     + FIRST * pass_cost(count**2), 16.0 * count**2, remedy=REMEDY, square=True)]
+                     + FIRST_TOUCH * pass_cost(count**2), 16.0 * count**2, remedy=REMEDY, square=True)]
 
     @FitStage
     def kernel(self) -> tuple[Array, Array, Transitions]:
@@ -322,7 +318,7 @@ class DiffusionChain(Composition[Model]):
     @kernel.cost
     def _(self) -> list[Step]:
         entries = self.chain.size**2
-        return [Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
+        return [Step("kernel", "probabilities of a walk", (FIRST_TOUCH + 6) * pass_cost(entries)
                      + BENT * rates().bent * entries, 16.0 * entries, remedy=REMEDY, square=True)]
 
     @FitStage
@@ -334,7 +330,7 @@ class DiffusionChain(Composition[Model]):
     @spectrum.cost
     def _(self) -> list[Step]:
         chain, count = self.chain, self.chain.size
-        return [chain.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
+        return [chain.stages.eigensolve.step(count, chain.compute.thread_count(), 16.0 * count**2, REMEDY, square=True)]
 
     def result(self) -> Model:
         """Return the coordinates."""
@@ -398,8 +394,8 @@ class EdgeDiffusionChain(Composition[Model]):
         chain, neighbors, entries = self.chain, self.neighbors, self.entries
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
         fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False)
-        return [inverse_step(chain.eigensolve, rows=chain.size, count=neighbors.count, columns=columns, squared=False,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill)]
+        return [inverse_step(chain.stages.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
+                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill, squared=False)]
 
     def result(self) -> Model:
         """Return the coordinates."""

@@ -28,9 +28,8 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import Affinity, Binary, Weighted, weighted, weights_for, weights_step
@@ -40,7 +39,7 @@ from mlcli.core.graph.pieces import entries_of
 from mlcli.core.kernels.inverse import Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Affinities, EdgeAffinities
@@ -92,7 +91,7 @@ class LaplacianChain(Composition[Model]):
     def _(self) -> list[Step]:
         chain, (rows, columns), tall = self.chain, self.chain.data.values.shape, self.entries * 2 // 3
         fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=False)
-        return [inverse_step(chain.eigensolve, rows=rows, count=self.entries // rows, columns=columns, tall=tall,
+        return [inverse_step(chain.stages.eigensolve, rows=rows, count=self.entries // rows, columns=columns, tall=tall,
                              numbers=2 * tall, fill=fill, squared=False)]
 
     @property

@@ -10,15 +10,14 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option_of
 from mlcli.certify.subject import Subject
-from mlcli.core.chain.options import NeighborGraph
+from mlcli.core.chain.stages import NeighborGraph
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.affinities import Affinity, incidence, weighted, weights_for, weights_step
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import connected_graph, entries_of
-from mlcli.core.kernels.linearization import GraphCost, RootShape
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.methods.laplacian.laplacian import GraphLaplacian
-from mlcli.methods.linearization import Linearization
+from mlcli.methods.linearization import GraphCost, Linearization, RootShape
 from mlcli.methods.trials import variant
 
 

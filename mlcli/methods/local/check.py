@@ -20,7 +20,7 @@ from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.core.chain.stages import Stages
 from mlcli.core.check.metrics import bounded_distances
 from mlcli.core.graph.search import Lists
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import is_euclidean, metric_of
 
 ROOM = 2**18  # numbers of the local systems solved in one block
 

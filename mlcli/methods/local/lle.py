@@ -7,15 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Dissimilarities, Features, Spatial
 from mlcli.base.values.options import option, option_of
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.chain.local_costs import LocalKernel, LocalRoot
-from mlcli.core.chain.options import AnyDecoder, Coordinates, NeighborGraph
-from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import product_rate
+from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists

@@ -18,15 +18,13 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.options import option, option_of
 from mlcli.core.chain.local_costs import LocalKernel, LocalRoot, TangentKernel, dimension_option
 from mlcli.core.eigen.eigensolve import Eigensolve
-from mlcli.core.graph.neighborhoods import Neighborhood
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Neighborhood, Neighbors
 from mlcli.core.graph.pieces import Policy
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import entries_of, equal_blocks
 from mlcli.core.linalg import leading_roots, left_singular, require_finite
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.local import local_distances
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import is_euclidean, local_distances, metric_of
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.errors import NumericalError
 from mlcli.methods.local.tangents import Part, TangentMethod, stack_functionals

@@ -16,14 +16,12 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.core.chain.local_costs import TangentKernel, strangers
-from mlcli.core.chain.options import Coordinates, NeighborGraph
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.stages import Coordinates, NeighborGraph, Stages
 from mlcli.core.graph.search import Lists, some_lists
 from mlcli.core.graph.weights import entries_of, equal_blocks, reconstruction_weights
 from mlcli.core.linalg import complements, leading_roots, left_singular
 from mlcli.core.metrics import AnyMetric
-from mlcli.core.metrics.local import local_distances
-from mlcli.core.metrics.points import is_euclidean, metric_of
+from mlcli.core.metrics.distances import is_euclidean, local_distances, metric_of
 from mlcli.core.model import Powers
 from mlcli.core.sparse_factors import CompressedRows
 from mlcli.methods.method import Method

@@ -14,9 +14,9 @@ from mlcli.base.values.missing import is_missing
 from mlcli.certify.subject import max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.distances import squared_distances
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.methods.layout_checks import axes_check, layout_checks, roots_of_pairs, unit_weights
 from mlcli.methods.layouts import centered_axes

@@ -13,7 +13,7 @@ from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, W
 from mlcli.base.values.missing import present_cells
 from mlcli.core.chain.starts import principal_scores
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, sort_lists
 from mlcli.core.layouts.first_coordinates import eigenmap_start
 from mlcli.errors import ConfigError, GeometryError

@@ -11,9 +11,9 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.distances import squared_distances
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.layouts.new_points import AmongFixed
-from mlcli.core.metrics import EUCLIDEAN, FittedMetric
+from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import distances
 from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_lengths
@@ -95,7 +95,7 @@ class Entering(AmongFixed):
     precisions: Array  # n x s
     perplexities: tuple[float, ...]
     dof: float
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at distance zero from a training point is placed on it."""
@@ -123,7 +123,7 @@ class DecaySteps(Similarity):
     points: Array | None  # n x d; None where dissimilarities are given
     clusters: Indices | None  # n; None: every point by itself
     nodes: int  # training points, or clusters
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return probabilities that sum to one (m x nodes)."""
@@ -180,7 +180,7 @@ class SampledForces(AmongFixed):
     connectivity: float
     curve: MembershipCurve
     sampling: Sampling
-    metric: FittedMetric = EUCLIDEAN
+    metric: RowMetric = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at distance zero from a training point is placed on it.

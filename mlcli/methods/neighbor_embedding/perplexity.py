@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Step
@@ -18,14 +18,12 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
-from mlcli.core.costs import pass_cost
 from mlcli.core.graph.graph import undirected
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.pieces import first_ids
 from mlcli.core.graph.search import Lists
 from mlcli.core.layouts.pairs import SAME, alike
-from mlcli.core.metrics.distances import squared
-from mlcli.core.metrics.points import metric_of
+from mlcli.core.metrics.distances import metric_of, squared
 from mlcli.errors import GeometryError
 
 BLOCK = 2**18  # numbers of a block of rows

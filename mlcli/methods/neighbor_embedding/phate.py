@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, product_rate, rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
@@ -18,7 +18,6 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import pass_cost, product_rate
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import by_size
 from mlcli.core.graph.pieces import listed
@@ -26,7 +25,7 @@ from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import seconds_of_squares, training_points
+from mlcli.core.metrics.distances import seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes

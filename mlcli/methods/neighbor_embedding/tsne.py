@@ -32,9 +32,9 @@ from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.input import limit_of_columns
-from mlcli.core.chain.pairs import Products
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.compose import compose
+from mlcli.core.chain.kernels import Products
+from mlcli.core.chain.stages import Stages, limit_of_columns
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.graph.graph import Graph
@@ -42,7 +42,7 @@ from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, eigenmap_start
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import metric_of, training_points
+from mlcli.core.metrics.distances import metric_of, training_points
 from mlcli.core.model import Model
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
@@ -97,14 +97,14 @@ def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[
     chain = Stages(kernel=Products(), centering="columns",
                    eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
     columns = [str(number) for number in range(values.shape[1])]
-    return chain.compose(Features(values, data.ids, columns).normalized(), compute)
+    return compose(chain, Features(values, data.ids, columns).normalized(), compute)
 
 
 def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:
     """Return the steps of principal components, or of classical scaling."""
     if isinstance(data, Features):
         return principal_chain(data, axes, compute).steps()
-    return classical_chain(axes).compose(data, compute).steps()
+    return compose(classical_chain(axes), data, compute).steps()
 
 
 def random_start(count: int, axes: int, compute: Compute) -> Array:

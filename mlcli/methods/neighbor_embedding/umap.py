@@ -26,13 +26,12 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest
-from mlcli.core.graph.neighbors import NeighborCount
+from mlcli.core.graph.neighbors import Nearest, NeighborCount
 from mlcli.core.graph.search import Lists
 from mlcli.core.iterate import Iterated
 from mlcli.core.krylov import SPARE
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import training_points
+from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError

@@ -22,8 +22,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.core.centering import uncentered
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine, Decoder
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Decoder, Projector
 from mlcli.engine.executor import results
 from mlcli.errors import DataError
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.machine.footprint import JAX
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.scratch import bytes_in_memory, map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step, repeated
@@ -13,7 +13,6 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.eigensolve import ForAxes
 from mlcli.core.kernels.factor_solver import side_steps
 from mlcli.core.kernels.row_factor import row_steps

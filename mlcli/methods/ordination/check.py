@@ -17,7 +17,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed
 from mlcli.certify.subject import max_abs
 from mlcli.core.check.second_moments import diagonal
-from mlcli.core.metrics.points import squares
+from mlcli.core.metrics.distances import squares
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import require_projector
 from mlcli.methods.ordination.constraints import ConstrainedInertia, Constraints, constraints_of

@@ -7,13 +7,13 @@ import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input, Viewed
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes
 from mlcli.core.model import Powers
 from mlcli.core.permutations import TIED, Permutations

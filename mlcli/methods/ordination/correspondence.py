@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
 from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import part, stage
@@ -24,7 +25,6 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.row_factor import READ

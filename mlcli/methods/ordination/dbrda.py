@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import note, running
@@ -18,7 +19,6 @@ from mlcli.base.values.inputs import Features, Input, TwoViews, ViewedDissimilar
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import FIRST, pass_cost
 from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
@@ -28,7 +28,7 @@ from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.linalg import singular_step, symmetric_eigen
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import metric_of, seconds_of_squares, squares
+from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares
 from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
 from mlcli.core.similarities.kernels import Distances, GivenDistances
@@ -193,7 +193,7 @@ class DBRDAComposition(Composition[Model]):
     def _(self) -> list[Step]:
         rows = len(self.data.values)
         square = 8.0 * rows**2  # squared distances become inner products in place
-        seconds = seconds_of_squares(self.data, rows, self.compute.thread_count()) + FIRST * pass_cost(rows**2)
+        seconds = seconds_of_squares(self.data, rows, self.compute.thread_count()) + FIRST_TOUCH * pass_cost(rows**2)
         return [Step("distances", f"{rows} x {rows}, in memory", seconds, square, remedy=REMEDY, square=True),
                 *gower_steps(rows**2, square, REMEDY, square=True)]
 

@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.metrics.points import is_euclidean
+from mlcli.core.metrics.distances import is_euclidean
 from mlcli.core.metrics.profiles import Answers, Indicators
 from mlcli.core.model import Model
 from mlcli.errors import DataError

@@ -21,7 +21,7 @@ from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model
 from mlcli.core.permutations import Permutations
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, centered_columns, negligible
 from mlcli.methods.ordination.check import redundancy_checks

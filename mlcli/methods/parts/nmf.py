@@ -29,8 +29,7 @@ from mlcli.core.iterate import Iterated
 from mlcli.core.kernels.factor_solver import product_steps
 from mlcli.core.model import Loadings, Model, Powers
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.errors import DataError
 from mlcli.methods.method import Method
 from mlcli.methods.parts.check import factorization_checks

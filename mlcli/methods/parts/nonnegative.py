@@ -8,19 +8,18 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import option
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.iterate import Iterate
 from mlcli.core.kernels.options import Route
 from mlcli.core.kernels.row_factor import factor_of
-from mlcli.native.products import sweep_rows
+from mlcli.native.linalg import sweep_rows
 
 Objective = Literal["frobenius", "kullback_leibler"]
 BLOCK = 1 << 20  # numbers of rows that a thread takes at once

@@ -18,7 +18,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.model import Loadings, Model
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.method import Method
 from mlcli.methods.parts.check import direction_checks, distortion_checks

@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import RowPass, rows_of
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
-from mlcli.core.costs import product_rate
 from mlcli.core.kernels.row_factor import READ
 from mlcli.engine.executor import results
 

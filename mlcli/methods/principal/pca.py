@@ -13,9 +13,8 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.options import Coordinates
-from mlcli.core.chain.pairs import Products
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.kernels import Products
+from mlcli.core.chain.stages import Coordinates, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.kernels.forms import Dense
 from mlcli.core.kernels.options import Route
@@ -168,9 +167,8 @@ def component_model(data: Features, eigensolve: Eigensolve, most: int, compute: 
     """
     from mlcli.core.kernels.row_factor import factor_of
     from mlcli.core.latent.factor_scores import score_points
-    from mlcli.core.similarities.columns import Columns
-    from mlcli.core.similarities.decoders import Affine
-    from mlcli.core.similarities.projector import Projector
+    from mlcli.core.similarities.base import Columns
+    from mlcli.core.similarities.projector import Affine, Projector
 
     points, kernel = np.asarray(data.values), factor_of(data.values)
     varying = varying_columns(points)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import OPTIMIZE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
@@ -17,7 +17,6 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.chain.starts import Start, standardize
-from mlcli.core.costs import pass_cost
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterated
 from mlcli.core.linalg import threads_for

@@ -23,9 +23,8 @@ from mlcli.certify.subject import Subject
 from mlcli.core.chain.starts import Principal, Start
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.forecast import Forecast
 from mlcli.core.minimize import Likeliest
-from mlcli.core.model import Model
+from mlcli.core.model import Forecast, Model
 from mlcli.errors import GeometryError
 from mlcli.methods.processes.check import (
     figures_of,

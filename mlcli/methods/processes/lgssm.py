@@ -18,8 +18,7 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.iterate import Iterate
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.methods.method import Method
 from mlcli.methods.processes.kalman import Smoother
 from mlcli.methods.processes.state_space import (

@@ -27,8 +27,7 @@ from mlcli.core.distances import BLOCK
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import run_lbfgs
 from mlcli.core.similarities.base import Similarity
-from mlcli.core.similarities.decoders import Decoder
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.projector import Decoder, Projector
 from mlcli.errors import DataError
 from mlcli.methods.processes.dynamics import Motion, Steps
 from mlcli.methods.processes.latents import HiddenUnits, RadialRows

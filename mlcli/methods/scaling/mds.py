@@ -4,9 +4,8 @@ from typing import ClassVar, Literal
 
 from mlcli.base.values.inputs import Dissimilarities, Features, Input
 from mlcli.base.values.options import option, option_of
-from mlcli.core.chain.options import Coordinates
-from mlcli.core.chain.pairs import GowerKernel
-from mlcli.core.chain.stages import Stages
+from mlcli.core.chain.kernels import GowerKernel
+from mlcli.core.chain.stages import Coordinates, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.methods.method import Method

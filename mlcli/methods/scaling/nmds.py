@@ -14,13 +14,13 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.options import option
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
-from mlcli.core.goodness import Goodness
 from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, PairOrder, Ranks, Ties, function_at_rest
 from mlcli.core.layouts.several_starts import Minimization, workers
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.minimize import Minimize
+from mlcli.core.model import Goodness
 from mlcli.errors import DataError
 from mlcli.methods.layout_checks import rank_checks
 from mlcli.methods.layouts import StressMethod

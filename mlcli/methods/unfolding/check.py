@@ -16,8 +16,8 @@ from mlcli.certify.eigen import worst
 from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.chain.stages import Stages
-from mlcli.core.metrics.points import is_euclidean
-from mlcli.core.unfolded import Unfolded
+from mlcli.core.metrics.distances import is_euclidean
+from mlcli.core.model import Unfolded
 
 FACE = 1e-9  # allowed share of the points' size outside a face
 LEAST = 1e-290  # squared lengths below this have lost digits to the end of the range of doubles

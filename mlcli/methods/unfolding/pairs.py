@@ -6,7 +6,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Joined, WeightedGraph
 from mlcli.core.graph.graph import Graph
-from mlcli.core.metrics.local import squares_of_pairs
+from mlcli.core.metrics.distances import squares_of_pairs
 
 
 @frozen

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.composition import FitStage
 from mlcli.base.stages.stage import note, stage
@@ -28,10 +28,8 @@ from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.options import AnyDecoder, NeighborGraph
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import Stages
-from mlcli.core.costs import product_rate
+from mlcli.core.chain.stages import AnyDecoder, NeighborGraph, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph, undirected
@@ -40,14 +38,13 @@ from mlcli.core.kernels.factored import Factored
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.kernels.square import kernel_product
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.points import is_euclidean, metric_of
-from mlcli.core.model import Model
+from mlcli.core.metrics.distances import is_euclidean, metric_of
+from mlcli.core.model import Model, Unfolded
 from mlcli.core.paths.geodesics import dijkstra_rows
 from mlcli.core.paths.paths import Paths
 from mlcli.core.similarities.path_lengths import GivenGraph
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.similarities.weights import Barycenters
-from mlcli.core.unfolded import Unfolded
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.method import Method
 from mlcli.methods.trials import variant
@@ -413,13 +410,13 @@ class UnfoldedGraph(GraphStages):
     @spectrum.cost
     def _(self) -> list[Step]:
         size = self.program.vectors(self.pairs) or self.graph.size
-        return [self.chain.eigensolve.step(size, self.chain.compute.thread_count(),
+        return [self.chain.stages.eigensolve.step(size, self.chain.compute.thread_count(),
                                            8.0 * size * (self.graph.size + size))]
 
     def result(self) -> Model:
         """Return the coordinates V √Λ, and the weights of neighbors or the path lengths of new points."""
         chain, graph, data, found, spectrum = self.chain, self.graph, self.data, self.unfolded, self.spectrum
-        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
+        embedding = spectrum.vectors * chain.stages.coordinates.sizes(spectrum)
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
             neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
         factor = found.unfolded.factor

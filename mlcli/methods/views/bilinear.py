@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, NoReturn
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
@@ -18,12 +19,11 @@ from mlcli.base.values.missing import is_missing
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
+from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import Projector
 from mlcli.core.whitening import SampleExtent, negligible
 from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError

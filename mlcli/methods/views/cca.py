@@ -11,8 +11,7 @@ from mlcli.certify.subject import Subject
 from mlcli.core.check.second_moments import correlations_check, covariance_checks, loadings_check, unit_variances
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.core.model import Model
-from mlcli.core.similarities.views import JointViews
+from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening, whiten
 from mlcli.methods.views.check import scores_checks, variates_checks
 from mlcli.methods.views.two_views import MANY, TwoViewMethod, canonical, group_variates, model_of_views, whiten_views

@@ -23,9 +23,8 @@ from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings, Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import Whitening, column_lengths
 from mlcli.errors import DataError, GeometryError
 from mlcli.methods.trials import variant

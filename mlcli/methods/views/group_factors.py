@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.quantity import Quantity
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.iterate import Iterated
 from mlcli.core.linalg import symmetric_eigen

@@ -16,8 +16,7 @@ from mlcli.core.check.second_moments import covariance_checks, loadings_check
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.minimize import Minimize
-from mlcli.core.model import Model
-from mlcli.core.similarities.views import JointViews
+from mlcli.core.model import JointViews, Model
 from mlcli.core.whitening import Whitening
 from mlcli.methods.trials import variant
 from mlcli.methods.views.check import group_factor_checks, private_check, scores_checks, shared_factor_checks

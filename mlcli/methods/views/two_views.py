@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
@@ -20,14 +21,12 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.centering import Centering
-from mlcli.core.costs import product_rate
 from mlcli.core.eigen.options import first_columns
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.linalg import singular, singular_step, symmetric_eigen
 from mlcli.core.model import Loadings, Model, Powers
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Affine, Projector
 from mlcli.core.whitening import WHITE, Whitening, whiten
 from mlcli.methods.method import Method
 

@@ -9,7 +9,7 @@
 
 namespace mlcli::LEVEL {
 
-constexpr int PAIR_SUMS = 8;              // sums over pairs: those of native/pairs.py, in that order
+constexpr int PAIR_SUMS = 8;              // sums over pairs: those of native/points.py, in that order
 constexpr int LANES_OF_SUMS = 8;           // pairs that are summed side by side, at any instruction set
 constexpr std::int64_t STRETCH = 1024;    // pairs whose sums are added to those before them
 constexpr std::int64_t GLANCE = 64;       // keys that are compared before one of them is looked at

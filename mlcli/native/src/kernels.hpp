@@ -9,7 +9,7 @@ namespace mlcli {
 
 template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
 
-constexpr int DIFFERENCES = 6;  // kinds of differences of rows: those of native/pairs.py, in that order
+constexpr int DIFFERENCES = 6;  // kinds of differences of rows: those of native/points.py, in that order
 constexpr int SIDES = 8;  // right sides that are solved for at once
 
 template <class T> struct Kernels {

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import dijkstra
 from mlcli.base.types import Array
 from mlcli.core.graph.graph import undirected
 from mlcli.core.paths.floyd import floyd_warshall
-from mlcli.core.paths.route import shortest_route
+from mlcli.core.paths.geodesics import shortest_route
 from tests.journeys.support import Called, Caller
 from tests.wording import Wording
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.core.chain.local_costs import overlap_groups, overlapping_lists
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, nearest
 from mlcli.errors import GeometryError
 from tests.support import Notes, features, fit

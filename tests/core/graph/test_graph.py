@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.graph import connecting, pieces
 from mlcli.core.graph.connecting import nearest_outside
 from mlcli.core.graph.graph import graph_of, undirected
-from mlcli.core.graph.neighborhoods import Nearest, nearest_lists
+from mlcli.core.graph.neighbors import Nearest, nearest_lists
 from mlcli.core.graph.pieces import closed_groups, connected_graph, connected_lists, fewest_neighbors
 from mlcli.core.graph.search import Lists, nearest
 from mlcli.core.metrics.angles import Cosine

@@ -19,8 +19,8 @@ from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels import streamed, tiles
 from mlcli.core.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.core.kernels.passes import BlockSums
-from mlcli.core.kernels.streamed import Streamed, kernel_of
+from mlcli.core.kernels.streamed import BlockSums, Streamed
+from mlcli.core.kernels.tiles import kernel_of
 from mlcli.core.paths import elimination
 from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.paths import Paths

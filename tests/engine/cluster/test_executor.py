@@ -13,8 +13,8 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
-from mlcli.core.graph.metric_search import nearest, within
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.graph.search import nearest, within
+from mlcli.core.metrics.distances import with_metric
 from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
 from mlcli.findings.quality.measure import quality
@@ -55,8 +55,8 @@ def test_runs_share_a_connection(scheduler: str) -> None:
 
 
 def neighbors(path: Path) -> list[bytes]:
-    lists = [nearest(metric(name).fitted(POINTS), POINTS, 8) for name in ("cosine", "manhattan")]
-    lists.append(within(metric("minkowski"), POINTS, POINTS, 4.5, without_self=True))
+    lists = [nearest(POINTS, 8, metric(name).fitted(POINTS)) for name in ("cosine", "manhattan")]
+    lists.append(within(POINTS, POINTS, 4.5, metric("minkowski"), without_self=True))
     return [part.tobytes() for some in lists for part in (some.starts, some.indices, some.lengths)]
 
 

@@ -13,7 +13,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.kernels.functions import Gaussian
-from mlcli.core.kernels.passes import KernelPass
+from mlcli.core.kernels.streamed import KernelPass
 from mlcli.core.kernels.tiles import Tiles
 from mlcli.core.moments_pass import RowSums
 from mlcli.core.paths.elimination import Analysis, EliminationRows

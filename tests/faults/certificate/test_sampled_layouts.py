@@ -12,7 +12,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Given, Labeled, LengthGraph
 from mlcli.core.graph.graph import undirected
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists
 from mlcli.errors import GeometryError
 from mlcli.methods import Model

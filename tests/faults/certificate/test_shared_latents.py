@@ -11,7 +11,7 @@ import pytest
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, TwoViews
-from mlcli.core.similarities.decoders import Decoder
+from mlcli.core.similarities.projector import Decoder
 from mlcli.methods import METHODS, Model
 from mlcli.methods.processes.check import joint_bound
 from mlcli.methods.processes.new_points import ProcessMeans, SharedLatentPoints

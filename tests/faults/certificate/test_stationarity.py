@@ -13,8 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.core.check.stationarity import Course
-from mlcli.core.similarities.decoders import Affine
-from mlcli.core.similarities.projector import require_projector
+from mlcli.core.similarities.projector import Affine, require_projector
 from mlcli.methods import METHODS, Model
 from mlcli.methods.networks.network import DenseLayer, Network
 from mlcli.methods.processes.check import figures_of

@@ -15,7 +15,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.config.build import build
 from mlcli.config.layers import from_file
-from mlcli.core.metrics.points import squares
+from mlcli.core.metrics.distances import squares
 from tests.faults.fuzz.chains import Drawn, drawn
 from tests.faults.fuzz.trials import tried
 from tests.support import EPS, dissimilarities, features

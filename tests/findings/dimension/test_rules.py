@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Covariance
+from mlcli.core.metrics.distances import with_metric
 from mlcli.core.metrics.minkowski import Cityblock
-from mlcli.core.metrics.points import with_metric
 from mlcli.findings.dimension import parallel
 from mlcli.findings.dimension.parallel import common_eigenvalues
 from mlcli.findings.dimension.residual import residual_variances

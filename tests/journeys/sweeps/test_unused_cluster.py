@@ -9,7 +9,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import missing_module
-from mlcli.engine.cluster.notes import note_unused
+from mlcli.engine.cluster.address import note_unused
 from tests.journeys.support import Caller, write_points
 from tests.support import Notes
 

@@ -6,7 +6,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.paths.paths import Paths
 from mlcli.methods import Model
 from tests import support

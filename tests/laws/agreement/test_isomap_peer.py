@@ -11,7 +11,7 @@ import scipy.sparse.csgraph
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.core.graph.graph import Graph, graph_of
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from tests import support
 from tests.laws.agreement.test_shared_data import DATA, NO_DATA, table
 

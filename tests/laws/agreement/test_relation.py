@@ -10,8 +10,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.core.permutations import Permutations, permutations_of
 from mlcli.core.relation.dispersion import dispersion
 from mlcli.core.relation.permanova import By, Factor, inner_products, permanova, terms_of
-from mlcli.core.relation.species import weighted_averages
-from mlcli.core.relation.vectors import fit_centroids, fit_vector
+from mlcli.core.relation.vectors import fit_centroids, fit_vector, weighted_averages
 from tests.laws.agreement.tables import TABLES, read
 
 CLOSE = 1e-10

@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
 from mlcli.core.graph.graph import graph_of
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
 from mlcli.findings.quality.measure import quality

@@ -11,7 +11,7 @@ import pytest
 from mlcli import native
 from mlcli.base.context import set_context
 from mlcli.base.stages.stage import listening
-from mlcli.core.graph.neighborhoods import first_neighbors, nearest_lists
+from mlcli.core.graph.neighbors import first_neighbors, nearest_lists
 from mlcli.core.kernels import streamed
 from mlcli.data.samples.generated import sample
 from mlcli.engine import cache as engine

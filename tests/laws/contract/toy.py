@@ -24,9 +24,8 @@ from mlcli.core.centering import Centering
 from mlcli.core.eigen.options import Axes
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import Model
-from mlcli.core.similarities.columns import Columns
-from mlcli.core.similarities.decoders import Decoder
-from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.core.similarities.base import Columns
+from mlcli.core.similarities.projector import Decoder, NoProjection, Projector
 
 
 @stored(mean="d", slope="d", bend="d")

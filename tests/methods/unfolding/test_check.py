@@ -73,7 +73,7 @@ FAULTS = {
     "a number is lost": fault(
         SDE, unfolded(factor=lambda f: np.where(np.arange(len(f)) == 7, np.nan, f.T).T), "unfolding"),
     "neighbors are wrong": Fault({**AT_MOST, "neighbors": {"count": 5}}, replacing(
-        "mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        "mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.core.graph.neighborhoods import Nearest, Within
+from mlcli.core.graph.neighbors import Nearest, Within
 from mlcli.rundir import archive
 
 FORMER = Path(__file__).parent / "former"

@@ -22,5 +22,5 @@ def test_every_tag_has_the_module_that_declares_it() -> None:
 
 def test_a_kind_is_imported_when_a_model_names_it() -> None:
     assert python("import sys; from mlcli.rundir.archive import ARCHIVE, Kinds; "
-                  "before = 'mlcli.core.similarities.columns' in sys.modules; Kinds()['columns']; "
-                  "print(before, 'mlcli.core.similarities.columns' in sys.modules)") == "False True\n"
+                  "before = 'mlcli.core.similarities.weights' in sys.modules; Kinds()['barycenters']; "
+                  "print(before, 'mlcli.core.similarities.weights' in sys.modules)") == "False True\n"

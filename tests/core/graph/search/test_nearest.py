@@ -8,9 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from mlcli.base.types import Array
 from mlcli.core.graph import search
-from mlcli.core.graph.metric_search import within
-from mlcli.core.graph.search import nearest, nearest_in_matrix, nearest_of_new
-from mlcli.core.metrics import EUCLIDEAN
+from mlcli.core.graph.search import nearest, nearest_in_matrix, nearest_of_new, within
 from tests.support import distances
 
 
@@ -88,7 +86,7 @@ def test_new_points_find_the_training_points() -> None:
 def test_a_radius_includes_its_boundary(columns: int) -> None:
     line = np.zeros((6, columns))
     line[:, 0] = np.arange(6)
-    lists = within(EUCLIDEAN, line, line, 2.0, without_self=True)
+    lists = within(line, line, 2.0, without_self=True)
     assert lists.counts.tolist() == [2, 3, 4, 4, 3, 2]
     assert lists.indices[:2].tolist() == [1, 2]
 

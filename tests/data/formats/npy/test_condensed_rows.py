@@ -10,7 +10,7 @@ from scipy.spatial.distance import squareform
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.core.kernels.file_rows import FileRows
+from mlcli.core.chain.file_distances import FileRows
 from mlcli.data.files.source import open_input
 from mlcli.data.formats import npy
 from mlcli.data.formats.npy import CondensedRows

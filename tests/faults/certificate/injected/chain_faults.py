@@ -9,10 +9,9 @@ from scipy import sparse
 
 from mlcli.base.types import AnyArray, Array
 from mlcli.core import rows
-from mlcli.core.chain.options import Coordinates
+from mlcli.core.chain.stages import Coordinates
 from mlcli.core.graph.affinities import Heat
-from mlcli.core.kernels.functions import CosineKernel, Gaussian, Polynomial, Sigmoid
-from mlcli.core.kernels.laplacian import LaplacianKernel
+from mlcli.core.kernels.functions import CosineKernel, Gaussian, LaplacianKernel, Polynomial, Sigmoid
 from mlcli.core.metrics.counts import BrayCurtis
 from mlcli.core.metrics.gower import Gower, RangedGower
 from mlcli.core.metrics.haversine import Haversine

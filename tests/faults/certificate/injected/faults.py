@@ -168,8 +168,8 @@ def one_bad_row(whole: Any, data: Any) -> Array:
     return squared
 
 
-def wrong_neighbors(whole: Any, metric: Any, points: Array, count: int) -> Lists:
-    lists = whole(metric, points, count)
+def wrong_neighbors(whole: Any, points: Array, count: int, metric: Any) -> Lists:
+    lists = whole(points, count, metric)
     far = np.argsort(((points - points[11]) ** 2).sum(axis=1))[-count:]
     part = slice(lists.starts[11], lists.starts[12])
     indices, lengths = lists.indices.copy(), lists.lengths.copy()
@@ -328,11 +328,11 @@ FAULTS: dict[str, Fault] = {
                                          lambda self, squared: np.sqrt(squared)),
         {"residual", "means"}, DISTANCES, {"input": {"kind": "dissimilarities"}}),
     "a point has the wrong neighbors": Fault(
-        ISOMAP, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        ISOMAP, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "a point has the wrong neighbors, and weights over them": Fault(
-        LLE, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LLE, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.core.graph.neighborhoods.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
+        ISOMAP, replacing("mlcli.core.graph.neighbors.nearest", lambda whole, p, k, m: whole(p, k - 1, m)),
         {"neighbors"}),
     "cosine distances are squared ones of directions": Fault(
         {**MDS, "metric": "cosine"}, lambda patch: patch.setattr(Cosine, "lengths", lambda self, squared: squared),
@@ -366,7 +366,7 @@ FAULTS: dict[str, Fault] = {
         {"name": "kpca"}, other_rate("Gaussian", "rate", 1.0001), {"rate"}),
     "the default rate of distances is that of their squares": Fault(
         {"name": "chain", "kernel": {"name": "laplacian"}}, replacing(
-            "mlcli.core.kernels.laplacian.median_length", lambda whole, values, _: np.sqrt(whole(values, 2))),
+            "mlcli.core.kernels.functions.median_length", lambda whole, values, _: np.sqrt(whole(values, 2))),
         {"rate"}),
     "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
     "Lingoes' constant is halved": Fault(

@@ -15,7 +15,7 @@ NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 LPP, NPE, LLTSA = ({"name": name, **NINE} for name in ("lpp", "npe", "lltsa"))
 HEAT = {**LPP, "weights": {"name": "heat", "rate": 0.1}}
 ADAPTIVE = {"weights": {"name": "adaptive"}}
-FRAME, STAGE = "mlcli.methods.linearization", "mlcli.core.kernels.linearization"
+FRAME, STAGE = "mlcli.methods.linearization", "mlcli.methods.linearization"
 
 
 def turned(model: Model) -> Model:
@@ -41,7 +41,7 @@ def without_first(whole: Any, matrix: Array) -> tuple[Array, Array]:
 
 LINEAR_FAULTS: dict[str, Fault] = {
     "a point of a linear map has the wrong neighbors": Fault(
-        LPP, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LPP, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "weights of edges are not those of the degrees": Fault(
         HEAT, replacing("mlcli.methods.laplacian.lpp.incidence", lambda whole, graph, weights, scale: whole(
             graph, weights**1.001, scale)), {"residual", "costs"}),

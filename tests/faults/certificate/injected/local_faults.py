@@ -41,7 +41,7 @@ LOCAL_FAULTS = {
         LTSA, replacing(f"{OF_TANGENTS}.affine_complements", lambda whole, some: whole(
             np.concatenate([some[1:2], some[1:]]))), {"residual", "costs"}),
     "a tangent space is of the wrong neighbors": Fault(
-        LTSA, replacing("mlcli.core.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
+        LTSA, replacing("mlcli.core.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "a second derivative is left out": Fault(
         HLLE, replacing(f"{OF_HESSIANS}.second_derivatives", lambda whole, some: whole(some)[:, :-1]),
         {"residual", "costs"}),

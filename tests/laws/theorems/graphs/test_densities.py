@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Labeled
 from mlcli.core.graph.graph import Graph
-from mlcli.core.graph.neighborhoods import Nearest
+from mlcli.core.graph.neighbors import Nearest
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.methods.neighbor_embedding.fuzzy_graph import fuzzy_graph_of, graph_lists, with_lengths

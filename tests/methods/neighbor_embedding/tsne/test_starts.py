@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.search import nearest
 from mlcli.core.metrics import METRICS
-from mlcli.core.metrics.points import with_metric
+from mlcli.core.metrics.distances import with_metric
 from mlcli.methods.neighbor_embedding.perplexity import calibrate
 from mlcli.methods.neighbor_embedding.tsne import SIZE, eigenmaps, principal_start, small_start
 from tests.support import dissimilarities, distances, features

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from mlcli.native.library import kernels
-from mlcli.native.products import lower_sparse, multiplies, multiply_sparse
+from mlcli.native.linalg import lower_sparse, multiplies, multiply_sparse
 from tests.native.support import at_level, levels, needs_native
 from tests.support import EPS
 

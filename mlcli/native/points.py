@@ -1,9 +1,77 @@
-"""Sums over all pairs of points, of anchors and points, and of sides of triangles."""
+"""Points: distances and sums of pairs, nearest neighbors by candidates that are refined, and coordinates as text."""
 
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
+
+
+def select_neighbors(quick: AnyArray, count: int, excluded: Indices | None = None) -> tuple[Indices, AnyArray]:
+    """Return the columns and values of the `count` smallest of each row of an (m, n) array, by (value, index).
+
+    `quick` is of float32 or float64. `excluded` names a column of each row to leave out. In a row with too
+    few finite numbers the column is -1 and the value infinite.
+    """
+    indices, values = np.empty((len(quick), count), dtype=np.int64), np.empty((len(quick), count), dtype=quick.dtype)
+    kernels().select_neighbors(np.ascontiguousarray(quick), _each(excluded, len(quick)), indices, values)
+    return indices, values
+
+
+class Smallest:
+    """The `count` smallest numbers of each of n rows, by (value, index): -1 and infinite at first.
+
+    The numbers are ‖y‖² - 2 x·y for pairs of points, squared distances less ‖x‖². Several threads may offer
+    numbers at the same time if their rows differ.
+    """
+
+    def __init__(self, rows: int, count: int) -> None:
+        self.indices = np.full((rows, count), -1, dtype=np.int64)
+        self.values = np.full((rows, count), np.inf, dtype=np.float32)
+
+    def offer(self, rows: slice, products: AnyArray, norms: AnyArray, others: slice, turned: bool = False) -> None:
+        """Offer the numbers of points `rows` with points `others`, from an (m, n) array of products (float32).
+
+        `norms` are the squared norms of the others; with `turned` the products are others x rows. If both
+        are the same points, each is left out of its own numbers.
+        """
+        place = rows.start if rows == others else -1
+        kernels().select_pairs(products, norms, others.start, place, self.indices[rows], self.values[rows], turned)
+
+
+def refine(rows: Array, points: Array, candidates: Indices, count: int,
+           excluded: Indices | None = None) -> tuple[Indices, Array]:
+    """Return the `count` nearest of each row's candidates, an (m, c) array, by exact (squared distance, index).
+
+    Candidates of a row differ; -1 is none. Distances are sums of squared differences in float64, with the
+    same bits if the two points are swapped. `excluded` names a point to leave out for each row. Too few
+    candidates: -1 and infinite.
+    """
+    rows, points = np.ascontiguousarray(rows, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
+    indices, squared = np.empty((len(rows), count), dtype=np.int64), np.empty((len(rows), count))
+    kernels().refine(rows, points, np.ascontiguousarray(candidates, dtype=np.int64), _each(excluded, len(rows)),
+                     indices, squared)
+    return indices, squared
+
+
+class KdTree:
+    """A k-d tree of an (n, d) array of finite points. Queries may run at the same time in several threads."""
+
+    def __init__(self, points: Array) -> None:
+        self._native = kernels().KdTree(np.ascontiguousarray(points, dtype=np.float64))
+
+    def query(self, rows: Array, count: int) -> tuple[Indices, Array]:
+        """Return the `count` nearest points of each row of an (m, d) array, in no order.
+
+        The second array holds the largest of their squared distances for each row.
+        """
+        indices, last = np.empty((len(rows), count), dtype=np.int64), np.empty(len(rows))
+        self._native.query(np.ascontiguousarray(rows, dtype=np.float64), indices, last)
+        return indices, last
+
+
+def _each(excluded: Indices | None, size: int) -> Indices:
+    return np.full(size, -1, dtype=np.int64) if excluded is None else np.ascontiguousarray(excluded, dtype=np.int64)
+
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev", "canberra", "braycurtis", "ruzicka")  # in the kernels' order
 
@@ -83,24 +151,6 @@ def ranks_of_points(keys: Indices, nearest: Indices, limits: Indices, *, points:
     return out
 
 
-NONE = np.zeros((0, 0))
-
-
-def stress_rows(points: Array, sources: Array, *, lengths: Array, weights: Array | None,
-                rows: slice) -> tuple[Array, Array, Array]:
-    """Return Σ w δ / d (x - x'), Σ w (x - x') (m x p each), and Σ w (δ - d)², Σ w δ d and Σ w d² (m x 3) of some rows.
-
-    `points` is (n x p), `sources` the same by `turn_sources`, `lengths` δ (n x n). Weights (n x n) may be None: all are
-    one then, and there is no second array. δ / d is zero where d is. Raises ValueError for rows out of range.
-    """
-    count, axes = rows.stop - rows.start, points.shape[1]
-    pulled, sums = np.empty((count, axes)), np.empty((count, 3))
-    spread = np.empty((0, 0) if weights is None else (count, axes))
-    kernels().stress_rows(points, sources, lengths, NONE if weights is None else weights, rows.start, rows.stop, pulled,
-                          spread, sums)
-    return pulled, spread, sums
-
-
 def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tuple[Indices, Array]:
     """Count, for rows of a symmetric matrix (n x n, infinite where unknown), ways shorter than the wanted pairs.
 
@@ -111,3 +161,8 @@ def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tup
     counts, least = np.zeros(len(wanted), dtype=np.int64), np.full(wanted.shape, np.inf)
     kernels().undercuts(lengths, first, np.ascontiguousarray(wanted), slack, counts, least)
     return counts, least
+
+
+def numbered_lines(numbers: Indices, values: Array) -> bytes:
+    """Return lines of CSV: row numbers and the values of an (n, p) array, in 17 digits that restore every bit."""
+    return bytes(kernels().numbered_lines(numbers, values))

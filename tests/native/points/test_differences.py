@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from mlcli import native
 from mlcli.native.library import kernels
-from mlcli.native.pairs import KINDS
+from mlcli.native.points import KINDS
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native

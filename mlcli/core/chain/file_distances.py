@@ -1,13 +1,20 @@
-"""The kernel -δ²/2 of dissimilarities in a file: each pass reads the matrix again, and none of it is kept in memory."""
+"""The chain of a matrix of dissimilarities in a file: each pass reads it again, and none of it is kept in memory."""
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows
+from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
-from mlcli.core.kernels.passes import BlockSums
+from mlcli.core.chain.input import ChainInput
+from mlcli.core.chain.scaling import build_fit, solve_spectrum
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.corrections import Correction
+from mlcli.core.kernels.streamed import BlockSums, Streamed
 from mlcli.core.krylov import WIDEST
+from mlcli.core.model import Model
+from mlcli.core.similarities.kernels import GivenDistances
 
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
 FILE_TOLERANCE = 1e-9  # residual to reach: a smaller one is not worth more passes
@@ -86,12 +93,29 @@ def _halved(lengths: Array) -> Array:
     return halved
 
 
-def file_steps(rows: Rows, threads: int) -> list[Step]:
-    """Return the cost of the passes over the file."""
-    size = len(rows)
-    vectors = 8.0 * WIDTH * size
-    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (rows.at_once(threads) - 1)
-    return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
-                 PASSES * READ * size**2 / threads, held,
-                 passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),
-                               returned=vectors * (rows.blocks / 2 if rows.half_stored else 1)))]
+@frozen
+class FileChain(Composition[Model]):
+    """Coordinates from a matrix D of dissimilarities in a file, by passes over it."""
+
+    chain: ChainInput
+    rows: Rows
+
+    @FitStage
+    def spectrum(self) -> Spectrum:
+        """K = -H D² H / 2 = V Λ Vᵀ, its top: K is only applied to vectors."""
+        return solve_spectrum(self.chain, Streamed(FileRows(self.rows), FILE_TOLERANCE), len(self.rows) - 1, 0.0)
+
+    @spectrum.cost
+    def _(self) -> list[Step]:
+        rows, threads = self.rows, self.chain.compute.thread_count()
+        size = len(rows)
+        vectors = 8.0 * WIDTH * size
+        held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (rows.at_once(threads) - 1)
+        return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
+                     PASSES * READ * size**2 / threads, held,
+                     passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),
+                                   returned=vectors * (rows.blocks / 2 if rows.half_stored else 1)))]
+
+    def result(self) -> Model:
+        """Return the coordinates V √Λ, and axes V / √Λ for new points."""
+        return build_fit(self.chain, self.spectrum, GivenDistances(Correction("none", 0.0)))

@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 
-from mlcli.native.layouts import turn_sources
-from mlcli.native.pairs import stress_rows
+from mlcli.native.layouts import stress_rows, turn_sources
 from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native

@@ -6,7 +6,7 @@ import pytest
 from mlcli.core.layouts import ranks
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import PairOrder, Ranks, Ties
-from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
+from mlcli.native.layouts import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
 from tests.native.support import needs_native
 
 pytestmark = needs_native

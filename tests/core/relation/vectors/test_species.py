@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.core.relation.species import correlations, weighted_averages
+from mlcli.core.relation.vectors import correlations, weighted_averages
 
 GENERATOR = np.random.default_rng(4)
 AXES, AMOUNTS = GENERATOR.standard_normal((12, 2)), GENERATOR.poisson(2, (12, 7)).astype(float)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.core.graph import metric_search
-from mlcli.core.graph.metric_search import nearest, nearest_of_new, within
+from mlcli.core.graph import search
+from mlcli.core.graph.search import nearest, nearest_of_new, within
 from mlcli.core.metrics.distances import between
 from tests.core.test_metrics import NAMES, metric
 
@@ -47,7 +47,7 @@ def test_neighbors_are_those_of_sorting_all_distances(name: str, tied: bool, cou
     distances = between(comparison, points, points)
     np.fill_diagonal(distances, np.inf)
     indices, lengths = brute(distances, count)
-    lists = nearest(comparison, points, count)
+    lists = nearest(points, count, comparison)
     assert lists.indices.reshape(-1, count).tolist() == indices.tolist()
     assert lists.lengths.tobytes() == lengths.tobytes()
     assert lists.starts.tolist() == list(range(0, count * len(points) + 1, count))
@@ -62,26 +62,26 @@ def test_new_points_and_radii(name: str, tied: bool, monkeypatch: pytest.MonkeyP
     comparison = metric(name).fitted(points)
     distances = between(comparison, new, points)
     indices, lengths = brute(distances, 5)
-    lists = nearest_of_new(comparison, new, points, 5)
+    lists = nearest_of_new(new, points, 5, comparison)
     assert (lists.indices.reshape(-1, 5).tolist(), lists.lengths.tobytes()) == (indices.tolist(), lengths.tobytes())
     assert lists.lengths[::5][:10].max() == 0  # the first new points are training points
-    monkeypatch.setattr(metric_search, "HELD", 700)
+    monkeypatch.setattr(search, "HELD", 700)
     far = float(np.quantile(distances, 0.2))
-    near = within(comparison, new, points, far, without_self=False)
+    near = within(new, points, far, comparison, without_self=False)
     expected = [np.flatnonzero(row <= far) for row in distances]
     assert near.counts.tolist() == [len(row) for row in expected]
     assert near.indices.tolist() == [int(i) for row, found in zip(distances, expected, strict=True)
                                      for i in found[np.argsort(row[found], kind="stable")]]
-    own = within(comparison, points, points, 0.0, without_self=True)
+    own = within(points, points, 0.0, comparison, without_self=True)
     assert not (own.indices == own.rows).any()
 
 
 def test_candidates_settle_rows_without_ties(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a map to Euclidean space exists, few rows need all distances."""
     counted = []
-    search = metric_search.in_tiles
-    monkeypatch.setattr(metric_search, "in_tiles", lambda *given: counted.append(len(given[1])) or search(*given))
-    nearest(metric("cosine").fitted(WIDE), WIDE, 6)
+    in_tiles = search.in_tiles
+    monkeypatch.setattr(search, "in_tiles", lambda *given: counted.append(len(given[1])) or in_tiles(*given))
+    nearest(WIDE, 6, metric("cosine").fitted(WIDE))
     assert not counted
-    nearest(metric("cosine").fitted(TIED), TIED, 6)
+    nearest(TIED, 6, metric("cosine").fitted(TIED))
     assert sum(counted) > 10

@@ -5,7 +5,7 @@ import pytest
 
 from mlcli import native
 from mlcli.methods.parts.nonnegative import NonzeroEntries, hals_sweep
-from mlcli.native.products import sweep_rows
+from mlcli.native.linalg import sweep_rows
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.core.kernels.functions import Gaussian
-from mlcli.native.products import gaussian_tile
+from mlcli.native.linalg import gaussian_tile
 from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.core.graph.neighborhoods import Nearest, Neighborhood, Within
-from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.neighbors import Nearest, Neighborhood, Neighbors, Within
 from mlcli.errors import GeometryError
 from tests.support import dissimilarities, distances, features
 from tests.wording import Wording

@@ -5,7 +5,8 @@ import pytest
 
 from mlcli import native
 from mlcli.base.types import Array
-from mlcli.core.graph.search import Bytes, Singles, nearest, quick_points
+from mlcli.core.graph.candidates import Bytes, Singles, quick_points
+from mlcli.core.graph.search import nearest
 
 pytestmark = pytest.mark.skipif(not native.has_byte_products(), reason="no products of bytes on this machine")
 
