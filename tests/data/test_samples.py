@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.data.samples import generated
-from mlcli.data.samples.generated import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample
+from mlcli.data.samples import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, generated, sample
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 from tests.wording import Wording

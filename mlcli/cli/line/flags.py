@@ -14,9 +14,9 @@ from mlcli.cli.line.completion import completer_of
 from mlcli.config.describe import LIST, OptionRow, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import section_rows
+from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import ANNDATA, HDF5
 from mlcli.data.options.input import NO_IDS
-from mlcli.data.options.names import split_at_commas
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
 

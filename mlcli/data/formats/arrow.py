@@ -11,12 +11,12 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     Columnar,
     Columns,
+    GroupedRows,
     Lengths,
     as_texts,
     chosen_columns,
@@ -26,7 +26,6 @@ from mlcli.data.formats.columns import (
     types_of,
 )
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 

@@ -1,13 +1,13 @@
-"""Columnar files: chosen columns of their batches as numbers, ids and labels; lists of one length are columns.
+"""Columnar files: chosen columns as numbers, ids and labels, whole or by groups of rows; lists as columns.
 
-Embeddings are stored so, as lists of fixed size, lists, or tensors of fixed shape.
+Lists of one length are columns: embeddings are stored so, as lists of fixed size, lists, or tensors of fixed shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from csv import field_size_limit
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
+from mlcli.data.formats.block_file import part_rows
 from mlcli.data.options.input import Input, categories_hint, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import EXACT
-from mlcli.data.options.texts import of_dates
+from mlcli.data.options.texts import of_dates, with_proposal
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content
@@ -283,8 +284,6 @@ def _with_proposal(error: DataError, file: Columnar, opened: Opened, input: Inpu
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
     if not opened.proposes or not file.rows:
         return error
-    from mlcli.data.options.usual_scales import with_proposal
-
     asked = with_categories(input, (), "categories", found=True)
     with no_listeners():
         texts = read_columns(file, opened, asked, compute).labels
@@ -444,3 +443,59 @@ def _require_short(column: Any, name: str, path: str) -> None:
     if longest is not None and longest > field_size_limit():
         raise DataError("FIELD-SIZE", f"a cell of column {shown(name)} is longer than {field_size_limit():,} "
                         "characters", where=place(path), hint="choose another column for ids or labels")
+
+
+FEWEST = 256  # least rows read in one step from a columnar file: each column costs a call
+
+
+def numbers_of(batch: Any) -> Array:
+    """Return a record batch of numbers as an (m, d) array, in column order in memory."""
+    types = {str(kind) for kind in batch.schema.types}
+    if types <= {"double"} or types <= {"float"}:
+        return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False).to_numpy(), dtype=np.float64)
+    return np.stack([as_doubles(column) for column in batch.columns]).T
+
+
+class GroupedRows:
+    """The base of files of named columns, read by groups of rows, never by single ones."""
+
+    names: tuple[str, ...]  # of columns of numbers
+    lengths: Lengths  # of lists whose elements are such
+    direct = False
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    @property
+    def part(self) -> int:
+        """The number of rows read in one step."""
+        return part_rows(self.columns, FEWEST)
+
+    def take(self, chosen: Indices) -> Array:
+        """Raise NotImplementedError for any rows, of shape (m,): groups are read as a whole."""
+        raise NotImplementedError
+
+    @cached_property
+    def sources(self) -> dict[str, Origin]:
+        """The file's columns that these are read from."""
+        return sources_of(self.names, self.lengths)
+
+    def numbers(self, batch: Any, row: int, path: str) -> Array:
+        """Return a record batch with the file's columns as an (m, d) array, in column order in memory.
+
+        `row` is its first row in the file. Raises DataError for a list of another length.
+        """
+        if not self.lengths:
+            return numbers_of(batch.select(list(self.names)))
+        found = np.empty((self.columns, batch.num_rows))
+        for name, source in self.sources.items():
+            column = batch.column(name)
+            found[source.slice] = as_doubles(column) if source.elements is None else source.chosen(
+                list_numbers(column, name, source.length, row, path)).T
+        return found.T
+
+    def in_order(self, names: tuple[str, ...]) -> Self:
+        """Return the same columns in another order."""
+        return replace(cast(Any, self), names=names)

@@ -20,7 +20,7 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
-from mlcli.data.formats.npy_file import Header, header_of, read_header, read_values, require_size, stored_in
+from mlcli.data.formats.npy import Header, header_of, read_header, read_values, require_size, stored_in
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input

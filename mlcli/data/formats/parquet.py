@@ -16,13 +16,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     Columnar,
     Columns,
+    GroupedRows,
     Lengths,
     as_texts,
     chosen_columns,
@@ -35,7 +35,6 @@ from mlcli.data.formats.columns import (
 )
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 

@@ -12,17 +12,15 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.plugins import object_at
 from mlcli.data.files.arrow import arrow_reading
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
 from mlcli.data.formats.block_file import BlockFile, sheet_of_blocks
 from mlcli.data.options.formats import FORMATS, OWN, Format
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
-from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.data.table.sheet import Sheet, require_unique_ids, with_row_names
 from mlcli.data.table.table import Source
 from mlcli.data.text.delimited import LayoutOf
-from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.layout import features_layout
 
 if TYPE_CHECKING:

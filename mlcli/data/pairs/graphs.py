@@ -12,8 +12,8 @@ from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
 from mlcli.core.graph.graph import undirected
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
-from mlcli.data.formats.edges import Edges
 from mlcli.data.formats.reader import reader_of
+from mlcli.data.formats.sparse import Edges
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input, bare_input
 from mlcli.data.options.wording import counted, place, shown

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
+from mlcli.data.options.texts import questionnaire
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.scales import exponents, means, times_power
 from mlcli.data.table.cells import refuse_nonfinite
@@ -45,8 +46,6 @@ def refuse(table: Table, remedy: str = REMEDY) -> None:
     Where most columns are answers in words, which are not analyzed, the hint proposes to code them.
     """
     if remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
-        from mlcli.data.options.usual_scales import questionnaire
-
         scale, items = questionnaire(table.labels, len(table.columns))
         remedy = f"are the columns of text answers? {scale} gives them numbers; {REMEDY}" if items else REMEDY
     refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)

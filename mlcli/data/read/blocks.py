@@ -37,18 +37,17 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, RowFile, texts_of
+from mlcli.data.formats.csv_blocks import TextRows, Underflows
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
-from mlcli.data.pairs.square import ROUNDING
+from mlcli.data.pairs.square import ROUNDING, warn_if_squared
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
-from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.table.cells import refuse_gaps, warn_of_underflow
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
-from mlcli.data.text.blocks import TextRows, Underflows
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
 

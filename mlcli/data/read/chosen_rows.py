@@ -11,7 +11,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.block_file import is_held
-from mlcli.data.formats.row_files import GroupedRows
+from mlcli.data.formats.columns import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place

@@ -15,9 +15,8 @@ from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.arrays import Texts
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import OWN
-from mlcli.data.options.input import AllTexts, Input
+from mlcli.data.options.input import AllTexts, Input, LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table

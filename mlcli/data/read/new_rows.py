@@ -19,7 +19,7 @@ from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in
-from mlcli.data.formats.parts import parts_of
+from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.input import Input, Names, bare_input, check, with_categories
 from mlcli.data.prepare.categories import Categories, encode, require_known
@@ -27,7 +27,6 @@ from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_droppe
 from mlcli.data.read.blocks import unread_table
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import by_position, match_columns, match_points, require_named
-from mlcli.data.read.parts import read_parts, source_of_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.read.text_columns import with_codes
 from mlcli.data.table.coding import Coding

@@ -22,9 +22,7 @@ from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check, with_categories
-from mlcli.data.options.items import has_coding, refuse_coding
-from mlcli.data.options.second_files import LabelFile
+from mlcli.data.options.input import Input, LabelFile, check, has_coding, refuse_coding, with_categories
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import is_list_of_pairs, lists_pairs, square_sheet
 from mlcli.data.read.detect_pairs import refuse_resemblance
@@ -48,7 +46,7 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     """
     table = _rows_of(input, compute or Compute(), categories, streams, refuses=True)
     if input.view.path is not None:
-        from mlcli.data.table.views import chain_views, errors_for_view
+        from mlcli.data.prepare.views import chain_views, errors_for_view
 
         views = []
         for number, view in enumerate(input.views):
@@ -175,7 +173,7 @@ def source_of(input: Input, file: Opened, format: Format) -> Source:
 
 def _of_parts(files: list[str], input: Input, compute: Compute, categories: TextColumns, streams: bool) -> Table:
     """Return the table of a directory of files, in memory if it fits."""
-    from mlcli.data.read.parts import read_parts, source_of_parts
+    from mlcli.data.formats.parts import read_parts, source_of_parts
 
     def read(asked: Input) -> Sheet:
         return sheet_of_blocks(read_parts(files, asked, compute), asked, compute)
@@ -204,7 +202,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
 
 def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
     """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
-    from mlcli.data.read.parts import read_parts
+    from mlcli.data.formats.parts import read_parts
 
     if categories == "all":
         return None

@@ -20,18 +20,17 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed_error
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import Opened, changed_error
 from mlcli.data.files.streams import compression
 from mlcli.data.options.input import AllTexts, Input, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import BLANKS, EXACT
+from mlcli.data.options.texts import with_proposal
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
 from mlcli.data.text.head import Head, detect_dialect, read_head
-from mlcli.data.text.label_columns import word_columns
-from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout
+from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout, word_columns
 from mlcli.data.text.records import Broken, InputText, Survey, survey_text
 from mlcli.errors import DataError
 
@@ -239,8 +238,6 @@ def _with_proposal(error: DataError, text: InputText, head: Head, layout_of: Lay
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
     if not text.opened.proposes:
         return error
-    from mlcli.data.options.usual_scales import with_proposal
-
     asked = replace(text, input=with_categories(text.input, (), "categories", found=True))
     with no_listeners():
         layout, frame = _settled(asked, head, layout_of, compute, layout_of(asked, head))

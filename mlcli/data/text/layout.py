@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.values.missing import MISSING
+from mlcli.base.values.missing import MISSING, is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
-from mlcli.data.text.label_columns import word_columns
 from mlcli.data.text.records import InputText
 from mlcli.errors import DataError
 
@@ -35,6 +34,13 @@ class RecordLayout:
         """Return the layout with the columns of numbers in another order."""
         places = {self.choice.names[column]: column for column in self.choice.values}
         return replace(self, choice=replace(self.choice, values=tuple(places[name] for name in columns)))
+
+
+def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, ...]:
+    """Return the columns whose cells are words, apart from missing ones; a wrong number or a date is not a word."""
+    columns = [[cell for cell in cells if not is_missing(cell)] for cells in zip(*records, strict=True)]
+    return tuple(place for place, cells in enumerate(columns)
+                 if cells and all(cell.strip()[:1].isalpha() and not is_number(cell, decimal) for cell in cells))
 
 
 def features_layout(text: InputText, head: Head, known: Sequence[str] = ()) -> RecordLayout:

@@ -14,8 +14,7 @@ import pytest
 
 from mlcli.base.stages.stage import Watcher, listening
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import Digest
-from mlcli.data.files.source import SETTLED
+from mlcli.data.files.source import SETTLED, Digest
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import (
