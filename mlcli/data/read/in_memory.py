@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows, as_array
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import stage
@@ -48,16 +47,6 @@ NAMED = ("columns", "column_names", "schema")  # attributes of tables, which a s
 ONE_LENGTH = "give all lists one length, or leave the column out"
 
 
-@frozen
-class FrameData:
-    """Numbers with the names of their columns and rows, and the columns of texts."""
-
-    values: Array  # n x d
-    columns: tuple[str, ...]  # d
-    ids: tuple[str, ...] | None  # n; None where the rows are only numbered
-    labels: Mapping[str, tuple[str, ...]]  # n texts each
-
-
 def is_frame(given: Any) -> bool:
     """Whether an object is a data frame: columns with names, by Arrow's capsule."""
     return hasattr(given, "__arrow_c_stream__") and any(hasattr(given, name) for name in NAMED)
@@ -68,7 +57,7 @@ def is_sparse_array(given: Any) -> bool:
     return hasattr(given, "tocsr") and hasattr(given, "nnz")
 
 
-def read_frame(frame: Any) -> FrameData:
+def read_frame(frame: Any) -> Sheet:
     """Return the numbers and names of a data frame: columns of texts are labels, an index with names is the ids.
 
     Raises DataError for a column that is neither numbers nor texts.
@@ -89,7 +78,7 @@ def read_frame(frame: Any) -> FrameData:
         else:
             raise _neither(name)
     values = np.column_stack([*numbers.values()]) if numbers else np.empty((rows or len(frame), 0))
-    return FrameData(np.ascontiguousarray(values), tuple(numbers), _ids(frame), labels)
+    return Sheet(np.ascontiguousarray(values), tuple(numbers), True, _ids(frame), labels=labels)
 
 
 def _columns(frame: Any) -> Iterator[tuple[str, Any]]:
@@ -146,19 +135,10 @@ def is_text_column(column: AnyArray) -> bool:
     return column.dtype.kind in "OUST" and all(isinstance(cell, str) or _is_none(cell) for cell in column.tolist())
 
 
-def text_column(name: str, column: AnyArray) -> tuple[str, ...]:
+def text_column(column: AnyArray) -> tuple[str, ...]:
     """Return a column as texts, missing ones empty; numbers as they are written."""
-    if is_text_column(column):
-        return _texts(name, column)
-    return tuple("" if _is_none(cell) else str(cell) for cell in column.tolist())
-
-
-def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
-    """Return a column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
-    cells = ["" if _is_none(cell) else cell for cell in column.tolist()]
-    if column.dtype.kind not in "OUST" or not all(isinstance(cell, str) for cell in cells):
-        raise _neither(name)
-    return tuple("" if is_missing(cell) else cell for cell in cells)
+    texts = is_text_column(column)
+    return tuple("" if _is_none(cell) or (texts and is_missing(cell)) else str(cell) for cell in column.tolist())
 
 
 def _is_none(cell: Any) -> bool:
@@ -184,7 +164,7 @@ def is_annotated(given: Any) -> bool:
     return all(hasattr(given, name) for name in ("X", "obs", "obs_names", "var_names", "layers", "obsm"))
 
 
-def read_annotated(given: Any, input: Input) -> FrameData:
+def read_annotated(given: Any, input: Input) -> Sheet:
     """Return the matrix that `input.key` names, by default X, with its names and the columns of texts of obs.
 
     The matrix stays sparse. Raises ConfigError for a key or a column that does not exist.
@@ -196,12 +176,12 @@ def read_annotated(given: Any, input: Input) -> FrameData:
     if len(choice.columns) < len(names):
         matrix = matrix[:, list(choice.values)]
     words = [name for name in map(str, frame.columns) if is_text_column(frame[name].to_numpy())]
-    labels = {name: text_column(name, _column(frame, name).to_numpy())
+    labels = {name: text_column(_column(frame, name).to_numpy())
               for name in dict.fromkeys((*input.label_columns, *words)) if name != input.ids_from}
     ids = (given.var_names if of_rows else given.obs_names) if input.ids_from is None else text_column(
-        input.ids_from, _column(frame, input.ids_from, "input.id_column").to_numpy())
+        _column(frame, input.ids_from, "input.id_column").to_numpy())
     values = matrix if hasattr(matrix, "tocsr") else np.asarray(matrix)
-    return FrameData(values, choice.columns, tuple(map(str, ids)), labels)
+    return Sheet(values, choice.columns, True, tuple(map(str, ids)), labels=labels)
 
 
 def _matrix(given: Any, key: str) -> tuple[Any, Sequence[str]]:
@@ -384,8 +364,12 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     numbers already.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
-    values = _matched(read_frame(array), wanted, coding) if is_frame(array) else doubles(
-        array.toarray() if is_sparse_array(array) else array)
+    if is_frame(array):
+        with hints_for_python():
+            sheet = replace(read_frame(array), ids=None)
+            values = match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
+    else:
+        values = doubles(array.toarray() if is_sparse_array(array) else array)
     if values.shape[1] != len(wanted):
         what = "columns" if kind == "features" else "points"
         raise DataError("COLUMNS-DIFFER", f"{counted(values.shape[1], 'column')}, and the run has {len(wanted):,} "
@@ -397,13 +381,6 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     if kind == "dissimilarities":
         refuse_negative(values, ids, wanted, HERE)
     return Table(values, wanted, ids, ROW, kind=kind)
-
-
-def _matched(frame: FrameData, wanted: tuple[str, ...], coding: Coding | None) -> Array:
-    """Return the numbers of a frame in the order of a run's columns; raises DataError if the columns differ."""
-    sheet = Sheet(frame.values, frame.columns, True, labels=frame.labels)
-    with hints_for_python():
-        return match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
 
 
 def doubles(array: Any) -> Array:
