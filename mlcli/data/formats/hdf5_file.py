@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -255,6 +255,7 @@ class SparseGroup:
 
     file: Hdf5
     name: str
+    remedy: ClassVar[str] = "write the file again"
 
     @property
     def path(self) -> str:
@@ -265,3 +266,8 @@ class SparseGroup:
     def compute(self) -> Compute:
         """The resources of the run."""
         return self.file.compute
+
+    def refused(self, what: str) -> DataError:
+        """Return the error for a group without such a matrix."""
+        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
+                         where=place(self.path), hint=self.remedy)

@@ -166,11 +166,6 @@ class _Group(SparseGroup):
         found = self.file.member(f"{self.name}/{ {'indices': 'ir', 'indptr': 'jc'}.get(name, name)}")
         return np.zeros(0, np.int64) if found is None else self.file.array(found, kinds, sides)
 
-    def refused(self, what: str) -> DataError:
-        """Return the error for a group without such a matrix."""
-        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
-                         where=place(self.path), hint="write the file again")
-
 
 @contextmanager
 def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile]:
