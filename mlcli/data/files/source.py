@@ -149,7 +149,9 @@ def open_input(path: str, compute: Compute) -> Iterator[Opened]:
             yield piped
         return
     if is_remote(path):
-        yield from _unchanged_there(path)
+        before = state_of(path)
+        yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
+        require_same(path, before == state_of(path))
         return
     descriptor = open_regular(path)
     try:
@@ -179,13 +181,6 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     require_same(path, before == state(descriptor))
     if fresh:
         require_same(path, digest.result() == Digest(path, descriptor).result())
-
-
-def _unchanged_there(path: str) -> Iterator[Opened]:
-    """Yield a remote file as `Opened`, with its state compared before and after; its hash is computed on request."""
-    before = state_of(path)
-    yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
-    require_same(path, before == state_of(path))
 
 
 def remote_hash(path: str, known: tuple[int, int, int]) -> str:
@@ -309,6 +304,14 @@ class FileId:
         require_same(self.path, now == self.state)
         return cast(R, made)
 
+    def fill(self, position: int, buffer: memoryview) -> None:
+        """Read the bytes from a position on until a buffer of bytes is full; raises StorageError where they end before.
+        """
+        raw: SharedFile | RemoteFile = cast(Any, self.open_once(plain_stream)).raw
+        if raw.read_at(position, buffer) < len(buffer):
+            raise StorageError("READ", "reading failed: the file is shorter than it was", where=self.path,
+                               hint="wait until it is written, or work on a copy")
+
     def _stream(self) -> BinaryIO:
         if is_remote(self.path):
             return bounded_reader(RemoteFile(self.path))
@@ -326,13 +329,6 @@ class FileId:
     def key(self) -> str:
         """The text that distinguishes the file in cache keys."""
         return f"{self.path} {self.state}"
-
-
-def require_read(path: str, read: int, wanted: int) -> None:
-    """Raise StorageError if a file ended before the requested number of bytes."""
-    if read < wanted:
-        raise StorageError("READ", "reading failed: the file is shorter than it was", where=path,
-                           hint="wait until it is written, or work on a copy")
 
 
 def plain_stream(stream: BinaryIO) -> BinaryIO:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.stages.stage import advance, no_listeners, note
+from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
@@ -23,6 +23,7 @@ from mlcli.data.options.input import Input, categories_hint, with_categories, wi
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.texts import of_dates, with_proposal
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
+from mlcli.data.table.cells import warn_of_rounding
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content
 from mlcli.errors import DataError
@@ -235,7 +236,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
         advance(taken.cells // len(wanted), file.rows)
     if taken.cells != file.rows * len(wanted):
         raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, and some are missing"))
-    taken.warn()
+    warn_of_rounding(sorted(taken.inexact))
     labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.texts}
     ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
@@ -340,15 +341,11 @@ def numeric_error(types: Sequence[Any], choice: Choice, input: Input) -> DataErr
                              "name it with {input.id_column} or {input.label_columns}, or choose others with "
                              "{input.columns}" + (categories_hint(input) if texts else ""))
     for column in (choice.id, *choice.texts):
-        if column is not None and not _has_text_form(types[column]):
+        if column is not None and not (is_text(types[column]) or is_numeric(types[column])
+                                       or pyarrow().types.is_temporal(types[column])):
             return DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
                              "cannot be an id or a label", where=place(input.path), hint="text, numbers and dates can")
     return None
-
-
-def _has_text_form(kind: Any) -> bool:
-    """Whether values of a type can be ids or labels."""
-    return is_text(kind) or is_numeric(kind) or bool(pyarrow().types.is_temporal(kind))
 
 
 @dataclass
@@ -382,13 +379,6 @@ class ColumnTable:
             if name in columns:
                 self.texts.setdefault(name, []).extend(as_texts(columns[name], name, path))
         self.cells += batch.num_rows * batch.num_columns
-
-    def warn(self) -> None:
-        """Warn about integers that lost digits."""
-        if self.inexact:
-            names = sorted(self.inexact)
-            note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
-                 columns=names[:100])
 
 
 def fill(rows: Array, columns: dict[int, Array]) -> None:

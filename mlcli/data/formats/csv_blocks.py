@@ -17,21 +17,18 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.remote import is_remote
-from mlcli.data.files.shared_handle import SharedFile
-from mlcli.data.files.source import FileId, Opened, plain_stream, require_read
+from mlcli.data.files.source import FileId, Opened, plain_stream
 from mlcli.data.files.streams import seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.options.input import Input, finds_texts, with_found
 from mlcli.data.options.numbers import fault
-from mlcli.data.options.wording import place, shown
 from mlcli.data.table.sheet import require_content
 from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless, separator_of
-from mlcli.data.text.diagnose import NONE, Faults, faults_of
+from mlcli.data.text.diagnose import NONE, Faults, refused
 from mlcli.data.text.head import detect_dialect, read_head
 from mlcli.data.text.layout import RecordLayout, features_layout, require_numbers
 from mlcli.data.text.records import InputText, Survey, survey_text
-from mlcli.errors import DataError
 
 PIECE = 2 << 20  # least bytes of a piece
 RETURN, NEWLINE, QUOTE = b'\r\n"'
@@ -122,16 +119,11 @@ class TextFile:
         """The number of pieces."""
         return len(self.starts) - 1
 
-    def opened(self) -> Opened:
-        """Return the file, open in this thread, for readers of texts."""
-        return open_here(self.id)
-
     def content(self, piece: int) -> Any:
         """Return the bytes of a piece, in memory of Arrow's own."""
         start, size = self.starts[piece], self.starts[piece + 1] - self.starts[piece]
         buffer = pyarrow().allocate_buffer(size)
-        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
-        require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
+        self.id.fill(start, memoryview(buffer))
         return buffer
 
     def frame(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...] = ()) -> Frame:
@@ -191,10 +183,7 @@ class TextFile:
 
     def refused(self, reason: str) -> Faults:
         """Return what is wrong with the text: what a second reading finds, or else `reason`."""
-        found = faults_of(InputText(self.opened(), self.input, self.separator, self.survey), self.layout)
-        return found if found.error is not None else Faults(DataError(
-            "CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
-            hint="check the quotes and the separator"))
+        return refused(InputText(open_here(self.id), self.input, self.separator, self.survey), self.layout, reason)
 
     def faults(self) -> Faults:
         """Return what is wrong with the numbers of the text, up to the first piece where something is."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.shared_handle import SharedFile, read_into
-from mlcli.data.files.source import FileId, Opened, plain_stream, require_read
+from mlcli.data.files.shared_handle import read_into
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.arrays import (
     StoredArray,
     flat,
@@ -162,6 +162,14 @@ BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB
 CALL, BYTE = 2e-6, 5e-10  # seconds to read one number anywhere in the file, and one of many consecutive bytes
 
 
+def numbers_at(id: FileId, header: Header, first: int, last: int) -> Array:
+    """Return consecutive numbers of a file, in double precision; raises StorageError if it ends before."""
+    stored = np.empty(last - first, header.dtype)
+    id.fill(header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return stored.astype(np.float64, copy=False)
+
+
 @frozen
 class CondensedRows:
     """The symmetric (n, n) array with a zero diagonal whose upper triangle is stored in a file, row by row."""
@@ -231,12 +239,7 @@ class CondensedRows:
 
     def _numbers(self, first: int, last: int) -> Array:
         """Read consecutive numbers of the file."""
-        stored = np.empty(last - first, self.header.dtype)
-        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
-        read = raw.read_at(self.header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
-        require_read(self.id.path, read, stored.nbytes)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return stored.astype(np.float64, copy=False)
+        return numbers_at(self.id, self.header, first, last)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
         """Raise NotImplementedError: an array has no texts."""
@@ -294,13 +297,8 @@ class NpyRows:
 
     def span(self, start: int, stop: int) -> Array:
         """Return consecutive rows as an (m, d) array."""
-        stored = np.empty((stop - start, self.header.shape[1]), self.header.dtype)
-        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
-        width = self.header.shape[1] * self.header.dtype.itemsize
-        read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
-        require_read(self.id.path, read, stored.nbytes)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            values = stored.astype(np.float64, copy=False)
+        width = self.header.shape[1]
+        values = numbers_at(self.id, self.header, start * width, stop * width).reshape(stop - start, width)
         return values if self.chosen is None else values[:, self.chosen]
 
     def key(self) -> str:

@@ -44,7 +44,7 @@ from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.square import ROUNDING, warn_if_squared
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
 from mlcli.data.read.id_columns import require_no_ids_in
-from mlcli.data.table.cells import refuse_gaps, warn_of_underflow
+from mlcli.data.table.cells import refuse_gaps, warn_of_rounding, warn_of_underflow
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
@@ -118,6 +118,11 @@ class SomeRows:
     def key(self) -> str:
         """Return the source's key and the rows, for cache keys."""
         return f"{self.source.key()} {hashlib.sha256(self.chosen.tobytes()).hexdigest()}"
+
+
+def file_of(rows: Rows) -> RowSource:
+    """Return the source of all rows, of which these may be chosen ones."""
+    return rows.source.source if isinstance(rows.source, SomeRows) else rows.source
 
 
 class SomePoints(SomeRows):
@@ -322,11 +327,6 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
                   image=found.image, point=named.point, types=found.types)
 
 
-def streamed_table(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
-    """Return the table of a file, after one pass over it."""
-    return after_first_pass(unread_table(found, found.choice.columns, input, source), input, compute)
-
-
 def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
     """Return a table in blocks with its moments, sample and gaps, after one pass over its rows.
 
@@ -342,8 +342,10 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
     sums = gather(rows, chosen)
-    _warn_inexact(table.columns, table.types if isinstance(table, Unread) else (), sums.moments)
-    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+    types, sizes = table.types if isinstance(table, Unread) else (), sums.moments.plain.sizes
+    warn_of_rounding([name for name, kind, size in zip(table.columns, types, sizes, strict=False)
+                      if "int64" in str(kind) and size >= EXACT])
+    file = file_of(rows)
     if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
         with closing(results(Underflows(file))) as every:
             warn_of_underflow(sum(every))
@@ -386,13 +388,3 @@ def _sampled(rows: Rows, compute: Compute) -> Indices:
     count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
     drawn = compute.generator().choice(len(rows), count, replace=False)
     return np.unique(np.concatenate([drawn, [0, len(rows) - 1]]))
-
-
-def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
-    """Warn about integers that lost digits."""
-    sizes = moments.plain.sizes
-    names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
-             if "int64" in str(kind) and size >= EXACT]
-    if names:
-        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
-             columns=names[:100])

@@ -105,8 +105,7 @@ class MappedTable:
         """Return all parts as one table in memory."""
         parts = list(self.parts())
         chosen = np.concatenate([part.places for part in parts if part.places is not None])
-        whole = replace(self.table, values=np.zeros((len(self.rows), 0)))
-        whole = whole if len(chosen) == len(self.rows) else whole.take(chosen)
+        whole = self.table if len(chosen) == len(self.rows) else self.table.names_of(chosen)
         return replace(parts[0], values=np.concatenate([part.values for part in parts]), ids=whole.ids,
                        labels=whole.labels, places=whole.places)
 
@@ -144,7 +143,11 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet, source = folder
         return add_labels(_features(sheet, tuple(columns), input, source, coding), input, compute)
     if not input.square and (files := parts_of(input.path)):
-        return _new_of_parts(files, input, tuple(columns), compute, streams, coding)
+        found, source = read_parts(files, input, compute), source_of_parts(files, input)
+        table = new_in_blocks(found, source, input, tuple(columns), compute) if streams else None
+        if table is None:
+            table = _features(sheet_of_blocks(found, input, compute), tuple(columns), input, source, coding)
+        return add_labels(table, input, compute)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format.pairs:
@@ -175,16 +178,6 @@ def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Sourc
     return table_of(sheet, values, wanted, input, source)
 
 
-def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool,
-                  coding: Coding | None) -> Table:
-    """Return new rows of a directory of files, in memory if they fit."""
-    found, source = read_parts(files, input, compute), source_of_parts(files, input)
-    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
-    if table is None:
-        table = _features(sheet_of_blocks(found, input, compute), wanted, input, source, coding)
-    return add_labels(table, input, compute)
-
-
 @stage("read")
 def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
     """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
@@ -194,7 +187,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
         if input.id_column is None and format.named:
-            input = WithIds(**{name: getattr(input, name) for name in Input.model_fields}, named=(id_name,))
+            input = input.as_subclass(WithIds, named=(id_name,))
         sheet = read_sheet(file, input, format, compute, features_layout)
         source = Source(input.path, file.digest, file.size, format.name)
         return table_of(sheet, sheet.values, sheet.columns, input, source)

@@ -53,6 +53,13 @@ def warn_of_underflow(cells: int) -> None:
         note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)
 
 
+def warn_of_rounding(names: Sequence[str]) -> None:
+    """Warn about columns of integers that lost digits."""
+    if names:
+        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
+             columns=list(names[:100]))
+
+
 def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Raise DataError for dissimilarities below zero in an (m, n) array."""
     if least_of(values) < 0:
