@@ -43,8 +43,9 @@ def parts_of(path: str) -> list[str]:
 
 
 def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
-    """Return the source of a table in several files of one folder."""
-    known = cache(lambda: _hashes(ids))
+    """Return the source of a table in several files of one folder; asked for, their hashes raise StorageError."""
+    known = cache(lambda: {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
+                           for id, found in zip(ids, in_order(_hash, ids), strict=True)})
     return Source(path, cache(lambda: combined_hash(known())), sum(id.state[0] for id in ids), format,
                   Hashes(known, tuple(PurePath(id.path).name for id in ids)))
 
@@ -80,12 +81,6 @@ class Hashes(Mapping[str, Mapping[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-def _hashes(ids: list[FileId]) -> dict[str, dict[str, Any]]:
-    """Return size and hash of every file; raises StorageError if one has changed."""
-    return {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
-            for id, found in zip(ids, in_order(_hash, ids), strict=True)}
 
 
 def _hash(id: FileId) -> str:

@@ -54,17 +54,13 @@ class Reader:
             return self.sheet(opened, input, compute)
         if self.sparse is not None and (found := self.sparse(opened, input, compute)) is not None:
             return found.dense(input, compute)
-        if self.array is None:
-            return self._gathered(opened, input, compute)
-        with self.array(opened, input, compute) as stored:
-            return array_sheet(stored, input, compute)
-
-    def _gathered(self, opened: Opened, input: Input, compute: Compute) -> Sheet:
-        """Return all rows of a format that only has blocks."""
-        found = None if self.blocks is None else self.blocks(opened, input, compute, ())
-        if found is None:
+        if self.array is not None:
+            with self.array(opened, input, compute) as stored:
+                return array_sheet(stored, input, compute)
+        blocks = None if self.blocks is None else self.blocks(opened, input, compute, ())
+        if blocks is None:
             raise TypeError("the reader of this format gives no table")
-        return sheet_of_blocks(found, input, compute)
+        return sheet_of_blocks(blocks, input, compute)
 
     def labels(self, opened: Opened, input: Input, compute: Compute) -> Texts:
         """Return all columns of a file of labels, as texts."""

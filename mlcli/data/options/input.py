@@ -2,7 +2,7 @@
 
 import codecs
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, Strict, field_validator
 
@@ -15,6 +15,7 @@ from mlcli.data.options.wording import duplicates, listed, shown
 from mlcli.errors import ConfigError
 
 TABS = ("tab", "\\t", "\t")
+AnyInput = TypeVar("AnyInput", bound="Input")
 NO_IDS = "none"  # the value of `id_column` for no ids
 Names = Annotated[tuple[str, ...], Strict(False)]
 Range = Annotated[tuple[float, ...], Strict(False), Field(min_length=2, max_length=2)]
@@ -167,6 +168,10 @@ class Input(Options):
         """Return the options for a file with columns of these names; subclasses choose what the file has."""
         return self
 
+    def as_subclass(self, subclass: type[AnyInput], **others: Any) -> AnyInput:
+        """Return these options as those of a subclass, with `others` that it adds or that differ."""
+        return subclass(**{name: getattr(self, name) for name in Input.model_fields} | others)
+
     @property
     def views(self) -> tuple[View | FurtherView, ...]:
         """The sections of the second view and further ones."""
@@ -225,8 +230,7 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
 
     With `found`, other columns of text that are found among the numbers are categories, too.
     """
-    given = {name: getattr(input, name) for name in Input.model_fields}
-    return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
+    return input.as_subclass(WithCategories, categories=tuple(names), words=words, found=found, named_by=named_by)
 
 
 def without_roles(input: Input) -> Input:

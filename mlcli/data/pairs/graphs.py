@@ -57,8 +57,7 @@ def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
 
 def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the two columns of names as labels, and the one of numbers; raises DataError if one is missing."""
-    asked = EdgeList(**{**{name: getattr(input, name) for name in Input.model_fields}, "header": True})
-    return reader_of(format_of(file, input)).table(file, asked, compute)
+    return reader_of(format_of(file, input)).table(file, input.as_subclass(EdgeList, header=True), compute)
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:

@@ -63,19 +63,18 @@ INDEFINITE = 1e-8  # of the largest eigenvalue: one below minus this is not roun
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
     """Return the (n, n) array of a sheet, rows and columns in one order, and the ids; raises DataError."""
-    if _is_condensed(sheet, input):
-        sheet = replace(sheet, values=sheet.values.ravel())
+    bare = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
+    if bare and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size:
+        sheet = replace(sheet, values=sheet.values.ravel())  # one row or one column of them is a condensed vector
     values = square_of(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
-    _require_square(values, input.path)
+    rows, columns = values.shape
+    if rows != columns:
+        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
+                        where=place(input.path), hint="one row and one column for every point; "
+                        f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
     values, ids = order_columns(values, sheet, input.path)
     require_unique_ids(ids, input.path)
     return fill_triangle(values, input), ids
-
-
-def _is_condensed(sheet: Sheet, input: Input) -> bool:
-    """Whether a table without names is one row or one column of more than one dissimilarity."""
-    plain = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
-    return plain and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size
 
 
 def check_square(values: Array, ids: tuple[str, ...], input: Input) -> Array:
@@ -130,15 +129,6 @@ def square_of(condensed: Array, path: str) -> Array:
     return square
 
 
-def _require_square(values: Array, path: str) -> None:
-    """Raise DataError for a matrix with unequal sides."""
-    rows, columns = values.shape
-    if rows != columns:
-        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
-                        where=place(path), hint="one row and one column for every point; "
-                        f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
-
-
 def order_columns(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
     """Return an (n, n) array with columns in the order of the rows, matched by name, and the ids; raises DataError."""
     if sheet.values.ndim == 1 or not sheet.named or sheet.ids is None:
@@ -172,20 +162,15 @@ def fill_triangle(values: Array, input: Input) -> Array:
 def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
     """Return an (n, n) array of dissimilarities, checked, and their roots if they are squared; raises DataError."""
     where = place(input.path)
-    refuse_similarities(values, where)
+    if look_like_similarities(values):
+        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
     refuse_negative(values, ids, ids, where)
     values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:
         return np.sqrt(values)
     warn_if_squared(values)
     return values
-
-
-def refuse_similarities(values: Array, where: str) -> None:
-    """Raise DataError for an (n, n) array whose diagonal is the largest entry of every row."""
-    if look_like_similarities(values):
-        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
 
 
 def look_like_similarities(values: Array) -> bool:

@@ -67,18 +67,14 @@ def fit_sizes(table: Table, names: Sequence[Name]) -> Array | None:
             raise _undefined(f"{wanted[0]} needs all cells of a column, and one is missing",
                              "choose prepare.missing: drop or mean, or transforms of single cells", table, row)
     found = np.empty((len(wanted), len(table.columns)))
-    for place in [place for place, name in enumerate(names) if name in wanted]:
-        before = by_column(names[:place])
-        found[len(before)] = _sizes_of(names[place], apply_transforms(table, names[:place], found[: len(before)]))
+    for place, name in enumerate(names):
+        if (sizes := TRANSFORMS[name].sizes) is not None:
+            before = by_column(names[:place])
+            made = apply_transforms(table, names[:place], found[: len(before)])
+            with table.rows_named():
+                _require_domain(name, made.values, table, 0)
+            found[len(before)] = sizes(made.values)
     return found
-
-
-def _sizes_of(name: Name, table: Table) -> Array:
-    sizes = TRANSFORMS[name].sizes
-    assert sizes is not None
-    with table.rows_named():
-        _require_domain(name, table.values, table, 0)
-    return sizes(table.values)
 
 
 def apply_transforms(table: Table, names: Sequence[Name], sizes: Array | None = None) -> Table:

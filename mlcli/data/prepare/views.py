@@ -99,9 +99,8 @@ def side_by_side(tables: Sequence[Table]) -> Table:
 
 def split_views(whole: Table, tables: Sequence[Table]) -> list[Table]:
     """Split a table that has the columns of all tables into one for each."""
-    ends = np.cumsum([0, *(len(table.columns) for table in tables)])
-    return [replace(part, values=whole.values[:, start:end], columns=table.columns, ids=whole.ids)
-            for part, table, start, end in zip(whole.views, tables, ends[:-1], ends[1:], strict=True)]
+    return [replace(part, values=whole.values[:, place], columns=table.columns, ids=whole.ids)
+            for part, table, place in zip(whole.views, tables, places_of(tables), strict=True)]
 
 
 def _path(table: Table) -> str:

@@ -183,16 +183,12 @@ def warn_of_formulas(table: Table) -> None:
 
 def warn_of_texts(columns: Iterable[Sequence[str]], what: str, file: str = "", remedy: str = "") -> None:
     """Warn about texts in a CSV file that a spreadsheet would run as formulas, with what each of them is."""
-    risky = [text for texts in columns for text in formula_like(texts) if not NUMBERS["."].fullmatch(text)]
+    risky = [text for texts in columns if not isinstance(texts, RowNumbers) for text in texts
+             if FORMULA.match(text) and not NUMBERS["."].fullmatch(text)]
     if risky:
         within = f" in {file}" if file else ""
         note("W-FORMULA", f"{counted(len(risky), what)}{within} would be run as a formula by a spreadsheet, "
              f"for example {shown(risky[0], 40)}{remedy}", cells=len(risky))
-
-
-def formula_like(texts: Sequence[str]) -> list[str]:
-    """Return the texts that begin like a formula."""
-    return [] if isinstance(texts, RowNumbers) else [text for text in texts if FORMULA.match(text)]
 
 
 LARGER = "set TMPDIR to a larger disk, or write to a file (-o)"
