@@ -27,7 +27,7 @@ from mlcli.data.table.sheet import require_content
 from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless, separator_of
 from mlcli.data.text.diagnose import NONE, Faults, refused
 from mlcli.data.text.head import detect_dialect, read_head
-from mlcli.data.text.layout import RecordLayout, features_layout, require_numbers
+from mlcli.data.text.layout import RecordLayout, features_layout, numbers_error
 from mlcli.data.text.records import InputText, Survey, survey_text
 
 PIECE = 2 << 20  # least bytes of a piece
@@ -326,7 +326,8 @@ def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[InputTex
 
 def cut(text: InputText, layout: RecordLayout, cuts: Cuts) -> TextFile:
     """Return a text in pieces; raises DataError for one without numbers, or with quotes that do not match."""
-    require_numbers(layout, text.path)
+    if (error := numbers_error(layout, text.path)) is not None:
+        raise error
     skipped = Cuts(text.separator)
     with text.stream() as stream:
         if layout.skip:
@@ -356,8 +357,7 @@ def cut_alike(opened: Opened, input: Input, separator: str, first: RecordLayout 
         return None if cuts.stray else cut(text, features_layout(text, head), cuts)
     if cuts.stray or len(head.cells) != first.width or (first.named and head.cells != first.choice.names):
         return None
-    end, lines = (head.end, head.end_lines) if first.named else (head.top, head.top_lines)
-    return cut(text, replace(first, skip=end, lines=lines), cuts)
+    return cut(text, RecordLayout.of(head, first.choice, named=first.named), cuts)
 
 
 def blocks_of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFile:

@@ -16,17 +16,8 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.shared_handle import read_into
 from mlcli.data.files.source import FileId, Opened
-from mlcli.data.formats.arrays import (
-    StoredArray,
-    flat,
-    image_of,
-    points_of,
-    require_kind,
-    wrong_array,
-)
-from mlcli.data.formats.arrays import (
-    texts as as_texts,
-)
+from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, points_of_pairs, require_kind, wrong_array
+from mlcli.data.formats.arrays import texts as as_texts
 from mlcli.data.formats.block_file import PART, BlockFile, part_rows
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
@@ -181,7 +172,7 @@ class CondensedRows:
     @cached_property
     def columns(self) -> int:
         """The number of points (n)."""
-        return (1 + math.isqrt(1 + 8 * math.prod(self.header.shape))) // 2
+        return points_of_pairs(math.prod(self.header.shape))
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:

@@ -19,11 +19,10 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.extras import load_extra
 from mlcli.data.options.variable_genes import WHERE, VariableGenes
+from mlcli.data.prepare.scales import BLOCK
 from mlcli.data.table.table import Table
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError, NumericalError
-
-BLOCK = 2**20  # numbers of a block of a table in memory
 
 
 @frozen

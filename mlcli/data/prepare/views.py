@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.data.options.input import View
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.prepare import Prepare, Prepared, no_preparation, preparation_of
@@ -80,10 +80,11 @@ def _require_matched(tables: Sequence[Table], positions: Sequence[Indices], poli
     alone = [(part, np.setdiff1d(np.arange(len(part.ids)), shared).tolist())
              for part, shared in zip(tables, positions, strict=True)]
     only = "only in" if len(tables) == 2 else "that another view lacks in"
-    parts = [f"{counted(len(outside), 'row')} {only} {_path(part)}: {listed([part.ids[row] for row in outside])}"
-             for part, outside in alone if outside]
+    paths = [missing.where_of(table) or "a view" for table in tables]
+    parts = [f"{counted(len(outside), 'row')} {only} {path}: {listed([part.ids[row] for row in outside])}"
+             for (part, outside), path in zip(alone, paths, strict=True) if outside]
     if parts and (policy == "error" or not len(positions[0])):
-        raise DataError("ROWS-DIFFER", "; ".join(parts), where=_path(tables[1]),
+        raise DataError("ROWS-DIFFER", "; ".join(parts), where=paths[1],
                         hint="rows are matched by id: name the id columns ({input.id_column}, "
                              "{input.view.id_column}), or "
                         "leave out what only one view has with prepare.unmatched: drop")
@@ -101,10 +102,6 @@ def split_views(whole: Table, tables: Sequence[Table]) -> list[Table]:
     """Split a table that has the columns of all tables into one for each."""
     return [replace(part, values=whole.values[:, place], columns=table.columns, ids=whole.ids)
             for part, table, place in zip(whole.views, tables, places_of(tables), strict=True)]
-
-
-def _path(table: Table) -> str:
-    return place(table.source.path) if table.source else "a view"
 
 
 def prepare_views(options: Prepare, table: Table) -> Prepared:

@@ -17,14 +17,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import SETTLED, Digest
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.errors import (
-    ConfigError,
-    DataError,
-    InputMissing,
-    RefusedByPlan,
-    StorageError,
-    UsageError,
-)
+from mlcli.errors import ConfigError, DataError, InputMissing, RefusedByPlan, StorageError, UsageError
 from mlcli.process.file_hash import COURTESY, lower_priority
 from tests.data.helpers import feed, refused, written
 from tests.wording import Wording
