@@ -58,6 +58,7 @@ def is_inexact(column: Any) -> bool:
     return bool(max(abs(extremes["min"]), abs(extremes["max"])) > EXACT)
 
 
+PANDAS_INDEX = "__index_level_0__"
 LONGEST = 1 << 20  # elements of a list at most: each is a column with a name
 REMEDY = "give all lists one length, or choose other columns with {input.columns}"
 Lengths = Mapping[str, int]  # of the lists in each column of such, by its name
@@ -70,6 +71,15 @@ class Columns:
     names: list[str]
     types: list[Any]
     lengths: Lengths
+
+    @property
+    def index(self) -> int | None:
+        """The column that is the index of a frame of pandas, or None."""
+        return self.names.index(PANDAS_INDEX) if self.names.count(PANDAS_INDEX) == 1 else None
+
+    def types_of(self, choice: Choice) -> list[Any]:
+        """Return the types of the columns of numbers."""
+        return [self.types[column] for column in choice.values]
 
     @property
     def elements(self) -> int:
@@ -190,21 +200,24 @@ def numbers_in(column: Any) -> Any:
     return getattr(column, "storage", column).flatten()
 
 
-PANDAS_INDEX = "__index_level_0__"
 TOGETHER = 24  # columns transposed in one step: few enough for the memory, enough to fill cache lines
 ROWS = 4096  # rows transposed in one step
+Require = Callable[[list[str]], int]  # the bytes of the texts in some columns, after a check of limits
+
+
+def no_limits(names: list[str]) -> int:
+    """Require nothing of columns of text."""
+    return 0
 
 
 @frozen
 class Columnar:
     """An open columnar file: its announced content, and its batches, which can be read repeatedly."""
 
-    names: list[str]
-    types: list[Any]
+    columns: Columns
     rows: int
     batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with its first row
-    require: Callable[[list[str]], int] = lambda names: 0  # bytes of texts, after a check of limits
-    lengths: Lengths = field(default_factory=dict)  # of the lists whose elements are columns
+    require: Require = no_limits
 
 
 def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
@@ -216,15 +229,15 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
 
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the chosen columns, after a check of the announced sizes against memory."""
-    choice = choose_columns(file, input)
-    if opened.lists and _texts_among(file.types, choice):
-        choice = _list_of_pairs(file, input) or choice
+    choice = choose_columns(file.columns, input)
+    if opened.lists and file.rows and _texts_among(file.columns.types, choice):
+        choice = _list_of_pairs(file.columns, input) or choice
     if (error := _text_error(file, choice, input)) is not None:
         raise _with_proposal(error, file, opened, input, compute, alone=not choice.width)
-    require_numeric(file.types, choice, input)
+    require_numeric(file.columns.types, choice, input)
     columns = len(choice.values)
     require_content(file.rows, choice.width, opened.path)
-    sources = sources_of(choice.columns, file.lengths)
+    sources = sources_of(choice.columns, file.columns.lengths)
     wanted = [*dict.fromkeys((*sources, *(choice.names[column] for column in _text_columns(choice))))]
     texts = file.require([choice.names[column] for column in _text_columns(choice)])
     compute.require_data(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
@@ -243,27 +256,22 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     return Sheet(taken.values, choice.columns, True, ids, id_name, labels, words=choice.word_names)
 
 
-def choose_columns(file: Columnar, input: Input) -> Choice:
+def choose_columns(columns: Columns, input: Input) -> Choice:
     """Choose the columns to read; pandas' index contains the ids, and so does a first text column of a square file."""
-    names, row_names = file.names, _index_of(file)
-    if row_names is None and input.square and names and is_text(file.types[0]):
+    names, row_names = columns.names, columns.index
+    if row_names is None and input.square and names and is_text(columns.types[0]):
         row_names = 0
-    words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
+    words = [] if input.square else [column for column, kind in enumerate(columns.types) if is_text(kind)]
     choice = choose(names, input, row_names, words)
-    texts = [names[column] for column in _texts_among(file.types, choice)]
-    return choice if (again := with_found(input, texts)) is None else choose_columns(file, again)
+    texts = [names[column] for column in _texts_among(columns.types, choice)]
+    return choice if (again := with_found(input, texts)) is None else choose_columns(columns, again)
 
 
-def _index_of(file: Columnar) -> int | None:
-    """Return the column that is the index of a frame of pandas, or None."""
-    return file.names.index(PANDAS_INDEX) if file.names.count(PANDAS_INDEX) == 1 else None
-
-
-def _list_of_pairs(file: Columnar, input: Input) -> Choice | None:
+def _list_of_pairs(columns: Columns, input: Input) -> Choice | None:
     """Choose the columns of a list of pairs, two of text and one of numbers; None for a file of another kind."""
-    words = [column for column, kind in enumerate(file.types) if is_text(kind)]
-    choice = choose_pairs(file.names, without_roles(input), _index_of(file), words)
-    known = choice is not None and file.rows > 0 and all(is_numeric(file.types[column]) for column in choice.values)
+    words = [column for column, kind in enumerate(columns.types) if is_text(kind)]
+    choice = choose_pairs(columns.names, without_roles(input), columns.index, words)
+    known = choice is not None and all(is_numeric(columns.types[column]) for column in choice.values)
     return choice if known else None
 
 
@@ -275,8 +283,8 @@ def _texts_among(types: Sequence[Any], choice: Choice) -> list[int]:
 
 def _text_error(file: Columnar, choice: Choice, input: Input) -> DataError | None:
     """Return the error of columns of text where numbers were expected, or None."""
-    if _texts_among(file.types, choice):
-        return numeric_error(file.types, choice, input)
+    if _texts_among(file.columns.types, choice):
+        return numeric_error(file.columns.types, choice, input)
     return content_error(file.rows, 0, input.path) if choice.words and not choice.width else None
 
 
@@ -288,22 +296,17 @@ def _with_proposal(error: DataError, file: Columnar, opened: Opened, input: Inpu
     asked = with_categories(input, (), "categories", found=True)
     with no_listeners():
         texts = read_columns(file, opened, asked, compute).labels
-    names = choose_columns(file, asked).category_names
+    names = choose_columns(file.columns, asked).category_names
     return with_proposal(error, {name: texts[name] for name in names}, alone=alone)
 
 
-def chosen_columns(file: Columnar, input: Input) -> Choice:
+def chosen_columns(columns: Columns, rows: int, input: Input, require: Require = no_limits) -> Choice:
     """Choose and check the columns of a columnar file, as `read_columns` does."""
-    choice = choose_columns(file, input)
-    require_numeric(file.types, choice, input)
-    require_content(file.rows, choice.width, input.path)
-    file.require([choice.names[column] for column in _text_columns(choice)])
+    choice = choose_columns(columns, input)
+    require_numeric(columns.types, choice, input)
+    require_content(rows, choice.width, input.path)
+    require([choice.names[column] for column in _text_columns(choice)])
     return choice
-
-
-def types_of(columns: Columns, choice: Choice) -> list[Any]:
-    """Return the types of the columns of numbers."""
-    return [columns.types[column] for column in choice.values]
 
 
 def _text_columns(choice: Choice) -> list[int]:

@@ -14,6 +14,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.data.files.arrow import damaged
 from mlcli.data.files.shared_handle import read_into
 from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, points_of_pairs, require_kind, wrong_array
@@ -145,8 +146,7 @@ def _require_unicode(flat: AnyArray, path: str) -> None:
 
 def broken(what: str, path: str) -> DataError:
     """Return the error for a file that is not a whole NPY file."""
-    return DataError("CORRUPT", f"this NPY file is incomplete or damaged: {what}", where=place(path),
-                     hint="write or copy the file again")
+    return damaged(path, "NPY", what)
 
 
 BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB

@@ -170,14 +170,14 @@ class Scan:
     """The findings of a pass over a matrix."""
 
     gaps: Gaps
-    negative: tuple[tuple[int, int], ...]
+    negative: tuple[tuple[int, int], ...]  # the first cell below zero
     largest: float
     diagonal: float  # the largest size on it
     across: Array | float  # Dᵀ r for a random vector r
     along: tuple[Array, ...]  # D r, part by part
 
     def __add__(self, other: "Scan") -> "Scan":
-        return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
+        return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:1], max(self.largest, other.largest),
                     max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
 
 
@@ -195,37 +195,29 @@ class ScanPass:
 
     def work(self, number: int) -> Scan:
         """Return the findings of a block."""
-        return reduce(Scan.__add__, self._parts(number))
+        parts = self.rows.wedges(number) if self.rows.half_stored else self.rows.parts(number)
+        return reduce(Scan.__add__, (self._found(first, rows) for first, rows in parts))
 
     def stop(self) -> None:
         """Do nothing: blocks are short."""
 
-    def _parts(self, number: int) -> Iterator[Scan]:
-        return self._wedges(number) if self.rows.half_stored else self._whole(number)
-
-    def _wedges(self, number: int) -> Iterator[Scan]:
-        for first, wedge in self.rows.wedges(number):
-            largest, least, gaps = float(wedge.max()), float(wedge.min()), NO_GAPS
-            if not (np.isfinite(largest) and np.isfinite(least)):
-                found = Gaps.of(first, wedge, np.zeros(1))
-                gaps = replace(found, missing=2 * found.missing, infinite=2 * found.infinite,
-                               first=tuple((row, first + column, kind) for row, column, kind in found.first))
-                wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
-            below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
-            yield Scan(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
-                       0.0, 0.0, ())
-
-    def _whole(self, number: int) -> Iterator[Scan]:
-        for first, rows in self.rows.parts(number):
-            own, gaps = np.arange(first, first + len(rows)), NO_GAPS
-            largest, least = float(rows.max()), float(rows.min())
-            if not (np.isfinite(largest) and np.isfinite(least)):
-                gaps = Gaps.of(first, rows, np.zeros(1))
-                rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-            below = np.argwhere(rows < 0)[:5].tolist() if least < 0 else []
-            diagonal = float(np.abs(rows[own - first, own]).max())
-            yield Scan(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
-                       rows.T @ self.probe[own], (rows @ self.probe,))
+    def _found(self, first: int, rows: Array) -> Scan:
+        """Return the findings of rows from number `first` on: whole ones, or from the first one's diagonal on."""
+        half = self.rows.half_stored
+        largest, least, gaps = float(rows.max()), float(rows.min()), NO_GAPS
+        if not (np.isfinite(largest) and np.isfinite(least)):
+            gaps = Gaps.of(first, rows, np.zeros(1))
+            if half:  # a cell stands for two
+                gaps = replace(gaps, missing=2 * gaps.missing, infinite=2 * gaps.infinite,
+                               first=tuple((row, first + column, kind) for row, column, kind in gaps.first))
+            rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+        below = np.argwhere(rows < 0)[:1].tolist() if least < 0 else []
+        negative = tuple((first + row, first * half + column) for row, column in below)
+        if half:
+            return Scan(gaps, negative, max(largest, -least), 0.0, 0.0, ())
+        own = np.arange(first, first + len(rows))
+        return Scan(gaps, negative, max(largest, -least), float(np.abs(rows[own - first, own]).max()),
+                    rows.T @ self.probe[own], (rows @ self.probe,))
 
 
 def points_in(file: RowFile, input: Input) -> RowNumbers:

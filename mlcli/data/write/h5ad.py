@@ -79,13 +79,6 @@ def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, 
         write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))
 
 
-def list_column(group: Any, name: str) -> None:
-    """Add the name of a column to the order of a table's columns, where the group is a table without it."""
-    order = column_order(group)
-    if order is not None and name not in order:
-        group.attrs[ORDER] = np.array([*order, name], dtype=text_type())
-
-
 def write_rows(parent: Any, name: str, shape: tuple[int, int], arrays: Mapping[str, Any], **storage: Any) -> None:
     """Write a sparse matrix by the arrays of its compressed rows; `storage` are options of HDF5, as its compression."""
     group = mark(parent.create_group(name), ROWS)
@@ -189,7 +182,9 @@ def write_members(root: Any, members: Members, path: str) -> list[str]:
             del group[inner]
             replaced.append(member)
         write_element(group, inner, element)
-        list_column(group, inner)
+        order = column_order(group)
+        if order is not None and inner not in order:  # a table without the column
+            group.attrs[ORDER] = np.array([*order, inner], dtype=text_type())
     return replaced
 
 
