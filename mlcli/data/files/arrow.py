@@ -99,10 +99,10 @@ def library_faults(path: str, format: str, kinds: tuple[type[Exception], ...]) -
 
 def corrupt(path: str, format: str, error: Exception) -> DataError:
     """Return the error for a file that its own format's reader rejects."""
-    return damaged(path, format, words_of(error))
+    return damage_error(path, format, words_of(error))
 
 
-def damaged(path: str, format: str, what: str) -> DataError:
+def damage_error(path: str, format: str, what: str) -> DataError:
     """Return the error for a file that is not a whole one of its format."""
     return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {what}", where=place(path),
                      hint="write or copy the file again")

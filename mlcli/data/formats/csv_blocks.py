@@ -25,7 +25,7 @@ from mlcli.data.options.input import Input, finds_texts, with_found
 from mlcli.data.options.numbers import fault
 from mlcli.data.table.sheet import require_content
 from mlcli.data.text.delimited import Frame, csv_options, doubtful, is_endless, separator_of
-from mlcli.data.text.diagnose import NONE, Faults, refused
+from mlcli.data.text.diagnose import NONE, Faults, refusal
 from mlcli.data.text.head import detect_dialect, read_head
 from mlcli.data.text.layout import RecordLayout, features_layout, numbers_error
 from mlcli.data.text.records import InputText, Survey, survey_text
@@ -183,7 +183,7 @@ class TextFile:
 
     def refused(self, reason: str) -> Faults:
         """Return what is wrong with the text: what a second reading finds, or else `reason`."""
-        return refused(InputText(open_here(self.id), self.input, self.separator, self.survey), self.layout, reason)
+        return refusal(InputText(open_here(self.id), self.input, self.separator, self.survey), self.layout, reason)
 
     def faults(self) -> Faults:
         """Return what is wrong with the numbers of the text, up to the first piece where something is."""

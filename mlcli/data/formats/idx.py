@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import damaged
+from mlcli.data.files.arrow import damage_error
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import content_stream
@@ -33,10 +33,10 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
     with content_stream(opened, input) as stream:
         magic = stream.read(MAGIC)
         if len(magic) < MAGIC or magic[:2] != b"\0\0" or magic[2] not in TYPES or not magic[3]:
-            raise damaged(opened.path, "IDX", "it does not begin with two zeros, a type and a number of sizes")
+            raise damage_error(opened.path, "IDX", "it does not begin with two zeros, a type and a number of sizes")
         sizes = stream.read(4 * magic[3])
         if len(sizes) < 4 * magic[3]:
-            raise damaged(opened.path, "IDX", "it ends within its sizes")
+            raise damage_error(opened.path, "IDX", "it ends within its sizes")
         kind, shape = np.dtype(TYPES[magic[2]]), tuple(np.frombuffer(sizes, ">u4").tolist())
         yield StoredArray(kind, shape, partial(_numbers, stream, kind, shape, opened.path, compute), hint=FEWER)
 
@@ -50,7 +50,7 @@ def _numbers(stream: BinaryIO, kind: np.dtype[Any], shape: tuple[int, ...], path
     while len(content) <= size and (chunk := stream.read(min(CHUNK, size + 1 - len(content)))):
         content += chunk
     if len(content) != size:
-        raise damaged(path, "IDX", f"it announces {counted(size, 'byte')} of shape {shape}, and has "
+        raise damage_error(path, "IDX", f"it announces {counted(size, 'byte')} of shape {shape}, and has "
                       f"{'more' if len(content) > size else f'{len(content):,}'}")
     return np.frombuffer(content, kind).reshape(shape)
 

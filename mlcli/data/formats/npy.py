@@ -14,7 +14,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import damaged
+from mlcli.data.files.arrow import damage_error
 from mlcli.data.files.shared_handle import read_into
 from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, points_of_pairs, require_kind, wrong_array
@@ -146,7 +146,7 @@ def _require_unicode(flat: AnyArray, path: str) -> None:
 
 def broken(what: str, path: str) -> DataError:
     """Return the error for a file that is not a whole NPY file."""
-    return damaged(path, "NPY", what)
+    return damage_error(path, "NPY", what)
 
 
 BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB

@@ -210,6 +210,16 @@ class AllTexts(Input):
     named: Names = option((), "Columns that options of the file's use name.")
 
 
+class WithIds(Input):
+    """An input whose ids are in a column of some name where the file has it."""
+
+    named: Names = option(..., "Names that the column may have.")
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the first of the names that the file has, or without ids."""
+        return bare_input(self, id_column=next((name for name in self.named if name in names), None))
+
+
 class WithCategories(Input):
     """An input with some of the columns read as text, as categories."""
 

@@ -170,10 +170,6 @@ class Prepare(Options):
             raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
 
-    def scaled(self, table: Table, scale: Scale) -> Table:
-        """Center and scale a table's columns; raises DataError on overflow."""
-        return preparation_of(table.columns, self.missing, missing.NO_FILL, scale).scaled(table)
-
     def completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL

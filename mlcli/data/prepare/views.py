@@ -121,7 +121,8 @@ def prepare_views(options: Prepare, table: Table) -> Prepared:
                        sizes)
         for part, before, place, (_, chosen, sizes) in zip(tables, places_of(tables), places_of(parts), ready,
                                                            strict=True)]
-    return Prepared(chain_views(split_views(options.scaled(joint, scale), parts)), first,
+    scaled = preparation_of(joint.columns, options.missing, missing.NO_FILL, scale).scaled(joint)
+    return Prepared(chain_views(split_views(scaled, parts)), first,
                     (*_alone(tables, pairs.kept), *gaps), tuple(others))
 
 

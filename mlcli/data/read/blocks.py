@@ -196,12 +196,12 @@ class ScanPass:
     def work(self, number: int) -> Scan:
         """Return the findings of a block."""
         parts = self.rows.wedges(number) if self.rows.half_stored else self.rows.parts(number)
-        return reduce(Scan.__add__, (self._found(first, rows) for first, rows in parts))
+        return reduce(Scan.__add__, (self._scan(first, rows) for first, rows in parts))
 
     def stop(self) -> None:
         """Do nothing: blocks are short."""
 
-    def _found(self, first: int, rows: Array) -> Scan:
+    def _scan(self, first: int, rows: Array) -> Scan:
         """Return the findings of rows from number `first` on: whole ones, or from the first one's diagonal on."""
         half = self.rows.half_stored
         largest, least, gaps = float(rows.max()), float(rows.min()), NO_GAPS

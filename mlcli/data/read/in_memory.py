@@ -31,7 +31,7 @@ from mlcli.data.pairs.square import check_square
 from mlcli.data.prepare.views import errors_for_view
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.detect_pairs import refuse_resemblance
-from mlcli.data.read.match import match_columns
+from mlcli.data.read.new_rows import match_columns
 from mlcli.data.read.table import features_table, square_table
 from mlcli.data.read.text_columns import coded_frame, with_codes
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite

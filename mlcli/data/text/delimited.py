@@ -28,7 +28,7 @@ from mlcli.data.options.texts import with_proposal
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.table.cells import warn_of_rounding, warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.diagnose import NONE, Faults, faults_of, refused, width_error
+from mlcli.data.text.diagnose import NONE, Faults, faults_of, refusal, width_error
 from mlcli.data.text.head import LOOKED_AT, Head, detect_dialect, read_head
 from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout, word_columns
 from mlcli.data.text.records import Broken, InputText, Survey, survey_text
@@ -311,7 +311,7 @@ def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute) ->
             advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
         if "Empty CSV file" not in str(error):
-            filled.faults = refused(text, layout, str(error))
+            filled.faults = refusal(text, layout, str(error))
     return filled
 
 

@@ -80,7 +80,7 @@ def faults_of(text: InputText, layout: RecordLayout) -> Faults:
     return Faults(underflows=kinds["underflow"].total)
 
 
-def refused(text: InputText, layout: RecordLayout, reason: str) -> Faults:
+def refusal(text: InputText, layout: RecordLayout, reason: str) -> Faults:
     """Return what is wrong with a text that Arrow refuses: what a second reading finds, or else `reason`."""
     found = faults_of(text, layout)
     return found if found.error is not None else Faults(DataError(
