@@ -1,7 +1,7 @@
 """Tables in HDF5: a data set of a plain file, or a matrix of AnnData with its names, dense or sparse."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -186,8 +186,6 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> tuple[Choice, Sheet]
 @frozen
 class _Group(SparseGroup):
     """The arrays of a sparse matrix by the names of AnnData and SciPy."""
-
-    remedy: ClassVar[str] = "write it again, as csr_matrix or csc_matrix"
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
         """Return one of the group's data sets; raises DataError if it is absent or of another kind."""

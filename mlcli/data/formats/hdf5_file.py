@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -242,7 +242,6 @@ class SparseGroup:
 
     file: Hdf5
     name: str
-    remedy: ClassVar[str] = "write the file again"
 
     @property
     def path(self) -> str:
@@ -257,4 +256,4 @@ class SparseGroup:
     def refused(self, what: str) -> DataError:
         """Return the error for a group without such a matrix."""
         return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
-                         where=place(self.path), hint=self.remedy)
+                         where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")

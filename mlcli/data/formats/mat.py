@@ -166,6 +166,10 @@ class _Group(SparseGroup):
         found = self.file.member(f"{self.name}/{ {'indices': 'ir', 'indptr': 'jc'}.get(name, name)}")
         return np.zeros(0, np.int64) if found is None else self.file.array(found, kinds, sides)
 
+    def refused(self, what: str) -> DataError:
+        """Return the error for a group without such a matrix, which MATLAB writes in one form alone."""
+        return super().refused(what).changed(hint="write the file again")
+
 
 @contextmanager
 def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile]:

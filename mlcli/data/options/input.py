@@ -364,40 +364,45 @@ def check_items(input: Input) -> None:
         _refuse(f"{first} cannot be used with {wrong}", f"input.{first}")
     _check_scale(input.answers, input.range, "input")
     if again := duplicates(input.reverse):
-        _refuse(f"columns are reversed more than once: {listed(again)}", "input.reverse", "name each column once")
+        _reject(f"columns are reversed more than once: {listed(again)}", "input.reverse", "name each column once")
     if input.range is not None and not input.reverse:
-        _refuse("range has no effect: no column is reversed", "input.range", "leave it out, or give {input.reverse}")
+        _reject("range has no effect: no column is reversed", "input.range", "leave it out, or give {input.reverse}")
     for number, items in enumerate(input.items):
         where = f"input.items.{number}"
         _check_scale(items.answers, items.range, where)
         if bool(items.answers) == (items.range is not None):
-            _refuse("a scale has either answers in words or a range of numbers", where, "give one of the two")
+            _reject("a scale has either answers in words or a range of numbers", where, "give one of the two")
         if items.range is not None and not {*items.columns} & {*input.reverse}:
-            _refuse("range has no effect: none of these columns is reversed", f"{where}.range",
+            _reject("range has no effect: none of these columns is reversed", f"{where}.range",
                     "leave it out, or name them in {input.reverse}")
     if again := duplicates([name for items in input.items for name in items.columns]):
-        _refuse(f"columns have more than one scale: {listed(again)}", "input.items", "name each column once")
+        _reject(f"columns have more than one scale: {listed(again)}", "input.items", "name each column once")
 
 
 def refuse_coding(input: Input, source: str) -> None:
     """Raise ConfigError for a coding of a `source` that holds no questionnaire."""
     if has_coding(input):
-        _refuse(f"{source} holds no answers to code", "input", "leave {input.answers}, {input.reverse} and input.items "
+        _reject(f"{source} holds no answers to code", "input", "leave {input.answers}, {input.reverse} and input.items "
                 "out, or give a table")
 
 
 def _check_scale(answers: Sequence[str], range: Sequence[float] | None, where: str) -> None:
     """Raise ConfigError for a scale of one answer, with an answer twice, or with a range that is empty."""
     if len(answers) == 1:
-        _refuse(f"a scale of one answer, {shown(answers[0])}, has no order", f"{where}.answers",
+        _reject(f"a scale of one answer, {shown(answers[0])}, has no order", f"{where}.answers",
                 "name all answers, the least first")
     if again := duplicates(answers):
-        _refuse(f"answers are named more than once: {listed(again)}", f"{where}.answers", "name each answer once")
+        _reject(f"answers are named more than once: {listed(again)}", f"{where}.answers", "name each answer once")
     if range is not None and not range[0] < range[1]:
-        _refuse(f"a range from {range[0]:g} to {range[1]:g} holds no scale", f"{where}.range",
+        _reject(f"a range from {range[0]:g} to {range[1]:g} holds no scale", f"{where}.range",
                 "give the least answer first, as in 1,6")
 
 
-def _refuse(what: str, where: str, hint: str = "leave one of the two out") -> None:
-    """Raise the error of options that exclude each other, or have no effect."""
+def _refuse(what: str, where: str) -> None:
+    """Raise the error of two options that exclude each other."""
+    raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")
+
+
+def _reject(what: str, where: str, hint: str) -> None:
+    """Raise the error of options of answers that say nothing, or have no effect."""
     raise ConfigError("INPUT-OPTION", what, where=where, hint=hint)
