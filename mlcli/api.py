@@ -27,8 +27,7 @@ from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import Affine, NoProjection, Projector
-from mlcli.data.read.arrays import new_rows, table_of
-from mlcli.data.read.frames import HERE
+from mlcli.data.read.in_memory import HERE, new_rows, table_of
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.finished_run import CsvColumns

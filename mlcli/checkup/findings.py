@@ -27,8 +27,7 @@ from mlcli.checkup.report import (
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighbors import MANY
 from mlcli.data.options.wording import counted, listed, shown
-from mlcli.data.pairs.square import look_like_similarities
-from mlcli.data.pairs.triangles import SHARE
+from mlcli.data.pairs.square import SHARE, look_like_similarities
 from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table
 from mlcli.errors import spell

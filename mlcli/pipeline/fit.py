@@ -150,7 +150,7 @@ def labels_named(table: Table) -> Iterator[None]:
     except ConfigError as error:
         if error.code != "E-COMPONENTS" or not table.labels:
             raise
-        from mlcli.data.options.usual_scales import proposal
+        from mlcli.data.options.texts import proposal
 
         labels = listed(list(table.labels), 20)
         scale = proposal(filter(None, texts) for texts in table.labels.values())

@@ -14,8 +14,7 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile
+from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table

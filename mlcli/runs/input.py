@@ -14,11 +14,10 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
 from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
+from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import HDF5
-from mlcli.data.options.input import Input
-from mlcli.data.options.names import split_at_commas
+from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.second_files import LabelFile, View
 from mlcli.data.options.wording import listed, nearest, place, shown
 from mlcli.data.read.chosen_rows import column_of, is_column
 from mlcli.data.read.table import read_unchecked

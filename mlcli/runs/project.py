@@ -12,15 +12,14 @@ from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.similarities.projector import require_projector
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import View
+from mlcli.data.options.input import Input, View
 from mlcli.data.options.wording import counted, listed
+from mlcli.data.prepare.views import match_views
 from mlcli.data.read.chosen_rows import require_all
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.new_rows import MappedTable, blockwise, read_coordinates, read_new
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
-from mlcli.data.table.views import match_views
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.spectrum import TABLE as SPECTRUM

@@ -27,7 +27,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, LengthG
 from mlcli.config.build import build
 from mlcli.config.other_names import FLAGS_ELSEWHERE
 from mlcli.config.run_config import RunConfig
-from mlcli.data.read.arrays import table_of
+from mlcli.data.read.in_memory import table_of
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import PARTS, ConfigError, DataError, GeometryError, MlcliError, NumericalError

@@ -16,8 +16,7 @@ from mlcli.data.files.source import open_input
 from mlcli.data.formats import npy, parquet
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FILES, FORMATS, Format
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile, View
+from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.data.samples import generated
-from mlcli.data.samples.generated import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample
+from mlcli.data.samples import BATCHES, RING, SAMPLES, SIDES, TUBE, TYPES, sample
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 from tests.wording import Wording
@@ -54,7 +53,7 @@ def test_a_smaller_sample_is_the_start_of_a_larger(name: str, noise: float | Non
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_make_one_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sample(name, 1000, 3, 0.1, truth=True)
-    monkeypatch.setattr(generated, "BLOCK", 77)
+    monkeypatch.setattr("mlcli.data.samples.BLOCK", 77)
     parts = sample(name, 1000, 3, 0.1, truth=True)
     assert np.array_equal(whole.values, parts.values)
     assert dict(whole.labels) == dict(parts.labels)

@@ -18,7 +18,7 @@ from mlcli.core.kernels import streamed, tiles
 from mlcli.core.kernels.streamed import PassPart, Streamed
 from mlcli.core.krylov import KrylovCheckpoint
 from mlcli.core.paths import geodesics
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.engine import resume
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming

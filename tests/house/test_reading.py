@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from mlcli import errors
-from tests.package import FILES, parsed
+from tests.package import FILES, PACKAGE, parsed
 
 OWN = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.MlcliError)}
-DATA = [path for path in FILES if "data" in path.parts]
+DATA = [path for path in FILES if path.is_relative_to(PACKAGE / "data")]
 
 
 def catches(tree: ast.AST) -> Iterator[str]:

@@ -15,7 +15,7 @@ from mlcli.cli.screen.streams import require_standard_output
 from mlcli.cli.screen.terminal import aligned, tell
 from mlcli.config.explain import locate_errors
 from mlcli.config.flags import layer_of
-from mlcli.data.options.names import split_at_commas
+from mlcli.data.options.column_names import split_at_commas
 from mlcli.errors import UsageError
 
 DIGITS = 9  # most of a number that is given

@@ -15,8 +15,8 @@ from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.options.formats import ANNDATA
-from mlcli.data.samples.generated import NAMES, TABLES, names_with_columns
-from mlcli.data.samples.generated import sample as sample_of
+from mlcli.data.samples import NAMES, TABLES, names_with_columns
+from mlcli.data.samples import sample as sample_of
 from mlcli.errors import UsageError
 from mlcli.publication import publish
 

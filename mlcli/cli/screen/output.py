@@ -34,8 +34,7 @@ def write_out(table: Any, output: str, format: str | None, *, force: bool) -> tu
     Returns the number of rows that were written, and the names of their columns of numbers.
     """
     from mlcli.data.read.new_rows import MappedTable
-    from mlcli.data.write.parts import write_mapped, write_when_complete
-    from mlcli.data.write.table import write_csv, write_table
+    from mlcli.data.write.table import write_csv, write_mapped, write_table, write_when_complete
 
     chosen, parts, written = format_of(output, format), isinstance(table, MappedTable), list[Any]()
     if parts:

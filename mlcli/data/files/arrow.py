@@ -84,7 +84,25 @@ def block_faults(path: str, format: str) -> Iterator[None]:
                             where=place(path), hint=f"{DAMAGED}; else write it with smaller blocks of rows") from None
 
 
+@contextmanager
+def library_faults(path: str, format: str, kinds: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Raise DataError for errors of a library on a bad file, of some `kinds`; those of the operating system pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno:
+            raise
+        raise corrupt(path, format, error) from None
+    except kinds as error:
+        raise corrupt(path, format, error) from None
+
+
 def corrupt(path: str, format: str, error: Exception) -> DataError:
     """Return the error for a file that its own format's reader rejects."""
-    return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {words_of(error)}", where=place(path),
+    return damage_error(path, format, words_of(error))
+
+
+def damage_error(path: str, format: str, what: str) -> DataError:
+    """Return the error for a file that is not a whole one of its format."""
+    return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {what}", where=place(path),
                      hint="write or copy the file again")

@@ -1,4 +1,4 @@
-"""The input: a regular file, hashed and checked for changes while it is read, or standard input."""
+"""The input: a regular file, hashed and checked for changes while it is read, its identity, or standard input."""
 
 import difflib
 import errno
@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,17 +16,58 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
 from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import Digest, require_same
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile, map_file
 from mlcli.data.options.wording import place, shown
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
-from mlcli.process.file_hash import state
+from mlcli.process.file_hash import hash_of, state
+
+
+class Digest:
+    """The hash of a file, which may still be computed (`process/file_hash.py`)."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self._path, self._hash = path, hash_of(descriptor)
+
+    @property
+    def content(self) -> bytes | None:
+        """All bytes of a small file, which its hash has read; None for any other."""
+        return self._hash.content
+
+    def result(self) -> str:
+        """Wait for the hash and return it; raises StorageError if the file changed or cannot be read."""
+        text = self._hash.result()
+        if (error := self._hash.error) is not None:
+            raise StorageError("READ", f"reading failed: {error.strerror or error}", where=place(self._path),
+                               hint="check the disk or the network file system, and try again")
+        require_same(self._path, self._hash.same)
+        return text
+
+    def hold(self) -> None:
+        """Let `result` compare the state of the file each time: the file itself is still in use."""
+        self._hash.hold()
+
+    def stop(self) -> None:
+        """Abandon the hash."""
+        self._hash.stop()
+
+
+def require_same(path: str, same: bool) -> None:
+    """Raise StorageError if a file changed while it was read."""
+    if not same:
+        raise changed_error(path)
+
+
+def changed_error(path: str) -> StorageError:
+    """Return the error for a file that changed while it was read."""
+    return StorageError("CHANGED", "the file changed while it was read", where=place(path),
+                        hint="wait until it is written, or work on a copy")
+
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 MANY = 2000  # files in a folder whose names are compared with one that is not there
@@ -107,7 +149,9 @@ def open_input(path: str, compute: Compute) -> Iterator[Opened]:
             yield piped
         return
     if is_remote(path):
-        yield from _unchanged_there(path)
+        before = state_of(path)
+        yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
+        require_same(path, before == state_of(path))
         return
     descriptor = open_regular(path)
     try:
@@ -137,13 +181,6 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     require_same(path, before == state(descriptor))
     if fresh:
         require_same(path, digest.result() == Digest(path, descriptor).result())
-
-
-def _unchanged_there(path: str) -> Iterator[Opened]:
-    """Yield a remote file as `Opened`, with its state compared before and after; its hash is computed on request."""
-    before = state_of(path)
-    yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
-    require_same(path, before == state_of(path))
 
 
 def remote_hash(path: str, known: tuple[int, int, int]) -> str:
@@ -240,3 +277,60 @@ def standard_input(compute: Compute) -> Iterator[Opened]:
             yield Opened("-", size, hashed.hexdigest, descriptor=file.fileno())
             return
         yield Opened("-", size, hashed.hexdigest, content=held.getvalue())
+
+
+R = TypeVar("R")
+_open = threading.local()  # the last few files that a thread opened
+
+
+@frozen
+class FileId:
+    """The identity of a file: its path, and its size and times when it was first opened."""
+
+    path: str
+    state: tuple[int, int, int]  # size, and times of the last changes
+
+    def open_once(self, opener: Callable[[BinaryIO], R]) -> R:
+        """Return the result of an opener, cached for each thread; raises StorageError if the file has changed."""
+        known = vars(_open).setdefault("files", {})
+        name = os.getpid(), self, opener
+        if name not in known:
+            while len(known) >= 4:
+                known.pop(next(iter(known)))
+            stream = self._stream()
+            known[name] = stream, opener(stream)
+        stream, made = known[name]
+        now = state_of(self.path) if is_remote(self.path) else state(stream.fileno())
+        require_same(self.path, now == self.state)
+        return cast(R, made)
+
+    def fill(self, position: int, buffer: memoryview) -> None:
+        """Read the bytes from a position on until a buffer of bytes is full; raises StorageError where they end before.
+        """
+        raw: SharedFile | RemoteFile = cast(Any, self.open_once(plain_stream)).raw
+        if raw.read_at(position, buffer) < len(buffer):
+            raise StorageError("READ", "reading failed: the file is shorter than it was", where=self.path,
+                               hint="wait until it is written, or work on a copy")
+
+    def _stream(self) -> BinaryIO:
+        if is_remote(self.path):
+            return bounded_reader(RemoteFile(self.path))
+        descriptor = open_regular(self.path)
+        try:
+            require_same(self.path, state(descriptor) == self.state)
+            return bounded_reader(SharedFile(descriptor))  # it duplicates the descriptor
+        finally:
+            os.close(descriptor)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileId, (self.path if is_remote(self.path) else str(Path(self.path).absolute()), self.state)
+
+    @property
+    def key(self) -> str:
+        """The text that distinguishes the file in cache keys."""
+        return f"{self.path} {self.state}"
+
+
+def plain_stream(stream: BinaryIO) -> BinaryIO:
+    """Return the stream itself: the opener of bytes."""
+    return stream

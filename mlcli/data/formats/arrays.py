@@ -174,9 +174,14 @@ def as_doubles(values: AnyArray, path: str) -> Array:
     return doubles
 
 
+def _most_points(pairs: int) -> int:
+    """Return the largest number of points that have so many pairs or fewer."""
+    return (1 + math.isqrt(1 + 8 * pairs)) // 2
+
+
 def points_of_pairs(count: int) -> int:
     """Return the number of points with `count` pairs; 0 if there is none."""
-    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    size = _most_points(count)
     return size if size * (size - 1) // 2 == count else 0
 
 
@@ -184,7 +189,7 @@ def points_of(count: int, path: str) -> int:
     """Return the number of points with `count` pairs; raises DataError if there is none."""
     if points := points_of_pairs(count):
         return points
-    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    size = _most_points(count)
     raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
                     f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
                     hint="a condensed vector holds each pair of points once")

@@ -11,22 +11,20 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     Columnar,
     Columns,
+    GroupedRows,
     Lengths,
     as_texts,
     chosen_columns,
     columns_of,
     numbered_batches,
     read_columns,
-    types_of,
 )
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 
@@ -43,8 +41,7 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
         rows = (sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None) if sizes is None
                 else sum(sizes))
         columns = _columns_of(schema, opened, input)
-        columnar = Columnar(columns.names, columns.types, rows, lambda names: numbered_batches(0, _some(opened, names)),
-                            lengths=columns.lengths)
+        columnar = Columnar(columns, rows, lambda names: numbered_batches(0, _some(opened, names)))
         return read_columns(columnar, opened, input, compute)
 
 
@@ -166,9 +163,9 @@ def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, 
         schema = ipc.open_file(stream).schema
     bounds = np.cumsum([0, *sizes]).tolist()
     columns = _columns_of(schema, opened, input)
-    choice = chosen_columns(Columnar(columns.names, columns.types, bounds[-1], lambda names: iter(())), input)
+    choice = chosen_columns(columns, bounds[-1], input)
     id = FileId(opened.path, opened.state)
-    return BlockFile(ArrowRows(id, tuple(bounds), choice.columns, columns.lengths), choice, types_of(columns, choice))
+    return BlockFile(ArrowRows(id, tuple(bounds), choice.columns, columns.lengths), choice, columns.types_of(choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:

@@ -15,13 +15,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.options.formats import formats_with_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
-from mlcli.data.table.sheet import FEWER, Sheet
-from mlcli.data.text.label_columns import with_row_names
+from mlcli.data.table.sheet import FEWER, Sheet, with_row_names
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
 WHOLE, SQUARE = 2, 4  # copies of a table, and of a matrix, in memory during a run
 SMALL = 1 << 27  # bytes of a table with its zeros up to which a sparse one is read into memory with them
+PART = 1 << 19  # numbers read in one step: 4 MiB
 
 
 class RowFile(RowSource, Protocol):
@@ -53,6 +53,11 @@ class BlockFile:
     def bytes(self) -> float:
         """The bytes of all its numbers in memory."""
         return 8.0 * self.file.bounds[-1] * self.file.columns
+
+
+def part_rows(columns: int, fewest: int = 1) -> int:
+    """Return the number of rows to read in one step."""
+    return max(PART // max(columns, 1), fewest)
 
 
 def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool:

@@ -1,27 +1,29 @@
-"""Columnar files: chosen columns of their batches as numbers, ids and labels; lists of one length are columns.
+"""Columnar files: chosen columns as numbers, ids and labels, whole or by groups of rows; lists as columns.
 
-Embeddings are stored so, as lists of fixed size, lists, or tensors of fixed shape.
+Lists of one length are columns: embeddings are stored so, as lists of fixed size, lists, or tensors of fixed shape.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from csv import field_size_limit
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.stages.stage import advance, no_listeners, note
+from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
+from mlcli.data.formats.block_file import part_rows
 from mlcli.data.options.input import Input, categories_hint, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import EXACT
-from mlcli.data.options.texts import of_dates
+from mlcli.data.options.texts import of_dates, with_proposal
 from mlcli.data.options.wording import LISTED, counted, joined, place, shown
+from mlcli.data.table.cells import warn_of_rounding
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import FEWER, Sheet, content_error, require_content
 from mlcli.errors import DataError
@@ -56,6 +58,7 @@ def is_inexact(column: Any) -> bool:
     return bool(max(abs(extremes["min"]), abs(extremes["max"])) > EXACT)
 
 
+PANDAS_INDEX = "__index_level_0__"
 LONGEST = 1 << 20  # elements of a list at most: each is a column with a name
 REMEDY = "give all lists one length, or choose other columns with {input.columns}"
 Lengths = Mapping[str, int]  # of the lists in each column of such, by its name
@@ -68,6 +71,15 @@ class Columns:
     names: list[str]
     types: list[Any]
     lengths: Lengths
+
+    @property
+    def index(self) -> int | None:
+        """The column that is the index of a frame of pandas, or None."""
+        return self.names.index(PANDAS_INDEX) if self.names.count(PANDAS_INDEX) == 1 else None
+
+    def types_of(self, choice: Choice) -> list[Any]:
+        """Return the types of the columns of numbers."""
+        return [self.types[column] for column in choice.values]
 
     @property
     def elements(self) -> int:
@@ -188,21 +200,24 @@ def numbers_in(column: Any) -> Any:
     return getattr(column, "storage", column).flatten()
 
 
-PANDAS_INDEX = "__index_level_0__"
 TOGETHER = 24  # columns transposed in one step: few enough for the memory, enough to fill cache lines
 ROWS = 4096  # rows transposed in one step
+Require = Callable[[list[str]], int]  # the bytes of the texts in some columns, after a check of limits
+
+
+def no_limits(names: list[str]) -> int:
+    """Require nothing of columns of text."""
+    return 0
 
 
 @frozen
 class Columnar:
     """An open columnar file: its announced content, and its batches, which can be read repeatedly."""
 
-    names: list[str]
-    types: list[Any]
+    columns: Columns
     rows: int
     batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with its first row
-    require: Callable[[list[str]], int] = lambda names: 0  # bytes of texts, after a check of limits
-    lengths: Lengths = field(default_factory=dict)  # of the lists whose elements are columns
+    require: Require = no_limits
 
 
 def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
@@ -214,15 +229,15 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
 
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the chosen columns, after a check of the announced sizes against memory."""
-    choice = choose_columns(file, input)
-    if opened.lists and _texts_among(file.types, choice):
-        choice = _list_of_pairs(file, input) or choice
+    choice = choose_columns(file.columns, input)
+    if opened.lists and file.rows and _texts_among(file.columns.types, choice):
+        choice = _list_of_pairs(file.columns, input) or choice
     if (error := _text_error(file, choice, input)) is not None:
         raise _with_proposal(error, file, opened, input, compute, alone=not choice.width)
-    require_numeric(file.types, choice, input)
+    require_numeric(file.columns.types, choice, input)
     columns = len(choice.values)
     require_content(file.rows, choice.width, opened.path)
-    sources = sources_of(choice.columns, file.lengths)
+    sources = sources_of(choice.columns, file.columns.lengths)
     wanted = [*dict.fromkeys((*sources, *(choice.names[column] for column in _text_columns(choice))))]
     texts = file.require([choice.names[column] for column in _text_columns(choice)])
     compute.require_data(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
@@ -234,34 +249,29 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
         advance(taken.cells // len(wanted), file.rows)
     if taken.cells != file.rows * len(wanted):
         raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, and some are missing"))
-    taken.warn()
+    warn_of_rounding(sorted(taken.inexact))
     labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.texts}
     ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
     return Sheet(taken.values, choice.columns, True, ids, id_name, labels, words=choice.word_names)
 
 
-def choose_columns(file: Columnar, input: Input) -> Choice:
+def choose_columns(columns: Columns, input: Input) -> Choice:
     """Choose the columns to read; pandas' index contains the ids, and so does a first text column of a square file."""
-    names, row_names = file.names, _index_of(file)
-    if row_names is None and input.square and names and is_text(file.types[0]):
+    names, row_names = columns.names, columns.index
+    if row_names is None and input.square and names and is_text(columns.types[0]):
         row_names = 0
-    words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
+    words = [] if input.square else [column for column, kind in enumerate(columns.types) if is_text(kind)]
     choice = choose(names, input, row_names, words)
-    texts = [names[column] for column in _texts_among(file.types, choice)]
-    return choice if (again := with_found(input, texts)) is None else choose_columns(file, again)
+    texts = [names[column] for column in _texts_among(columns.types, choice)]
+    return choice if (again := with_found(input, texts)) is None else choose_columns(columns, again)
 
 
-def _index_of(file: Columnar) -> int | None:
-    """Return the column that is the index of a frame of pandas, or None."""
-    return file.names.index(PANDAS_INDEX) if file.names.count(PANDAS_INDEX) == 1 else None
-
-
-def _list_of_pairs(file: Columnar, input: Input) -> Choice | None:
+def _list_of_pairs(columns: Columns, input: Input) -> Choice | None:
     """Choose the columns of a list of pairs, two of text and one of numbers; None for a file of another kind."""
-    words = [column for column, kind in enumerate(file.types) if is_text(kind)]
-    choice = choose_pairs(file.names, without_roles(input), _index_of(file), words)
-    known = choice is not None and file.rows > 0 and all(is_numeric(file.types[column]) for column in choice.values)
+    words = [column for column, kind in enumerate(columns.types) if is_text(kind)]
+    choice = choose_pairs(columns.names, without_roles(input), columns.index, words)
+    known = choice is not None and all(is_numeric(columns.types[column]) for column in choice.values)
     return choice if known else None
 
 
@@ -273,8 +283,8 @@ def _texts_among(types: Sequence[Any], choice: Choice) -> list[int]:
 
 def _text_error(file: Columnar, choice: Choice, input: Input) -> DataError | None:
     """Return the error of columns of text where numbers were expected, or None."""
-    if _texts_among(file.types, choice):
-        return numeric_error(file.types, choice, input)
+    if _texts_among(file.columns.types, choice):
+        return numeric_error(file.columns.types, choice, input)
     return content_error(file.rows, 0, input.path) if choice.words and not choice.width else None
 
 
@@ -283,27 +293,20 @@ def _with_proposal(error: DataError, file: Columnar, opened: Opened, input: Inpu
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
     if not opened.proposes or not file.rows:
         return error
-    from mlcli.data.options.usual_scales import with_proposal
-
     asked = with_categories(input, (), "categories", found=True)
     with no_listeners():
         texts = read_columns(file, opened, asked, compute).labels
-    names = choose_columns(file, asked).category_names
+    names = choose_columns(file.columns, asked).category_names
     return with_proposal(error, {name: texts[name] for name in names}, alone=alone)
 
 
-def chosen_columns(file: Columnar, input: Input) -> Choice:
+def chosen_columns(columns: Columns, rows: int, input: Input, require: Require = no_limits) -> Choice:
     """Choose and check the columns of a columnar file, as `read_columns` does."""
-    choice = choose_columns(file, input)
-    require_numeric(file.types, choice, input)
-    require_content(file.rows, choice.width, input.path)
-    file.require([choice.names[column] for column in _text_columns(choice)])
+    choice = choose_columns(columns, input)
+    require_numeric(columns.types, choice, input)
+    require_content(rows, choice.width, input.path)
+    require([choice.names[column] for column in _text_columns(choice)])
     return choice
-
-
-def types_of(columns: Columns, choice: Choice) -> list[Any]:
-    """Return the types of the columns of numbers."""
-    return [columns.types[column] for column in choice.values]
 
 
 def _text_columns(choice: Choice) -> list[int]:
@@ -341,15 +344,11 @@ def numeric_error(types: Sequence[Any], choice: Choice, input: Input) -> DataErr
                              "name it with {input.id_column} or {input.label_columns}, or choose others with "
                              "{input.columns}" + (categories_hint(input) if texts else ""))
     for column in (choice.id, *choice.texts):
-        if column is not None and not _has_text_form(types[column]):
+        if column is not None and not (is_text(types[column]) or is_numeric(types[column])
+                                       or pyarrow().types.is_temporal(types[column])):
             return DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
                              "cannot be an id or a label", where=place(input.path), hint="text, numbers and dates can")
     return None
-
-
-def _has_text_form(kind: Any) -> bool:
-    """Whether values of a type can be ids or labels."""
-    return is_text(kind) or is_numeric(kind) or bool(pyarrow().types.is_temporal(kind))
 
 
 @dataclass
@@ -383,13 +382,6 @@ class ColumnTable:
             if name in columns:
                 self.texts.setdefault(name, []).extend(as_texts(columns[name], name, path))
         self.cells += batch.num_rows * batch.num_columns
-
-    def warn(self) -> None:
-        """Warn about integers that lost digits."""
-        if self.inexact:
-            names = sorted(self.inexact)
-            note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
-                 columns=names[:100])
 
 
 def fill(rows: Array, columns: dict[int, Array]) -> None:
@@ -444,3 +436,59 @@ def _require_short(column: Any, name: str, path: str) -> None:
     if longest is not None and longest > field_size_limit():
         raise DataError("FIELD-SIZE", f"a cell of column {shown(name)} is longer than {field_size_limit():,} "
                         "characters", where=place(path), hint="choose another column for ids or labels")
+
+
+FEWEST = 256  # least rows read in one step from a columnar file: each column costs a call
+
+
+def numbers_of(batch: Any) -> Array:
+    """Return a record batch of numbers as an (m, d) array, in column order in memory."""
+    types = {str(kind) for kind in batch.schema.types}
+    if types <= {"double"} or types <= {"float"}:
+        return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False).to_numpy(), dtype=np.float64)
+    return np.stack([as_doubles(column) for column in batch.columns]).T
+
+
+class GroupedRows:
+    """The base of files of named columns, read by groups of rows, never by single ones."""
+
+    names: tuple[str, ...]  # of columns of numbers
+    lengths: Lengths  # of lists whose elements are such
+    direct = False
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    @property
+    def part(self) -> int:
+        """The number of rows read in one step."""
+        return part_rows(self.columns, FEWEST)
+
+    def take(self, chosen: Indices) -> Array:
+        """Raise NotImplementedError for any rows, of shape (m,): groups are read as a whole."""
+        raise NotImplementedError
+
+    @cached_property
+    def sources(self) -> dict[str, Origin]:
+        """The file's columns that these are read from."""
+        return sources_of(self.names, self.lengths)
+
+    def numbers(self, batch: Any, row: int, path: str) -> Array:
+        """Return a record batch with the file's columns as an (m, d) array, in column order in memory.
+
+        `row` is its first row in the file. Raises DataError for a list of another length.
+        """
+        if not self.lengths:
+            return numbers_of(batch.select(list(self.names)))
+        found = np.empty((self.columns, batch.num_rows))
+        for name, source in self.sources.items():
+            column = batch.column(name)
+            found[source.slice] = as_doubles(column) if source.elements is None else source.chosen(
+                list_numbers(column, name, source.length, row, path)).T
+        return found.T
+
+    def in_order(self, names: tuple[str, ...]) -> Self:
+        """Return the same columns in another order."""
+        return replace(cast(Any, self), names=names)

@@ -16,7 +16,7 @@ from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, named_sparse, of_columns, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
-from mlcli.data.table.selection import choose
+from mlcli.data.table.selection import Choice, choose
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.errors import ConfigError, DataError, option
 
@@ -36,7 +36,11 @@ def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
         if values.ndim != 2:
             raise file.refused(member)
         require_content(values.shape[0], values.shape[1], opened.path)
-        return _of_anndata(file, key, values) if is_anndata(file) else matrix_sheet(values, input)
+        if not is_anndata(file):
+            return matrix_sheet(values, input)
+        choice, names = _names(file, key, values.shape)
+        return replace(names, values=values if len(choice.values) == values.shape[1] else np.ascontiguousarray(
+            values[:, choice.values]))
 
 
 def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> SparseSheet | None:
@@ -101,13 +105,6 @@ def unknown(file: Hdf5, key: str, there: list[str]) -> ConfigError:
                        hint=nearest(key, there))
 
 
-def _of_anndata(file: Hdf5, key: str, values: AnyArray) -> Sheet:
-    """Return a dense matrix of AnnData with its names."""
-    names = _names(file, key, values.shape)
-    used = values if len(names.chosen) == values.shape[1] else np.ascontiguousarray(values[:, names.chosen])
-    return names.sheet(used)
-
-
 def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
     """Return the names of a matrix's rows."""
     return require_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
@@ -123,9 +120,8 @@ def _sparse(file: Hdf5, key: str, member: Any) -> SparseSheet:
     if not is_anndata(file):
         return plain_sparse(entries, file.input)
     require_content(*entries.shape, file.path)
-    names = _names(file, key, entries.shape)
-    matrix = of_columns(entries.by_rows(), names.chosen, file.path)
-    return SparseSheet(matrix, names.sheet(np.empty((entries.shape[0], 0))))
+    choice, names = _names(file, key, entries.shape)
+    return SparseSheet(of_columns(entries.by_rows(), choice.values, file.path), names)
 
 
 def _of_cells(file: Hdf5, key: str, member: Any) -> SparseSheet:
@@ -167,24 +163,11 @@ def _entries(file: Hdf5, member: Any) -> Entries:
     return entries_of(_Group(file, member.name), form, np.asarray(() if shape is None else shape))
 
 
-@frozen
-class _Names:
-    """The names of a matrix of AnnData."""
+def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> tuple[Choice, Sheet]:
+    """Choose columns of a matrix of AnnData; return the choice, and a sheet with its names without numbers.
 
-    columns: tuple[str, ...]
-    chosen: tuple[int, ...]  # of all columns
-    ids: tuple[str, ...]
-    id_name: str
-    labels: dict[str, tuple[str, ...]]
-    words: tuple[str, ...]  # those of the labels that no option names
-
-    def sheet(self, values: AnyArray) -> Sheet:
-        """Return numbers with these names."""
-        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words, apart=True)
-
-
-def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
-    """Return the names that options choose; raises ConfigError and DataError."""
+    Raises ConfigError and DataError.
+    """
     frame, names = row_frame(file, key), column_names(file, key, shape[1])
     input = file.input.for_columns(frame.columns())
     choice = choose(names, input.replace(id_column=None, label_columns=()))
@@ -197,7 +180,7 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
            else described(input.ids_from, "input.id_column"))
     id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
-    return _Names(choice.columns, choice.values, ids, id_name, labels, words)
+    return choice, Sheet(np.empty((shape[0], 0)), choice.columns, True, ids, id_name, labels, words=words, apart=True)
 
 
 @frozen
@@ -210,11 +193,6 @@ class _Group(SparseGroup):
         if found is None or is_group(found) or found.dtype.kind not in kinds:
             raise self.refused(f"it has no array {name} of such numbers")
         return self.file.array(found, kinds, sides)
-
-    def refused(self, what: str) -> DataError:
-        """Return the error for a group without such a matrix."""
-        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
-                         where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")
 
 
 READER = Reader(sheet=read_hdf5, sparse=sparse_hdf5, entries=edges_of_hdf5, texts=labels_in)

@@ -22,7 +22,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import load_extra
-from mlcli.data.files.arrow import corrupt, memory_limited
+from mlcli.data.files.arrow import library_faults, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
@@ -198,7 +198,7 @@ class Hdf5:
 def open_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
     """Open a file for reading; raises DataError if it is damaged, and DependencyMissing."""
     library = h5py()
-    with (_faults(opened.path), memory_limited("HDF5", compute), opened.stream() as stream,
+    with (library_faults(opened.path, "HDF5", FAULTS), memory_limited("HDF5", compute), opened.stream() as stream,
           library.File(HeapCheckedFile(stream), "r", rdcc_nbytes=1 << 24) as root):
         yield Hdf5(root, opened.path, input, compute)
 
@@ -207,21 +207,8 @@ def open_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
 def open_for_changes(path: Path, origin: str) -> Iterator[Any]:
     """Open a file for changes, as h5py has it; raises as `open_hdf5`, for the file that it is a copy of."""
     library = h5py()
-    with _faults(origin), path.open("r+b") as stream, library.File(stream, "r+") as root:
+    with library_faults(origin, "HDF5", FAULTS), path.open("r+b") as stream, library.File(stream, "r+") as root:
         yield root
-
-
-@contextmanager
-def _faults(path: str) -> Iterator[None]:
-    """Raise DataError for any error of the library on a bad file; errors of the operating system pass."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno:
-            raise
-        raise corrupt(path, "HDF5", error) from None
-    except FAULTS as error:
-        raise corrupt(path, "HDF5", error) from None
 
 
 def is_group(member: Any) -> bool:
@@ -265,3 +252,8 @@ class SparseGroup:
     def compute(self) -> Compute:
         """The resources of the run."""
         return self.file.compute
+
+    def refused(self, what: str) -> DataError:
+        """Return the error for a group without such a matrix."""
+        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
+                         where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")

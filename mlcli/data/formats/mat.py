@@ -17,7 +17,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import corrupt, memory_limited
+from mlcli.data.files.arrow import library_faults, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS, StoredArray
@@ -167,9 +167,8 @@ class _Group(SparseGroup):
         return np.zeros(0, np.int64) if found is None else self.file.array(found, kinds, sides)
 
     def refused(self, what: str) -> DataError:
-        """Return the error for a group without such a matrix."""
-        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
-                         where=place(self.path), hint="write the file again")
+        """Return the error for a group without such a matrix, which MATLAB writes in one form alone."""
+        return super().refused(what).changed(hint="write the file again")
 
 
 @contextmanager
@@ -183,16 +182,10 @@ def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile
         return
     from scipy.io.matlab import MatReadError
 
-    try:
-        with memory_limited("MAT", compute), warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # byte orders and names that SciPy misreads
-            yield ByScipy(opened, input, compute)
-    except OSError as error:
-        if error.errno:
-            raise
-        raise corrupt(opened.path, "MAT", error) from None
-    except (*FAULTS, MatReadError) as error:
-        raise corrupt(opened.path, "MAT", error) from None
+    with (library_faults(opened.path, "MAT", (*FAULTS, MatReadError)), memory_limited("MAT", compute),
+          warnings.catch_warnings()):
+        warnings.simplefilter("error", UserWarning)  # byte orders and names that SciPy misreads
+        yield ByScipy(opened, input, compute)
 
 
 def choose_variable(file: MatFile, input: Input) -> Variable:

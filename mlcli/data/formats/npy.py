@@ -1,33 +1,164 @@
 """NPY: an array of NumPy after a header, read whole or by position, and condensed dissimilarities as rows."""
 
+import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.file_id import FileId, plain_stream, require_read
-from mlcli.data.files.shared_handle import SharedFile
-from mlcli.data.files.source import Opened
-from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, require_kind
+from mlcli.data.files.arrow import damage_error
+from mlcli.data.files.shared_handle import read_into
+from mlcli.data.files.source import FileId, Opened
+from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, points_of_pairs, require_kind, wrong_array
 from mlcli.data.formats.arrays import texts as as_texts
-from mlcli.data.formats.block_file import BlockFile
-from mlcli.data.formats.npy_file import Header, read_header, require_size, stored_in
+from mlcli.data.formats.block_file import PART, BlockFile, part_rows
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import PART, part_rows
 from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, numbered_names, require_content
+from mlcli.errors import DataError, UnsafeFile
+
+MAGIC = b"\x93NUMPY"
+Mapped = Callable[[int], memoryview | None]
+LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
+HEADER_LIMIT = 64 << 10  # bytes
+INVALID = (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError)  # what Python makes of literals
+LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and code points without one
+
+
+@frozen
+class Header:
+    """The content of an NPY header."""
+
+    dtype: np.dtype[np.generic]
+    fortran: bool
+    shape: tuple[int, ...]
+    offset: int  # bytes before the numbers
+
+    @property
+    def size(self) -> int:
+        """The bytes of the numbers."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "", mapped: Mapped | None = None) -> StoredArray:
+    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header.
+
+    `mapped` returns the first bytes without a copy, where it can.
+    """
+    header = read_header(stream, path)
+    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path, mapped),
+                       partial(require_size, header, size, path), fortran=header.fortran, hint=hint)
+
+
+def read_header(stream: BinaryIO, path: str) -> Header:
+    """Parse the header without evaluating code; raises DataError, and UnsafeFile for Python objects."""
+    header = header_of(stream, path)
+    if not isinstance(header, Header):
+        raise header
+    return header
+
+
+def header_of(stream: BinaryIO, path: str) -> Header | DataError | UnsafeFile:
+    """Return the header, or the error that `read_header` raises."""
+    start = stream.read(8)
+    if len(start) < 8 or start[:6] != MAGIC or (start[6], start[7]) not in LENGTH_BYTES:
+        return broken("it does not begin with an NPY header", path)
+    count = LENGTH_BYTES[start[6], start[7]]
+    length = int.from_bytes(stream.read(count), "little")
+    if length > HEADER_LIMIT:
+        return broken(f"its header is longer than {HEADER_LIMIT >> 10} KiB", path)
+    text = stream.read(length)
+    if len(text) < length:
+        return broken("it ends within its header", path)
+    return parse_header(text, 8 + count + length, path)
+
+
+def parse_header(text: bytes, offset: int, path: str) -> Header | DataError | UnsafeFile:
+    """Parse the header's dictionary as literals; returns the error of another text."""
+    unclear = broken(f"its header cannot be understood: {shown(text[:60].decode('latin-1'))}", path)
+    try:
+        fields = ast.literal_eval(text.decode("utf-8").strip())
+    except INVALID:
+        return unclear
+    if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
+        return unclear
+    descr, shape, fortran = fields["descr"], fields["shape"], fields["fortran_order"]
+    if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+        return unclear
+    if type(fortran) is not bool:
+        return unclear
+    if "O" in str(descr):
+        return UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
+                          where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
+    if not isinstance(descr, str):
+        return wrong_array(f"its records are of type {shown(str(descr))}", path)
+    try:
+        return Header(np.dtype(descr), fortran, shape, offset)
+    except INVALID:
+        return unclear
+
+
+def require_size(header: Header, size: int, path: str) -> None:
+    """Raise DataError if the file's size differs from the one in its header."""
+    room = size - header.offset
+    if room != header.size:
+        what = "is cut off" if room < header.size else "has bytes after its end"
+        raise broken(f"it {what}: the header announces {counted(header.size, 'byte')} of shape {header.shape}, "
+                     f"and there are {room:,}", path)
+
+
+def read_values(stream: BinaryIO, header: Header, path: str, mapped: Mapped | None = None) -> AnyArray:
+    """Return the numbers or texts as they are stored; raises DataError."""
+    ready = header.dtype == np.dtype("<f8") and not header.fortran and header.offset % 8 == 0
+    if ready and mapped is not None and (pages := mapped(header.offset + header.size)) is not None:
+        return np.frombuffer(pages, header.dtype, offset=header.offset).reshape(header.shape)
+    flat = np.empty(math.prod(header.shape), header.dtype)
+    view = memoryview(flat.view(np.uint8).data)
+    if read_into(stream, view) < len(view):
+        raise broken("it is cut off", path)
+    if stream.read(1):  # also lets a zip file compare its checksum
+        raise broken("it has bytes after its end", path)
+    if header.dtype.kind == "U":
+        _require_unicode(flat, path)
+    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def _require_unicode(flat: AnyArray, path: str) -> None:
+    """Raise DataError for texts with code points that are not characters: surrogates, and those beyond the last one."""
+    if not flat.dtype.itemsize:
+        return
+    codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder)).reshape(len(flat), -1)
+    wrong = ((codes > LAST) | ((codes >= SURROGATES[0]) & (codes <= SURROGATES[1]))).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise broken(f"text {row + 1} of {len(flat)} holds a number that is no character of Unicode", path)
+
+
+def broken(what: str, path: str) -> DataError:
+    """Return the error for a file that is not a whole NPY file."""
+    return damage_error(path, "NPY", what)
+
 
 BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB
 CALL, BYTE = 2e-6, 5e-10  # seconds to read one number anywhere in the file, and one of many consecutive bytes
+
+
+def numbers_at(id: FileId, header: Header, first: int, last: int) -> Array:
+    """Return consecutive numbers of a file, in double precision; raises StorageError if it ends before."""
+    stored = np.empty(last - first, header.dtype)
+    id.fill(header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return stored.astype(np.float64, copy=False)
 
 
 @frozen
@@ -41,7 +172,7 @@ class CondensedRows:
     @cached_property
     def columns(self) -> int:
         """The number of points (n)."""
-        return (1 + math.isqrt(1 + 8 * math.prod(self.header.shape))) // 2
+        return points_of_pairs(math.prod(self.header.shape))
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
@@ -89,8 +220,8 @@ class CondensedRows:
             above = chosen >= start
             between = self._numbers(self._place(row, start), self._place(row, most + 1))
             rows[above, row] = between[chosen[above] - start]
-        for place, row in enumerate(chosen.tolist()):
-            rows[place, row + 1 :] = self._numbers(self._place(row, row + 1), self._place(row, size))
+        for into, row in enumerate(chosen.tolist()):
+            rows[into, row + 1 :] = self._numbers(self._place(row, row + 1), self._place(row, size))
         return rows
 
     def _place(self, row: Any, column: Any) -> Any:
@@ -99,12 +230,7 @@ class CondensedRows:
 
     def _numbers(self, first: int, last: int) -> Array:
         """Read consecutive numbers of the file."""
-        stored = np.empty(last - first, self.header.dtype)
-        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
-        read = raw.read_at(self.header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
-        require_read(self.id.path, read, stored.nbytes)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            return stored.astype(np.float64, copy=False)
+        return numbers_at(self.id, self.header, first, last)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
         """Raise NotImplementedError: an array has no texts."""
@@ -162,13 +288,8 @@ class NpyRows:
 
     def span(self, start: int, stop: int) -> Array:
         """Return consecutive rows as an (m, d) array."""
-        stored = np.empty((stop - start, self.header.shape[1]), self.header.dtype)
-        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
-        width = self.header.shape[1] * self.header.dtype.itemsize
-        read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
-        require_read(self.id.path, read, stored.nbytes)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            values = stored.astype(np.float64, copy=False)
+        width = self.header.shape[1]
+        values = numbers_at(self.id, self.header, start * width, stop * width).reshape(stop - start, width)
         return values if self.chosen is None else values[:, self.chosen]
 
     def key(self) -> str:

@@ -20,7 +20,7 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
-from mlcli.data.formats.npy_file import Header, header_of, read_header, read_values, require_size, stored_in
+from mlcli.data.formats.npy import Header, header_of, read_header, read_values, require_size, stored_in
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse import Entries, SparseSheet, entries_of, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
@@ -35,7 +35,7 @@ SPARSE = {"format", "shape", "data"}  # arrays in every archive of scipy.sparse.
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
     """Open an array of an archive."""
-    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+    with open_archive(opened) as archive:
         entry = choose_entry(archive, input)
         require_within_limits(entry.file_size, entry.compress_size, "the array", input)
         with archive.open(entry) as array:
@@ -43,15 +43,16 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
 
 
 @contextmanager
-def archive_faults(path: str) -> Iterator[None]:
-    """Translate errors of libraries on a damaged archive into DataError."""
+def open_archive(opened: Opened) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; errors of libraries on a damaged one become DataError."""
     try:
-        yield
+        with opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+            yield archive
     except (*FAULTS, OSError) as error:
         cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error
         if isinstance(cause, OSError) and cause.errno not in (None, errno.EINVAL):  # the disk's fault, not the file's
             raise cause from None
-        raise corrupt(path, "NPZ", error) from None
+        raise corrupt(opened.path, "NPZ", error) from None
 
 
 def choose_entry(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
@@ -134,7 +135,7 @@ def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
         raise ConfigError("FORMAT", "key cannot be used with an archive that holds one sparse matrix",
                           where="input.key",
                           hint="leave it out")
-    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+    with open_archive(opened) as archive:
         stored = _SparseArchive(archive, input, compute)
         form = stored.array("format", "SU", 0).item()
         return entries_of(stored, form.decode("latin-1") if isinstance(form, bytes) else form,
@@ -143,7 +144,7 @@ def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
 
 def sparse_in(opened: Opened, input: Input, compute: Compute) -> SparseSheet | None:
     """Return the sparse matrix of an archive; None if it has other arrays."""
-    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+    with open_archive(opened) as archive:
         if not set(names_in(archive.infolist())) >= SPARSE:
             return None
     return plain_sparse(entries_in(opened, input, compute), input)

@@ -16,26 +16,26 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     Columnar,
     Columns,
+    GroupedRows,
     Lengths,
+    Require,
     as_texts,
     chosen_columns,
     columns_of,
     element_type,
     is_text,
+    no_limits,
     numbered_batches,
     read_columns,
-    types_of,
 )
 from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
-from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.table.sheet import Sheet
 
@@ -96,8 +96,8 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
         columns = _columns_of(decoded, input)
         numbers = decoded.metadata.num_columns - len(texts) + columns.elements
         file = ParquetFile(kept, decoded, numbers, columns.lengths)
-        columnar = Columnar(columns.names, columns.types, decoded.metadata.num_rows, partial(_batches, file),
-                            partial(require_modest_texts, decoded, opened.size, input, numbers), columns.lengths)
+        columnar = Columnar(columns, decoded.metadata.num_rows, partial(_batches, file),
+                            partial(require_modest_texts, decoded, opened.size, input, numbers))
         return read_columns(columnar, opened, input, compute)
 
 
@@ -267,8 +267,8 @@ def of_parts(ids: Sequence[FileId], input: Input) -> BlockFile:
 def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
     """Return the row groups of files in order; with `size`, the bytes of a file, texts are checked against limits."""
     groups: list[tuple[FileId, int, int]] = []
-    rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
-    columns = Columns([], [], {})
+    rows, large, schema, stored, columns = 0, False, None, 0.0, Columns([], [], {})
+    require: Require = no_limits
     for id in ids:
         with block_faults(id.path, "Parquet"):
             file = id.open_once(parquet_file)
@@ -284,9 +284,9 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
             if size:
                 numbers = file.metadata.num_columns - sum(map(is_text, schema.types)) + columns.elements
                 require = partial(require_modest_texts, file, size, input, numbers)
-    choice = chosen_columns(Columnar(columns.names, columns.types, rows, lambda names: iter(()), require), input)
+    choice = chosen_columns(columns, rows, input, require)
     return BlockFile(ParquetRows(tuple(groups), rows, choice.columns, large, stored, columns.lengths), choice,
-                     types_of(columns, choice))
+                     columns.types_of(choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:

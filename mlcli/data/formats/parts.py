@@ -1,4 +1,4 @@
-"""Files of a directory that form one table, as Spark and Dask write it, and their hashes."""
+"""Directories of Parquet or CSV files that form one table, as Spark and Dask write it, in the order of names."""
 
 import hashlib
 import os
@@ -8,15 +8,18 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from mlcli.base.rows.blocks import in_order
-from mlcli.data.files.digest import require_same
-from mlcli.data.files.file_id import FileId
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.arrow import arrow_reading
 from mlcli.data.files.remote import is_remote, parts_under, state_of
-from mlcli.data.files.source import open_regular, remote_hash
+from mlcli.data.files.source import FileId, open_regular, remote_hash, require_same
+from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.cell_names import matrix_in, name_files
-from mlcli.data.options.formats import OWN
+from mlcli.data.formats.reader import reader_of
+from mlcli.data.options.formats import OWN, Format
+from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.data.table.table import Source
-from mlcli.errors import DataError
+from mlcli.errors import ConfigError, DataError
 from mlcli.process.file_hash import state
 
 PARTS = sorted((format for format in OWN.values() if format.parts), key=lambda format: format.text)
@@ -40,8 +43,9 @@ def parts_of(path: str) -> list[str]:
 
 
 def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
-    """Return the source of a table in several files of one folder."""
-    known = cache(lambda: _hashes(ids))
+    """Return the source of a table in several files of one folder; asked for, their hashes raise StorageError."""
+    known = cache(lambda: {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
+                           for id, found in zip(ids, in_order(_hash, ids), strict=True)})
     return Source(path, cache(lambda: combined_hash(known())), sum(id.state[0] for id in ids), format,
                   Hashes(known, tuple(PurePath(id.path).name for id in ids)))
 
@@ -79,12 +83,6 @@ class Hashes(Mapping[str, Mapping[str, Any]]):
         return len(self._names)
 
 
-def _hashes(ids: list[FileId]) -> dict[str, dict[str, Any]]:
-    """Return size and hash of every file; raises StorageError if one has changed."""
-    return {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
-            for id, found in zip(ids, in_order(_hash, ids), strict=True)}
-
-
 def _hash(id: FileId) -> str:
     if is_remote(id.path):
         return remote_hash(id.path, id.state)
@@ -99,3 +97,31 @@ def combined_hash(files: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the hash of all names and hashes."""
     return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode(
         "utf-8", "surrogateescape")).hexdigest()
+
+
+def source_of_parts(files: list[str], input: Input) -> Source:
+    """Return the source of a table in several files."""
+    return source_of_files(input.path, list(map(id_of, files)), _format_of(files).name)
+
+
+def _format_of(files: list[str]) -> Format:
+    """Return the format of all files, by the name of the first."""
+    return OWN[PurePath(files[0]).suffix[1:]]
+
+
+def read_parts(files: list[str], input: Input, compute: Compute) -> BlockFile:
+    """Return the table of several files for reading in blocks.
+
+    Raises ConfigError for options that do not fit, and DataError if their columns differ.
+    """
+    format = _format_of(files)
+    if input.kind != "features" or input.transpose or input.view.path is not None or input.format not in (
+            "auto", format.name):
+        raise ConfigError("PARTS", f"a directory of {format.title} files holds a table of features, one row to a "
+                          "point", where="input.path",
+                          hint="leave format, kind, transpose and view out, or give one file")
+    ids = [id_of(path) for path in files]
+    parts = reader_of(format).parts
+    assert parts is not None
+    with arrow_reading(input.path, format.name, compute):
+        return parts(ids, input)

@@ -12,17 +12,15 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.plugins import object_at
 from mlcli.data.files.arrow import arrow_reading
-from mlcli.data.files.file_id import FileId
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import FileId, Opened
 from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
 from mlcli.data.formats.block_file import BlockFile, sheet_of_blocks
 from mlcli.data.options.formats import FORMATS, OWN, Format
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
-from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.data.table.sheet import Sheet, require_unique_ids, with_row_names
 from mlcli.data.table.table import Source
 from mlcli.data.text.delimited import LayoutOf
-from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.layout import features_layout
 
 if TYPE_CHECKING:
@@ -56,17 +54,13 @@ class Reader:
             return self.sheet(opened, input, compute)
         if self.sparse is not None and (found := self.sparse(opened, input, compute)) is not None:
             return found.dense(input, compute)
-        if self.array is None:
-            return self._gathered(opened, input, compute)
-        with self.array(opened, input, compute) as stored:
-            return array_sheet(stored, input, compute)
-
-    def _gathered(self, opened: Opened, input: Input, compute: Compute) -> Sheet:
-        """Return all rows of a format that only has blocks."""
-        found = None if self.blocks is None else self.blocks(opened, input, compute, ())
-        if found is None:
+        if self.array is not None:
+            with self.array(opened, input, compute) as stored:
+                return array_sheet(stored, input, compute)
+        blocks = None if self.blocks is None else self.blocks(opened, input, compute, ())
+        if blocks is None:
             raise TypeError("the reader of this format gives no table")
-        return sheet_of_blocks(found, input, compute)
+        return sheet_of_blocks(blocks, input, compute)
 
     def labels(self, opened: Opened, input: Input, compute: Compute) -> Texts:
         """Return all columns of a file of labels, as texts."""

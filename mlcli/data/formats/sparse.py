@@ -1,4 +1,4 @@
-"""Sparse matrices as read: entries, SciPy's arrays with every size and index checked, and tables."""
+"""Sparse matrices as read: entries, SciPy's arrays with every size and index checked, tables, and edges of graphs."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -7,15 +7,30 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.arrays import KINDS, as_doubles, numbered_columns
-from mlcli.data.formats.edges import Edges
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import NO_PAIRS, counted, place, shown
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, Sheet, require_content, transpose
 from mlcli.errors import ConfigError, DataError
+
+
+@frozen
+class Edges:
+    """Numbers between pairs of points."""
+
+    size: int  # points
+    left: Indices
+    right: Indices
+    values: Array
+    ids: tuple[str, ...] | None = None  # of the points, where the file has any
+    id_name: str = "id"
+
+    def take(self, chosen: AnyArray) -> "Edges":
+        """Return some of the edges."""
+        return Edges(self.size, self.left[chosen], self.right[chosen], self.values[chosen], self.ids, self.id_name)
 
 
 @frozen

@@ -1,5 +1,5 @@
 """TSV: texts with cells separated by a tab."""
 
-from mlcli.data.formats.separated import separated_by
+from mlcli.data.formats.csv import separated_by
 
 READER = separated_by("\t")

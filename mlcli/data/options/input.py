@@ -1,24 +1,67 @@
-"""The section `input`: the data to read, and its conventions."""
+"""The section `input`: the data to read and its conventions, further files of the same rows, and answers to code."""
 
 import codecs
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Strict, field_validator
+from pydantic import Field, Strict, field_validator
 
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
-from mlcli.data.options.formats import KEYS, OfTable, formats_with_blocks
-from mlcli.data.options.items import Items, Range, check_items
+from mlcli.data.options.formats import KEYS, OfLabels, OfTable, OfView, formats_with_blocks
 from mlcli.data.options.numbers import BLANKS
-from mlcli.data.options.second_files import FurtherView, LabelFile, View
-from mlcli.data.options.wording import duplicates, listed
+from mlcli.data.options.wording import duplicates, listed, shown
 from mlcli.errors import ConfigError
 
-Names = Annotated[tuple[str, ...], Strict(False)]
 TABS = ("tab", "\\t", "\t")
+AnyInput = TypeVar("AnyInput", bound="Input")
 NO_IDS = "none"  # the value of `id_column` for no ids
+Names = Annotated[tuple[str, ...], Strict(False)]
+Range = Annotated[tuple[float, ...], Strict(False), Field(min_length=2, max_length=2)]
+
+
+class Items(Options):
+    """Columns of answers with a scale of their own."""
+
+    columns: Names = option(..., "The columns, by name.", min_length=1)
+    answers: Names = option((), "Their answers in words, in ascending order (empty: they hold numbers).")
+    range: Range | None = option(None, "Least and greatest answer of columns of numbers, which `reverse` turns.")
+
+
+class LabelFile(Options):
+    """A second file with labels of the rows, joined by id, or row by row without ids."""
+
+    path: FileName | None = option(None, "A file with labels of the rows, joined by id, or row by row (default: none).")
+    format: OfLabels = option("auto", "The file's format (auto: by its name, then by its first bytes).")
+    key: str | None = option(None, f"Which of a file that may hold several: {KEYS} (default: the only one).",
+                             min_length=1)
+    id_column: str | None = option(None, "The column of row ids (default: the one that holds the ids of the data).")
+    columns: tuple[str, ...] = option((), "The columns to use as labels (empty: all).", strict=False)
+
+
+class FurtherView(Options):
+    """A third or further table of the same rows."""
+
+    path: FileName = option(..., "A file with the view.")
+    format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
+    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
+    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
+
+
+class View(Options):
+    """A second table of the same rows, matched to the first by id, and read in the same conventions."""
+
+    path: FileName | None = option(None, "A file with the second view: other features of the same rows, for cca, ibfa, "
+                                   "gib, mvgplvm, rda and dbrda (default: none).")
+    format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column of row ids (default: as in the first view).")
+    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
+    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")
+    further: tuple[FurtherView, ...] = option(
+        (), "A third view and more, for cca and ibfa: sections with a path, and format, id_column, columns and key as "
+        "of the second (empty: none).", strict=False)
 
 
 class Input(Options):
@@ -125,6 +168,10 @@ class Input(Options):
         """Return the options for a file with columns of these names; subclasses choose what the file has."""
         return self
 
+    def as_subclass(self, subclass: type[AnyInput], **others: Any) -> AnyInput:
+        """Return these options as those of a subclass, with `others` that it adds or that differ."""
+        return subclass(**{name: getattr(self, name) for name in Input.model_fields} | others)
+
     @property
     def views(self) -> tuple[View | FurtherView, ...]:
         """The sections of the second view and further ones."""
@@ -163,6 +210,16 @@ class AllTexts(Input):
     named: Names = option((), "Columns that options of the file's use name.")
 
 
+class WithIds(Input):
+    """An input whose ids are in a column of some name where the file has it."""
+
+    named: Names = option(..., "Names that the column may have.")
+
+    def for_columns(self, names: Sequence[str]) -> Input:
+        """Return the options with the first of the names that the file has, or without ids."""
+        return bare_input(self, id_column=next((name for name in self.named if name in names), None))
+
+
 class WithCategories(Input):
     """An input with some of the columns read as text, as categories."""
 
@@ -183,8 +240,7 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
 
     With `found`, other columns of text that are found among the numbers are categories, too.
     """
-    given = {name: getattr(input, name) for name in Input.model_fields}
-    return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
+    return input.as_subclass(WithCategories, categories=tuple(names), words=words, found=found, named_by=named_by)
 
 
 def without_roles(input: Input) -> Input:
@@ -291,6 +347,62 @@ def _check_encoding(input: Input) -> None:
                           where="input.encoding", hint="for example utf-8, latin-1 or utf-16") from None
 
 
+def has_coding(input: Input) -> bool:
+    """Whether any option says how answers become numbers."""
+    return bool(input.answers or input.reverse or input.range is not None or input.items)
+
+
+def check_items(input: Input) -> None:
+    """Raise ConfigError for scales that are none, for columns named twice, and where there are no items."""
+    if not has_coding(input):
+        return
+    first = next(name for name in ("answers", "reverse", "range", "items") if getattr(input, name) not in ((), None))
+    wrong = (f"kind {input.kind}" if input.kind != "features" else "transpose, where columns are points"
+             if input.transpose else "a second view" if input.view.path is not None else
+             "stream: always, as answers are coded in memory" if input.stream == "always" else "")
+    if wrong:
+        _refuse(f"{first} cannot be used with {wrong}", f"input.{first}")
+    _check_scale(input.answers, input.range, "input")
+    if again := duplicates(input.reverse):
+        _reject(f"columns are reversed more than once: {listed(again)}", "input.reverse", "name each column once")
+    if input.range is not None and not input.reverse:
+        _reject("range has no effect: no column is reversed", "input.range", "leave it out, or give {input.reverse}")
+    for number, items in enumerate(input.items):
+        where = f"input.items.{number}"
+        _check_scale(items.answers, items.range, where)
+        if bool(items.answers) == (items.range is not None):
+            _reject("a scale has either answers in words or a range of numbers", where, "give one of the two")
+        if items.range is not None and not {*items.columns} & {*input.reverse}:
+            _reject("range has no effect: none of these columns is reversed", f"{where}.range",
+                    "leave it out, or name them in {input.reverse}")
+    if again := duplicates([name for items in input.items for name in items.columns]):
+        _reject(f"columns have more than one scale: {listed(again)}", "input.items", "name each column once")
+
+
+def refuse_coding(input: Input, source: str) -> None:
+    """Raise ConfigError for a coding of a `source` that holds no questionnaire."""
+    if has_coding(input):
+        _reject(f"{source} holds no answers to code", "input", "leave {input.answers}, {input.reverse} and input.items "
+                "out, or give a table")
+
+
+def _check_scale(answers: Sequence[str], range: Sequence[float] | None, where: str) -> None:
+    """Raise ConfigError for a scale of one answer, with an answer twice, or with a range that is empty."""
+    if len(answers) == 1:
+        _reject(f"a scale of one answer, {shown(answers[0])}, has no order", f"{where}.answers",
+                "name all answers, the least first")
+    if again := duplicates(answers):
+        _reject(f"answers are named more than once: {listed(again)}", f"{where}.answers", "name each answer once")
+    if range is not None and not range[0] < range[1]:
+        _reject(f"a range from {range[0]:g} to {range[1]:g} holds no scale", f"{where}.range",
+                "give the least answer first, as in 1,6")
+
+
 def _refuse(what: str, where: str) -> None:
     """Raise the error of two options that exclude each other."""
     raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")
+
+
+def _reject(what: str, where: str, hint: str) -> None:
+    """Raise the error of options of answers that say nothing, or have no effect."""
+    raise ConfigError("INPUT-OPTION", what, where=where, hint=hint)

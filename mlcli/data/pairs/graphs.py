@@ -12,8 +12,8 @@ from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
 from mlcli.core.graph.graph import undirected
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
-from mlcli.data.formats.edges import Edges
 from mlcli.data.formats.reader import reader_of
+from mlcli.data.formats.sparse import Edges
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input, bare_input
 from mlcli.data.options.wording import counted, place, shown
@@ -57,8 +57,7 @@ def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
 
 def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the two columns of names as labels, and the one of numbers; raises DataError if one is missing."""
-    asked = EdgeList(**{**{name: getattr(input, name) for name in Input.model_fields}, "header": True})
-    return reader_of(format_of(file, input)).table(file, asked, compute)
+    return reader_of(format_of(file, input)).table(file, input.as_subclass(EdgeList, header=True), compute)
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:

@@ -1,22 +1,59 @@
 """Square matrices: their points (of a covariance: columns), and conditions on their numbers."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
+from mlcli.base.units import percent
 from mlcli.base.values.scaling import Unit
 from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.data.formats.arrays import points_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
 from mlcli.data.pairs.symmetry import from_triangle, make_symmetric
-from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet, require_unique_ids
 from mlcli.errors import DataError
+
+SAMPLE = 10_000
+ALL = 39  # most points whose triples are all tried
+SHARE = 0.2
+SLACK = 1e-9  # relative, for points on a line
+
+
+def warn_if_squared(values: Array) -> None:
+    """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples."""
+    share = violation_share(values)
+    if share > SHARE:
+        note("W-LOOKS-SQUARED", f"the triangle inequality fails in {percent(share, 0)} of the triples, as it does for "
+             "squared distances; if they are squared, give {input.squared=true}", share=share)
+
+
+def violation_share(values: Array) -> float:
+    """Return the share of triples of an (n, n) array with a side longer than the other two combined."""
+    if len(values) < 3:
+        return 0.0
+    first, second, third = triples(len(values)).T
+    halves = np.stack([values[first, second], values[second, third], values[third, first]]) * 0.5  # no overflow
+    halves.sort(axis=0)
+    return float(np.mean(halves[2] > (halves[0] + halves[1]) * (1 + SLACK)))
+
+
+def triples(size: int) -> Indices:
+    """Return three different points in each row of an (m, 3) array: all triples, or a fixed sample."""
+    if size <= ALL:
+        return np.array(list(combinations(range(size), 3)), dtype=np.int64)
+    drawn = np.random.default_rng(0).integers(0, [size, size - 1, size - 2], (SAMPLE, 3))
+    first, second, third = drawn.T
+    second = second + (second >= first)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    third = third + (third >= low)
+    return np.stack([first, second, third + (third >= high)], axis=1)
+
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 UNIT = 1e-6  # allowed deviation of correlations' diagonal from one: files often round them
@@ -26,19 +63,18 @@ INDEFINITE = 1e-8  # of the largest eigenvalue: one below minus this is not roun
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
     """Return the (n, n) array of a sheet, rows and columns in one order, and the ids; raises DataError."""
-    if _is_condensed(sheet, input):
-        sheet = replace(sheet, values=sheet.values.ravel())
+    bare = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
+    if bare and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size:
+        sheet = replace(sheet, values=sheet.values.ravel())  # one row or one column of them is a condensed vector
     values = square_of(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
-    _require_square(values, input.path)
+    rows, columns = values.shape
+    if rows != columns:
+        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
+                        where=place(input.path), hint="one row and one column for every point; "
+                        f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
     values, ids = order_columns(values, sheet, input.path)
     require_unique_ids(ids, input.path)
     return fill_triangle(values, input), ids
-
-
-def _is_condensed(sheet: Sheet, input: Input) -> bool:
-    """Whether a table without names is one row or one column of more than one dissimilarity."""
-    plain = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
-    return plain and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size
 
 
 def check_square(values: Array, ids: tuple[str, ...], input: Input) -> Array:
@@ -93,15 +129,6 @@ def square_of(condensed: Array, path: str) -> Array:
     return square
 
 
-def _require_square(values: Array, path: str) -> None:
-    """Raise DataError for a matrix with unequal sides."""
-    rows, columns = values.shape
-    if rows != columns:
-        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
-                        where=place(path), hint="one row and one column for every point; "
-                        f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
-
-
 def order_columns(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
     """Return an (n, n) array with columns in the order of the rows, matched by name, and the ids; raises DataError."""
     if sheet.values.ndim == 1 or not sheet.named or sheet.ids is None:
@@ -135,20 +162,15 @@ def fill_triangle(values: Array, input: Input) -> Array:
 def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
     """Return an (n, n) array of dissimilarities, checked, and their roots if they are squared; raises DataError."""
     where = place(input.path)
-    refuse_similarities(values, where)
+    if look_like_similarities(values):
+        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
     refuse_negative(values, ids, ids, where)
     values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:
         return np.sqrt(values)
     warn_if_squared(values)
     return values
-
-
-def refuse_similarities(values: Array, where: str) -> None:
-    """Raise DataError for an (n, n) array whose diagonal is the largest entry of every row."""
-    if look_like_similarities(values):
-        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
 
 
 def look_like_similarities(values: Array) -> bool:

@@ -17,11 +17,10 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.data.options.formats import OWN, TEXTS
 from mlcli.data.options.wording import LISTED, counted, joined, shown
-from mlcli.data.prepare.scales import spreads
+from mlcli.data.prepare.scales import BLOCK, spreads
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import option
 
-BLOCK = 2**20  # numbers in a block
 MANY_COLUMNS, NEARLY_ALL = 10, 0.9  # columns of which more must be there, and the share of the variance that one has
 MOST = 2**19  # numbers that are looked at, in whole rows
 SOME = 1000  # rows that tell which columns hold answers

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
+from mlcli.data.options.texts import questionnaire
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.scales import exponents, means, times_power
 from mlcli.data.table.cells import refuse_nonfinite
@@ -45,8 +46,6 @@ def refuse(table: Table, remedy: str = REMEDY) -> None:
     Where most columns are answers in words, which are not analyzed, the hint proposes to code them.
     """
     if remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
-        from mlcli.data.options.usual_scales import questionnaire
-
         scale, items = questionnaire(table.labels, len(table.columns))
         remedy = f"are the columns of text answers? {scale} gives them numbers; {REMEDY}" if items else REMEDY
     refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)
@@ -105,35 +104,29 @@ def column_means(table: Table) -> Array:
     return times_power(means(times_power(known, -exponent), present.astype(np.float64)), exponent)
 
 
-def fill_cells(table: Table, fill: Array) -> Array:
-    """Return the (n, d) array of values with every missing or infinite cell replaced by its column's `fill`."""
-    if all_finite(table.values):
-        return table.values
-    present = np.isfinite(table.values)
-    count = int(present.size - np.count_nonzero(present))
-    note("W-FILLED", f"{counted(count, 'cell')} missing or infinite, filled with the means of the columns", cells=count)
-    return np.where(present, table.values, fill)
-
-
-def leave_to_model(table: Table) -> Array:
-    """Return the (n, d) array of values with NaN for every missing or infinite cell."""
-    if all_finite(table.values):
-        return table.values
-    present = np.isfinite(table.values)
-    count = int(present.size - np.count_nonzero(present))
-    note("N-MODELED", f"{counted(count, 'cell')} missing or infinite, modeled by the method", cells=count)
-    return np.where(present, table.values, np.nan)
+def note_filled(cells: int) -> None:
+    """Warn about cells that are filled in."""
+    note("W-FILLED", f"{counted(cells, 'cell')} missing or infinite, filled with the means of the columns", cells=cells)
 
 
 def complete(table: Table, policy: str, fill: Array, remedy: str = REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
-    """Apply a policy for missing cells, with `fill`, a (d,) array; return the table and the dropped rows."""
-    if policy == "mean":
-        return replace(table, values=fill_cells(table, fill)), ()
-    if policy == "model":
-        return replace(table, values=leave_to_model(table)), ()
+    """Apply a policy for missing cells, with `fill`, a (d,) array; return the table and the dropped rows.
+
+    Of the policy `model`, infinite cells become missing ones (NaN).
+    """
     if policy == "error":
         refuse(table, remedy)
         return table, ()
+    if policy in ("mean", "model"):
+        if all_finite(table.values):
+            return table, ()
+        present = np.isfinite(table.values)
+        cells = int(present.size - np.count_nonzero(present))
+        if policy == "mean":
+            note_filled(cells)
+        else:
+            note("N-MODELED", f"{counted(cells, 'cell')} missing or infinite, modeled by the method", cells=cells)
+        return replace(table, values=np.where(present, table.values, fill if policy == "mean" else np.nan)), ()
     kept = complete_rows(table)
     if kept.all():
         return table, ()

@@ -49,13 +49,12 @@ class Preparation:
         return self.columns if self.chosen is None else tuple(self.columns[place] for place in self.chosen.tolist())
 
     def apply(self, table: Table) -> Table:
-        """Prepare new rows as the first ones were; raises DataError."""
-        return self.prepared(table).table
+        """Prepare new rows as the first ones were, without those that the policy for missing cells drops.
 
-    def prepared(self, table: Table) -> "Prepared":
-        """Prepare new rows, and list those dropped by the policy for missing cells; raises DataError."""
-        whole, dropped = missing.complete(table, self.missing, self.fill, missing.NEW)
-        return Prepared(self.scaled(self.transformed(whole)), self, dropped)
+        Raises DataError.
+        """
+        whole, _ = missing.complete(table, self.missing, self.fill, missing.NEW)
+        return self.scaled(self.transformed(whole))
 
     def transformed(self, table: Table) -> Table:
         """Return complete rows before the scale: transformed, and their chosen columns."""
@@ -170,10 +169,6 @@ class Prepare(Options):
         if wrong is not None:
             raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
-
-    def scaled(self, table: Table, scale: Scale) -> Table:
-        """Center and scale a table's columns; raises DataError on overflow."""
-        return preparation_of(table.columns, self.missing, missing.NO_FILL, scale).scaled(table)
 
     def completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""

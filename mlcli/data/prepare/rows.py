@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.source import NO_GAPS, CenteredSparseRows, Rows, as_array
-from mlcli.base.stages.stage import no_listeners, note
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.core.moments_pass import gather
 from mlcli.data.options.wording import counted
@@ -113,11 +113,10 @@ def prepare_rows(options: Prepare, table: Table, rows: Rows, layer: Table | None
                           "memory ({compute.memory_limit})")
     whole, fill, gone = completed_rows(table, rows, options.missing)
     dropped = tuple(Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone)
-    kept = table if not dropped else replace(_without(table, rows.gaps.rows), values=as_array(whole))
+    kept = table if not dropped else replace(
+        table.names_of(np.delete(np.arange(len(rows)), rows.gaps.rows)), values=as_array(whole))
     if options.missing == "mean" and not rows.finite:
-        cells = rows.gaps.missing + rows.gaps.infinite
-        note("W-FILLED", f"{counted(cells, 'cell')} missing or infinite, filled with the means of the columns",
-             cells=cells)
+        missing.note_filled(rows.gaps.missing + rows.gaps.infinite)
     between = whole
     if options.transform or (fill.size and not rows.finite):
         unscaled = preparation_of(table.columns, options.missing, fill, no_scale(len(table.columns)), options.transform)
@@ -142,13 +141,6 @@ def prepare_rows(options: Prepare, table: Table, rows: Rows, layer: Table | None
     ready = whole.mapped(PreparedRows(preparation, table.source, kept.places), moments, len(names))
     return Prepared(replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped,
                     genes=genes)
-
-
-def _without(table: Table, gaps: Indices) -> Table:
-    """Return the table's ids, labels and places without some rows."""
-    left = np.delete(np.arange(len(table.ids)), gaps)
-    labels = {name: tuple(texts[row] for row in left.tolist()) for name, texts in table.labels.items()}
-    return replace(table, ids=take_ids(table.ids, left), labels=labels, places=table.numbers[left] - 1)
 
 
 def _chosen(options: Prepare, moments: Moments) -> Indices | None:

@@ -11,7 +11,7 @@ from mlcli.data.options.wording import counted, listed
 from mlcli.errors import DataError
 
 FARTHEST = 1000  # largest exponent: its power of two and the inverse are doubles
-BLOCK = 2**20  # numbers in a block
+BLOCK = 2**20  # numbers in a block: 8 MiB for each thread
 NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
 
 

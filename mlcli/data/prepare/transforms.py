@@ -23,13 +23,13 @@ from mlcli.core.rows import (
 )
 from mlcli.data.options.wording import shown
 from mlcli.data.prepare import missing
-from mlcli.data.prepare.scales import largest, means_present, root_masses
+from mlcli.data.prepare.scales import BLOCK, largest, means_present, root_masses
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
 Name = Literal["log1p", "sqrt", "log", "total", "hellinger", "cpm", "unit", "presence", "rank", "rrank", "clr", "rclr",
                "alr", "max", "frequency", "wisconsin", "chisquare"]
-BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
+Outside = Callable[[Array], AnyArray]  # flags of the cells outside of a domain
 OVER_ZERO = ("add a small amount to all cells, or replace zeros by one (a pseudocount), or choose log1p or sqrt")
 
 
@@ -38,7 +38,7 @@ class Transform:
     """A transform of rows (m x d): function, domain, and inverse if there is one."""
 
     apply: Callable[[Array], Array]
-    outside: Callable[[Array], AnyArray] | None = None  # flags of the cells outside its domain
+    outside: Outside | None = None
     domain: str = ""  # the domain in words
     remedy: str = "correct the cell, or leave its column out with {input.columns}"
     whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
@@ -67,18 +67,14 @@ def fit_sizes(table: Table, names: Sequence[Name]) -> Array | None:
             raise _undefined(f"{wanted[0]} needs all cells of a column, and one is missing",
                              "choose prepare.missing: drop or mean, or transforms of single cells", table, row)
     found = np.empty((len(wanted), len(table.columns)))
-    for place in [place for place, name in enumerate(names) if name in wanted]:
-        before = by_column(names[:place])
-        found[len(before)] = _sizes_of(names[place], apply_transforms(table, names[:place], found[: len(before)]))
+    for place, name in enumerate(names):
+        if (sizes := TRANSFORMS[name].sizes) is not None:
+            before = by_column(names[:place])
+            made = apply_transforms(table, names[:place], found[: len(before)])
+            with table.rows_named():
+                _require_domain(name, made.values, table, 0)
+            found[len(before)] = sizes(made.values)
     return found
-
-
-def _sizes_of(name: Name, table: Table) -> Array:
-    sizes = TRANSFORMS[name].sizes
-    assert sizes is not None
-    with table.rows_named():
-        _require_domain(name, table.values, table, 0)
-    return sizes(table.values)
 
 
 def apply_transforms(table: Table, names: Sequence[Name], sizes: Array | None = None) -> Table:
@@ -187,35 +183,33 @@ def _over(rows: Any, sizes: Array) -> Array:
     return divided
 
 
-def _below_zero(rows: Array) -> AnyArray:
-    return rows < 0
-
-
 def _exponentials(rows: Array) -> Array:
     with np.errstate(over="ignore"):  # overflow is an error later, with its row
         return np.expm1(rows)
 
 
+AMOUNTS: tuple[Outside, str] = (lambda rows: rows < 0, "of zero or more")  # two domains, in words
+POSITIVE: tuple[Outside, str, str] = (lambda rows: rows <= 0, "over zero", OVER_ZERO)
 TRANSFORMS: dict[Name, Transform] = {
     "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
-    "log": Transform(doublings, _below_zero, "of zero or more"),
-    "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
-    "total": Transform(shares, _below_zero, "of zero or more", whole=True, entries=_shared),
-    "hellinger": Transform(root_shares, _below_zero, "of zero or more", whole=True,
+    "log": Transform(doublings, *AMOUNTS),
+    "sqrt": Transform(np.sqrt, *AMOUNTS, inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
+    "total": Transform(shares, *AMOUNTS, whole=True, entries=_shared),
+    "hellinger": Transform(root_shares, *AMOUNTS, whole=True,
                            entries=lambda rows: np.sqrt(_shared(rows))),
-    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True,
+    "cpm": Transform(lambda rows: shares(rows) * 1e6, *AMOUNTS, whole=True,
                      entries=lambda rows: _shared(rows) * 1e6),
     "unit": Transform(unit, whole=True, entries=lambda rows: _over(
         rows, np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()))),
     "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
-    "rank": Transform(ranks, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
-    "rrank": Transform(relative_ranks, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
-    "rclr": Transform(robust_log_ratios, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
-    "max": Transform(np.asarray, _below_zero, "of zero or more", sizes=largest),
-    "frequency": Transform(np.asarray, _below_zero, "of zero or more", sizes=means_present),
-    "wisconsin": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=largest),
-    "chisquare": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=root_masses, last=True),
-    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", OVER_ZERO, whole=True, keeps_zeros=False),
-    "alr": Transform(additive_log_ratios, lambda rows: rows <= 0, "over zero", OVER_ZERO, whole=True,
+    "rank": Transform(ranks, *AMOUNTS, whole=True, keeps_zeros=False),
+    "rrank": Transform(relative_ranks, *AMOUNTS, whole=True, keeps_zeros=False),
+    "rclr": Transform(robust_log_ratios, *AMOUNTS, whole=True, keeps_zeros=False),
+    "max": Transform(np.asarray, *AMOUNTS, sizes=largest),
+    "frequency": Transform(np.asarray, *AMOUNTS, sizes=means_present),
+    "wisconsin": Transform(shares, *AMOUNTS, whole=True, sizes=largest),
+    "chisquare": Transform(shares, *AMOUNTS, whole=True, sizes=root_masses, last=True),
+    "clr": Transform(log_ratios, *POSITIVE, whole=True, keeps_zeros=False),
+    "alr": Transform(additive_log_ratios, *POSITIVE, whole=True,
                      keeps_zeros=False),
 }

@@ -4,9 +4,9 @@ Sources: Satija and others, 2015 (seurat); Stuart and others, 2019 (seurat_v3). 
 scanpy 1.11, `pp.highly_variable_genes`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,10 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.extras import load_extra
 from mlcli.data.options.variable_genes import WHERE, VariableGenes
+from mlcli.data.prepare.scales import BLOCK
 from mlcli.data.table.table import Table
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError, NumericalError
-
-BLOCK = 2**20  # numbers of a block of a table in memory
 
 
 @frozen
@@ -96,20 +95,9 @@ class GenePass:
 def gene_sums(table: Array | Rows, change: Change | None = None) -> GeneSums:
     """Return the sums over all rows of a table (n x d); blocks are added in their order, whatever the threads."""
     change = change or Change()
-    with closing(_parts(table, change)) as every:
+    with closing(results(GenePass(table, change)) if isinstance(table, Rows) else in_order(
+            lambda block: _of_cells(table[block], change), row_blocks(len(table), BLOCK, table.shape[1]))) as every:
         return reduce(GeneSums.__add__, every)
-
-
-def _parts(table: Array | Rows, change: Change) -> Any:
-    if isinstance(table, Rows):
-        return results(GenePass(table, change))
-    blocks: Sequence[slice] = list(row_blocks(len(table), BLOCK, table.shape[1]))
-    found: Iterator[GeneSums] = in_order(partial(_of_block, table, change), blocks)
-    return found
-
-
-def _of_block(table: Array, change: Change, block: slice) -> GeneSums:
-    return _of_cells(table[block], change)
 
 
 def _of_cells(values: Array, change: Change) -> GeneSums:

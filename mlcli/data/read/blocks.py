@@ -37,18 +37,17 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, RowFile, texts_of
+from mlcli.data.formats.csv_blocks import TextRows, Underflows
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
-from mlcli.data.pairs.square import ROUNDING
+from mlcli.data.pairs.square import ROUNDING, warn_if_squared
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
-from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.read.id_columns import require_no_ids_in
-from mlcli.data.table.cells import refuse_gaps, warn_of_underflow
+from mlcli.data.table.cells import refuse_gaps, warn_of_rounding, warn_of_underflow
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
-from mlcli.data.text.blocks import TextRows, Underflows
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
 
@@ -121,6 +120,11 @@ class SomeRows:
         return f"{self.source.key()} {hashlib.sha256(self.chosen.tobytes()).hexdigest()}"
 
 
+def file_of(rows: Rows) -> RowSource:
+    """Return the source of all rows, of which these may be chosen ones."""
+    return rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+
+
 class SomePoints(SomeRows):
     """Chosen points of a square matrix: some of its rows, with the columns of the same points."""
 
@@ -166,14 +170,14 @@ class Scan:
     """The findings of a pass over a matrix."""
 
     gaps: Gaps
-    negative: tuple[tuple[int, int], ...]
+    negative: tuple[tuple[int, int], ...]  # the first cell below zero
     largest: float
     diagonal: float  # the largest size on it
     across: Array | float  # Dᵀ r for a random vector r
     along: tuple[Array, ...]  # D r, part by part
 
     def __add__(self, other: "Scan") -> "Scan":
-        return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
+        return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:1], max(self.largest, other.largest),
                     max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
 
 
@@ -191,37 +195,29 @@ class ScanPass:
 
     def work(self, number: int) -> Scan:
         """Return the findings of a block."""
-        return reduce(Scan.__add__, self._parts(number))
+        parts = self.rows.wedges(number) if self.rows.half_stored else self.rows.parts(number)
+        return reduce(Scan.__add__, (self._scan(first, rows) for first, rows in parts))
 
     def stop(self) -> None:
         """Do nothing: blocks are short."""
 
-    def _parts(self, number: int) -> Iterator[Scan]:
-        return self._wedges(number) if self.rows.half_stored else self._whole(number)
-
-    def _wedges(self, number: int) -> Iterator[Scan]:
-        for first, wedge in self.rows.wedges(number):
-            largest, least, gaps = float(wedge.max()), float(wedge.min()), NO_GAPS
-            if not (np.isfinite(largest) and np.isfinite(least)):
-                found = Gaps.of(first, wedge, np.zeros(1))
-                gaps = replace(found, missing=2 * found.missing, infinite=2 * found.infinite,
-                               first=tuple((row, first + column, kind) for row, column, kind in found.first))
-                wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
-            below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
-            yield Scan(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
-                       0.0, 0.0, ())
-
-    def _whole(self, number: int) -> Iterator[Scan]:
-        for first, rows in self.rows.parts(number):
-            own, gaps = np.arange(first, first + len(rows)), NO_GAPS
-            largest, least = float(rows.max()), float(rows.min())
-            if not (np.isfinite(largest) and np.isfinite(least)):
-                gaps = Gaps.of(first, rows, np.zeros(1))
-                rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-            below = np.argwhere(rows < 0)[:5].tolist() if least < 0 else []
-            diagonal = float(np.abs(rows[own - first, own]).max())
-            yield Scan(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
-                       rows.T @ self.probe[own], (rows @ self.probe,))
+    def _scan(self, first: int, rows: Array) -> Scan:
+        """Return the findings of rows from number `first` on: whole ones, or from the first one's diagonal on."""
+        half = self.rows.half_stored
+        largest, least, gaps = float(rows.max()), float(rows.min()), NO_GAPS
+        if not (np.isfinite(largest) and np.isfinite(least)):
+            gaps = Gaps.of(first, rows, np.zeros(1))
+            if half:  # a cell stands for two
+                gaps = replace(gaps, missing=2 * gaps.missing, infinite=2 * gaps.infinite,
+                               first=tuple((row, first + column, kind) for row, column, kind in gaps.first))
+            rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+        below = np.argwhere(rows < 0)[:1].tolist() if least < 0 else []
+        negative = tuple((first + row, first * half + column) for row, column in below)
+        if half:
+            return Scan(gaps, negative, max(largest, -least), 0.0, 0.0, ())
+        own = np.arange(first, first + len(rows))
+        return Scan(gaps, negative, max(largest, -least), float(np.abs(rows[own - first, own]).max()),
+                    rows.T @ self.probe[own], (rows @ self.probe,))
 
 
 def points_in(file: RowFile, input: Input) -> RowNumbers:
@@ -323,11 +319,6 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
                   image=found.image, point=named.point, types=found.types)
 
 
-def streamed_table(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
-    """Return the table of a file, after one pass over it."""
-    return after_first_pass(unread_table(found, found.choice.columns, input, source), input, compute)
-
-
 def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
     """Return a table in blocks with its moments, sample and gaps, after one pass over its rows.
 
@@ -343,8 +334,10 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
     sums = gather(rows, chosen)
-    _warn_inexact(table.columns, table.types if isinstance(table, Unread) else (), sums.moments)
-    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+    types, sizes = table.types if isinstance(table, Unread) else (), sums.moments.plain.sizes
+    warn_of_rounding([name for name, kind, size in zip(table.columns, types, sizes, strict=False)
+                      if "int64" in str(kind) and size >= EXACT])
+    file = file_of(rows)
     if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
         with closing(results(Underflows(file))) as every:
             warn_of_underflow(sum(every))
@@ -387,13 +380,3 @@ def _sampled(rows: Rows, compute: Compute) -> Indices:
     count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
     drawn = compute.generator().choice(len(rows), count, replace=False)
     return np.unique(np.concatenate([drawn, [0, len(rows) - 1]]))
-
-
-def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
-    """Warn about integers that lost digits."""
-    sizes = moments.plain.sizes
-    names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
-             if "int64" in str(kind) and size >= EXACT]
-    if names:
-        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
-             columns=names[:100])

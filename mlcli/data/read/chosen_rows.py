@@ -11,11 +11,11 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.block_file import is_held
-from mlcli.data.formats.row_files import GroupedRows
+from mlcli.data.formats.columns import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.blocks import SomePairs, SomePoints, SomeRows, after_first_pass
+from mlcli.data.read.blocks import SomePairs, SomePoints, SomeRows, after_first_pass, file_of
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER
@@ -54,11 +54,11 @@ def take_rows(table: Table, kept: Indices, input: Input, compute: Compute, strea
     rows = rows_of(table.values)
     if rows is None:
         return table.take(kept)
-    bare = replace(table, values=np.empty((len(rows), 0)), kind="features").take(kept)
+    bare = replace(table, kind="features").names_of(kept)
     some = subset(rows, kept, square=input.square)
     columns = tuple(bare.ids) if input.square else table.columns
     table = replace(bare, values=as_array(some), kind=table.kind, columns=columns)
-    if input.stream == "always" or (streams and not _is_held(some, input, compute)):
+    if input.stream == "always" or (streams and not is_held(file_of(some), 8.0 * some.size, input, compute)):
         return after_first_pass(table, input, compute)
     compute.require_data(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
                          f"choose fewer rows ({{input.rows}}), or {FEWER}")
@@ -67,12 +67,6 @@ def take_rows(table: Table, kept: Indices, input: Input, compute: Compute, strea
     if not input.square:  # its numbers are not yet checked
         require_no_ids_in(table, values, table.numbers - 1, input)
     return table
-
-
-def _is_held(rows: Rows, input: Input, compute: Compute) -> bool:
-    """Whether rows are read into memory although they could be read in blocks."""
-    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
-    return is_held(file, 8.0 * rows.size, input, compute)
 
 
 def subset(rows: Rows, kept: Indices, *, square: bool) -> Rows:

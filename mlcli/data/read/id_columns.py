@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
-from mlcli.data.options.id_names import columns_named_as_ids
+from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import COMPARED, counted, listed, place, shown

@@ -10,14 +10,13 @@ from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, open_input
+from mlcli.data.files.source import open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.arrays import Texts
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import OWN
-from mlcli.data.options.input import AllTexts, Input
+from mlcli.data.options.input import AllTexts, Input, LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
@@ -87,8 +86,10 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
         if not format.labels:
             raise ConfigError("FORMAT", f"{format.title} holds no labels", where="input.labels.path",
                               hint="give a table with a column of labels, or an array with one for each row")
-        if format.text and given.format == file.format and _separates(given.separator, there, own):
-            own = own.replace(separator=given.separator, decimal=given.decimal)
+        if format.text and given.format == file.format:
+            with text_stream(there, own) as stream:
+                separates = given.separator.encode() in stream.readline()
+            own = own.replace(separator=given.separator, decimal=given.decimal) if separates else own
         columns = reader_of(format).labels(there, own, compute)
         return LabelColumns(columns, file, Source(own.path, there.digest, there.size, format.name))
 
@@ -102,12 +103,6 @@ def errors_for_labels() -> Iterator[None]:
         where = error.where.replace("input.key", "input.labels.key")
         hint = with_paths(error.hint, {"input.key": "input.labels.key"})
         raise error.changed(where=where, hint=hint) from error
-
-
-def _separates(separator: str, there: Opened, own: Input) -> bool:
-    """Whether the first line of a file contains a separator."""
-    with text_stream(there, own) as stream:
-        return separator.encode() in stream.readline()
 
 
 def labels_of(ids: Sequence[str], id_name: str, labels: LabelColumns,

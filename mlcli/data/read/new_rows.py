@@ -1,4 +1,4 @@
-"""Tables for a finished run: new rows to project into it, in memory or in blocks, and coordinates in its space."""
+"""Tables for a finished run: new rows, in memory or in blocks, with columns matched to its own, and coordinates."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -11,31 +11,90 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows, all_parts, rows_of
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.base.stages.stage import no_listeners, stage
+from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.options import option
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in
-from mlcli.data.formats.parts import parts_of
+from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
-from mlcli.data.options.input import Input, Names, bare_input, check, with_categories
+from mlcli.data.options.column_names import columns_named_as_ids
+from mlcli.data.options.input import Input, WithIds, check, with_categories
+from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
 from mlcli.data.read.blocks import unread_table
 from mlcli.data.read.labels import add_labels
-from mlcli.data.read.match import by_position, match_columns, match_points, require_named
-from mlcli.data.read.parts import read_parts, source_of_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.read.text_columns import with_codes
+from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import crossed_layout, features_layout
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, DataError, option
+
+
+def match_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
+    """Return the (n, d) array with the wanted columns in their order; columns without names are matched by position.
+
+    Columns beside the wanted ones are left out with a note, but points of a matrix are not. Raises DataError.
+    """
+    if sheet.columns == wanted:
+        return sheet.values
+    if not sheet.named and by_position(sheet.columns, wanted, noun):
+        return sheet.values
+    require_named(sheet.columns, wanted, path, noun, strict=noun == "point" or not sheet.named or bool(sheet.image))
+    positions = {name: column for column, name in enumerate(sheet.columns)}
+    return np.ascontiguousarray(sheet.values[:, [positions[name] for name in wanted]])
+
+
+def by_position(columns: Sequence[str], wanted: Sequence[str], noun: str) -> bool:
+    """Whether columns without names are as many as the wanted ones; if so, note the match."""
+    if len(columns) == len(wanted):
+        note("N-BY-POSITION", f"the file does not name its columns; they were taken in the order of the run's {noun}s")
+    return len(columns) == len(wanted)
+
+
+def require_named(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str, *, strict: bool) -> None:
+    """Raise DataError with lists of missing columns, and of additional ones if `strict`; note these, and the order."""
+    present, needed = set(ids), set(wanted)
+    missing = [name for name in wanted if name not in present]
+    extra = [name for name in ids if name not in needed]
+    naming = [extra[column] for column in columns_named_as_ids(extra)]
+    names_rows = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+    if missing or (extra and strict):
+        parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
+                 for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
+        raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
+                        hint=f"{names_rows}{'; ' * bool(names_rows)}the run needs one column for each of its "
+                        f"{counted(len(wanted), noun)}; choose them with {{input.columns}}, and name ids and labels "
+                        "with {input.id_column} and {input.label_columns}")
+    if extra:
+        note("N-OTHER-COLUMNS", f"{counted(len(extra), 'column')} not of the run and not used: {listed(extra)}"
+             + f"; {names_rows}" * bool(names_rows), columns=len(extra))
+    if [name for name in ids if name in needed] != list(wanted):
+        note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
+
+
+def match_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:
+    """Return the (m, n) array of dissimilarities or kernel values from m new points to the n points of the run.
+
+    Raises DataError.
+    """
+    where = place(input.path)
+    if sheet.values.ndim != 2:
+        raise DataError("ARRAY", "a condensed vector holds no dissimilarities to the points of the run", where=where,
+                        hint="give a matrix: a row for every new point, a column for every point of the run")
+    values = match_columns(sheet, points, input.path, "point")
+    refuse_nonfinite(values, sheet.row_names(), points, where,
+                     "every new point needs a number to every point of the run")
+    if input.kind == "dissimilarities":
+        refuse_negative(values, sheet.row_names(), points, where)
+    return np.sqrt(values) if input.squared else values
 
 
 def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
@@ -58,16 +117,6 @@ def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
     return cast(NamedColumns, found.file).in_order(wanted)
-
-
-class WithIds(Input):
-    """An input whose ids are in a column of some name where the file has it."""
-
-    named: Names = option(..., "Names that the column may have.")
-
-    def for_columns(self, names: Sequence[str]) -> Input:
-        """Return the options with the first of the names that the file has, or without ids."""
-        return bare_input(self, id_column=next((name for name in self.named if name in names), None))
 
 
 @frozen
@@ -106,8 +155,7 @@ class MappedTable:
         """Return all parts as one table in memory."""
         parts = list(self.parts())
         chosen = np.concatenate([part.places for part in parts if part.places is not None])
-        whole = replace(self.table, values=np.zeros((len(self.rows), 0)))
-        whole = whole if len(chosen) == len(self.rows) else whole.take(chosen)
+        whole = self.table if len(chosen) == len(self.rows) else self.table.names_of(chosen)
         return replace(parts[0], values=np.concatenate([part.values for part in parts]), ids=whole.ids,
                        labels=whole.labels, places=whole.places)
 
@@ -145,7 +193,11 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet, source = folder
         return add_labels(_features(sheet, tuple(columns), input, source, coding), input, compute)
     if not input.square and (files := parts_of(input.path)):
-        return _new_of_parts(files, input, tuple(columns), compute, streams, coding)
+        found, source = read_parts(files, input, compute), source_of_parts(files, input)
+        table = new_in_blocks(found, source, input, tuple(columns), compute) if streams else None
+        if table is None:
+            table = _features(sheet_of_blocks(found, input, compute), tuple(columns), input, source, coding)
+        return add_labels(table, input, compute)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format.pairs:
@@ -176,16 +228,6 @@ def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Sourc
     return table_of(sheet, values, wanted, input, source)
 
 
-def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool,
-                  coding: Coding | None) -> Table:
-    """Return new rows of a directory of files, in memory if they fit."""
-    found, source = read_parts(files, input, compute), source_of_parts(files, input)
-    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
-    if table is None:
-        table = _features(sheet_of_blocks(found, input, compute), wanted, input, source, coding)
-    return add_labels(table, input, compute)
-
-
 @stage("read")
 def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
     """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
@@ -195,7 +237,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
         if input.id_column is None and format.named:
-            input = WithIds(**{name: getattr(input, name) for name in Input.model_fields}, named=(id_name,))
+            input = input.as_subclass(WithIds, named=(id_name,))
         sheet = read_sheet(file, input, format, compute, features_layout)
         source = Source(input.path, file.digest, file.size, format.name)
         return table_of(sheet, sheet.values, sheet.columns, input, source)

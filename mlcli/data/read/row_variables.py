@@ -12,8 +12,8 @@ from mlcli.base.stages.stage import mute_notes, note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.core.relation.permanova import Factor
+from mlcli.data.options.input import LabelFile
 from mlcli.data.options.numbers import are_numbers, number
-from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.read.labels import (
     LabelColumns,

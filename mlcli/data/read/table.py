@@ -4,7 +4,7 @@ Most tables are one file of features, all of it in memory. What others need is i
 such a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,12 +19,10 @@ from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in, name_files
-from mlcli.data.formats.parts import id_of, parts_of, source_of_files
+from mlcli.data.formats.parts import id_of, parts_of, read_parts, source_of_files, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check, with_categories
-from mlcli.data.options.items import has_coding, refuse_coding
-from mlcli.data.options.second_files import LabelFile
+from mlcli.data.options.input import Input, LabelFile, check, has_coding, refuse_coding, with_categories
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import is_list_of_pairs, lists_pairs, square_sheet
 from mlcli.data.read.detect_pairs import refuse_resemblance
@@ -48,7 +46,7 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     """
     table = _rows_of(input, compute or Compute(), categories, streams, refuses=True)
     if input.view.path is not None:
-        from mlcli.data.table.views import chain_views, errors_for_view
+        from mlcli.data.prepare.views import chain_views, errors_for_view
 
         views = []
         for number, view in enumerate(input.views):
@@ -127,14 +125,8 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
     def read(asked: Input) -> Sheet:
         return read_sheet(file, asked, format, compute, layout)
 
-    if has_coding(input):
-        from mlcli.data.read.text_columns import coded_sheet
-
-        return coded_sheet(input, read)
-    if categories:
-        from mlcli.data.read.text_columns import categorical_sheet
-
-        return categorical_sheet(input, read, categories)
+    if (coded := _with_codes(input, read, categories)) is not None:
+        return coded
     if not input.square:
         return read_sheet(replace(file, proposes=not input.transpose), input, format, compute, layout)
     sheet = read_sheet(replace(file, lists=True), input, format, compute, layout)
@@ -144,6 +136,15 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
         return sheet
     with no_listeners():  # of other names: the error of a matrix with columns of text
         return read(input)
+
+
+def _with_codes(input: Input, read: Callable[[Input], Sheet], categories: TextColumns) -> Sheet | None:
+    """Return the sheet with columns of text as numbers: answers that options code, or categories; None with neither."""
+    if not (categories or has_coding(input)):
+        return None
+    from mlcli.data.read.text_columns import categorical_sheet, coded_sheet
+
+    return coded_sheet(input, read) if has_coding(input) else categorical_sheet(input, read, categories)
 
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
@@ -175,50 +176,30 @@ def source_of(input: Input, file: Opened, format: Format) -> Source:
 
 def _of_parts(files: list[str], input: Input, compute: Compute, categories: TextColumns, streams: bool) -> Table:
     """Return the table of a directory of files, in memory if it fits."""
-    from mlcli.data.read.parts import read_parts, source_of_parts
-
     def read(asked: Input) -> Sheet:
         return sheet_of_blocks(read_parts(files, asked, compute), asked, compute)
 
     source = source_of_parts(files, input)
-
-    if has_coding(input):
-        from mlcli.data.read.text_columns import coded_sheet
-
-        sheet = coded_sheet(input, read)
-        return features_table(sheet, input, source)
-    found = _parts_in_blocks(files, input, compute, categories)
-    blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
-    if blocks:
+    at_once = categories == "all" or has_coding(input)
+    found = None if at_once else read_parts(files, _finding(input, categories), compute)
+    if found is not None and found.choice.categories:
+        found = None
+    if (streams or input.chooses_rows or input.stream == "always") and reads_blocks(found, input, compute):
         assert found is not None
         return _table_of_blocks(found, input, compute, source)
-    if categories:
-        from mlcli.data.read.text_columns import categorical_sheet
-
-        sheet = categorical_sheet(input, read, categories)
-    else:
+    sheet = _with_codes(input, read, categories)
+    if sheet is None:
         assert found is not None
         sheet = sheet_of_blocks(found, input, compute)
     return features_table(sheet, input, source)
 
 
-def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
-    """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
-    from mlcli.data.read.parts import read_parts
-
-    if categories == "all":
-        return None
-    found = read_parts(files, _finding(input, categories), compute)
-    return None if found.choice.categories else found
-
-
 def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """Return the table of a file that is read in blocks."""
-    from mlcli.data.read.blocks import streamed_table, unread_table
+    from mlcli.data.read.blocks import after_first_pass, unread_table
 
-    if input.chooses_rows:
-        return unread_table(found, found.choice.columns, input, source)
-    return streamed_table(found, input, compute, source)
+    table = unread_table(found, found.choice.columns, input, source)
+    return table if input.chooses_rows else after_first_pass(table, input, compute)
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:

@@ -8,13 +8,11 @@ import numpy as np
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import TextColumns
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.input import Input, with_categories
-from mlcli.data.options.items import Range
+from mlcli.data.options.input import Input, Range, with_categories
 from mlcli.data.options.wording import listed, nearest, shown
 from mlcli.data.prepare.categories import categories_of, encode
 from mlcli.data.table.coding import Coding
-from mlcli.data.table.sheet import Sheet
-from mlcli.data.text.label_columns import with_row_names
+from mlcli.data.table.sheet import Sheet, with_row_names
 from mlcli.errors import ConfigError
 
 SheetOf = Callable[[Input], Sheet]

@@ -5,17 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.stages.stage import note
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import Array
 from mlcli.base.values.scaling import all_finite, least_of
 from mlcli.data.options.wording import LISTED, counted, joined, shown
 from mlcli.errors import DataError
 
 ROWS = 4096  # rows in a block, so that temporary arrays stay small
-
-
-def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the first five places of a mask by row id and column, and the number of further ones."""
-    return named(np.argwhere(mask)[:LISTED].tolist(), int(np.count_nonzero(mask)), ids, columns)
 
 
 def named(first: Sequence[tuple[int, int]], total: int, ids: Sequence[str], columns: Sequence[str]) -> str:
@@ -53,10 +48,18 @@ def warn_of_underflow(cells: int) -> None:
         note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)
 
 
+def warn_of_rounding(names: Sequence[str]) -> None:
+    """Warn about columns of integers that lost digits."""
+    if names:
+        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
+             columns=list(names[:100]))
+
+
 def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Raise DataError for dissimilarities below zero in an (m, n) array."""
     if least_of(values) < 0:
         mask = values < 0
-        raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "
-                        + positions(mask, ids, columns), where=where, kind="kernel",
+        count = int(np.count_nonzero(mask))
+        raise DataError("NEGATIVE", f"{counted(count, 'cell')} below zero: "
+                        + named(np.argwhere(mask)[:LISTED].tolist(), count, ids, columns), where=where, kind="kernel",
                         hint="dissimilarities are zero or more; similarities are {input.kind=kernel}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mlcli.base.frozen import frozen
-from mlcli.data.options.id_names import columns_named_as_ids
+from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import AllTexts, Input, WithCategories
 from mlcli.data.options.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError

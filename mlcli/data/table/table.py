@@ -153,6 +153,10 @@ class Table:
                        places=chosen if self.places is None else self.places[chosen],
                        columns=tuple(ids) if square else self.columns)
 
+    def names_of(self, rows: Sequence[int] | AnyArray) -> "Table":
+        """Return some of the rows of features without their numbers, an (m, 0) array, in the given order."""
+        return replace(self, values=np.empty((len(self.ids), 0))).take(rows)
+
     def place(self, row: int) -> int:
         """Return the number of a row in the file, from 0."""
         return row if self.places is None else int(self.places[row])

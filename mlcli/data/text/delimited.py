@@ -16,27 +16,24 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.machine.footprint import ARROW, COLUMN, MIB, resident
-from mlcli.base.stages.stage import advance, no_listeners, note
+from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed_error
-from mlcli.data.files.source import Opened
+from mlcli.data.files.source import Opened, changed_error
 from mlcli.data.files.streams import compression
 from mlcli.data.options.input import AllTexts, Input, with_categories, with_found, without_roles
 from mlcli.data.options.numbers import BLANKS, EXACT
-from mlcli.data.options.wording import counted, listed, place, shown
-from mlcli.data.table.cells import warn_of_underflow
+from mlcli.data.options.texts import with_proposal
+from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.table.cells import warn_of_rounding, warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.diagnose import NONE, Faults, faults_of, width_error
-from mlcli.data.text.head import Head, detect_dialect, read_head
-from mlcli.data.text.label_columns import word_columns
-from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout
+from mlcli.data.text.diagnose import NONE, Faults, faults_of, refusal, width_error
+from mlcli.data.text.head import LOOKED_AT, Head, detect_dialect, read_head
+from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout, word_columns
 from mlcli.data.text.records import Broken, InputText, Survey, survey_text
 from mlcli.errors import DataError
-
-LOOKED_AT = 50  # records
 
 
 def rounded_columns(text: InputText, layout: RecordLayout, values: Array) -> tuple[list[str], list[str]]:
@@ -61,7 +58,7 @@ def rounded_columns(text: InputText, layout: RecordLayout, values: Array) -> tup
     return names, lost
 
 
-def warn_of_rounding(text: InputText, layout: RecordLayout, values: Array) -> None:
+def require_precision(text: InputText, layout: RecordLayout, values: Array) -> None:
     """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
 
     Raises DataError for a column that rounding would make constant.
@@ -73,9 +70,7 @@ def warn_of_rounding(text: InputText, layout: RecordLayout, values: Array) -> No
                         hint="name it with {input.id_column} or {input.label_columns} if it holds ids, or subtract "
                              "what all have in "
                         "common")
-    if names:
-        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
-             columns=names[:100])
+    warn_of_rounding(names)
 
 
 def _is_whole(cell: str) -> bool:
@@ -203,7 +198,7 @@ def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute, l
         raise _with_proposal(error, text, head, layout_of, compute) if frame.faults.columns else error
     warn_of_underflow(frame.faults.underflows)
     if layout.choice.values:
-        warn_of_rounding(text, layout, frame.values[: frame.rows])
+        require_precision(text, layout, frame.values[: frame.rows])
     return _sheet(layout, frame, text.input.point)
 
 
@@ -240,8 +235,6 @@ def _with_proposal(error: DataError, text: InputText, head: Head, layout_of: Lay
     """Return the error of columns of text with what their cells propose, where the input asks for it."""
     if not text.opened.proposes:
         return error
-    from mlcli.data.options.usual_scales import with_proposal
-
     asked = replace(text, input=with_categories(text.input, (), "categories", found=True))
     with no_listeners():
         layout, frame = _settled(asked, head, layout_of, compute, layout_of(asked, head))
@@ -319,10 +312,7 @@ def _filled_by_arrow(text: InputText, layout: RecordLayout, compute: Compute) ->
             advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
         if "Empty CSV file" not in str(error):
-            filled.faults = faults_of(text, layout)
-            if filled.faults.error is None:
-                filled.faults = Faults(DataError("CSV", f"the text is not a table: {shown(str(error), 160)}",
-                                                 where=place(text.path), hint="check the quotes and the separator"))
+            filled.faults = refusal(text, layout, str(error))
     return filled
 
 
@@ -389,7 +379,7 @@ def _take(batch: Any, text: InputText, layout: RecordLayout, filled: Frame) -> N
     """Add a batch to the rows."""
     if batch.num_rows == 0:
         return
-    stop, columns = filled.rows + batch.num_rows, len(layout.choice.values)
+    choice, stop, columns = layout.choice, filled.rows + batch.num_rows, len(layout.choice.values)
     if stop > len(filled.values):
         raise changed_error(text.path)
     block = filled.values[filled.rows:stop]
@@ -398,18 +388,12 @@ def _take(batch: Any, text: InputText, layout: RecordLayout, filled: Frame) -> N
         block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         missing = sum(column.null_count for column in numbers.columns)
         filled.doubtful |= doubtful(block, missing, text.survey.tiny)
-    _take_texts(batch, layout, filled, text.input)
-    filled.rows = stop
-
-
-def _take_texts(batch: Any, layout: RecordLayout, filled: Frame, input: Input) -> None:
-    """Add the ids and labels of a batch."""
-    choice = layout.choice
     if choice.id is not None:
         filled.ids += batch.column(str(choice.id)).to_pylist()
     for column in choice.texts:
-        texts = input.without_markers(batch.column(str(column)).to_pylist())
+        texts = text.input.without_markers(batch.column(str(column)).to_pylist())
         filled.labels.setdefault(choice.names[column], []).extend(texts)
+    filled.rows = stop
 
 
 def _sheet(layout: RecordLayout, filled: Frame, point: str) -> Sheet:

@@ -80,6 +80,14 @@ def faults_of(text: InputText, layout: RecordLayout) -> Faults:
     return Faults(underflows=kinds["underflow"].total)
 
 
+def refusal(text: InputText, layout: RecordLayout, reason: str) -> Faults:
+    """Return what is wrong with a text that Arrow refuses: what a second reading finds, or else `reason`."""
+    found = faults_of(text, layout)
+    return found if found.error is not None else Faults(DataError(
+        "CSV", f"the text is not a table: {shown(reason, 160)}", where=place(text.path),
+        hint="check the quotes and the separator"))
+
+
 def width_error(text: InputText, layout: RecordLayout, *, line: int, row: int, width: int) -> DataError:
     """Return the error for a record that is longer or shorter than the first."""
     first = "the header" if layout.named else "the first row"

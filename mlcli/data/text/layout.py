@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.values.missing import MISSING
+from mlcli.base.values.missing import MISSING, is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose, choose_pairs
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.text.head import Head, holds_names, names_columns, note_no_header, warn_of_numbers
-from mlcli.data.text.label_columns import word_columns
 from mlcli.data.text.records import InputText
 from mlcli.errors import DataError
 
@@ -26,6 +25,11 @@ class RecordLayout:
     skip: int  # bytes before the first record of data
     lines: int  # lines before it
 
+    @classmethod
+    def of(cls, head: Head, choice: Choice, *, named: bool) -> "RecordLayout":
+        """Return the layout after a header, or of a text without one."""
+        return cls(choice, named, *((head.end, head.end_lines) if named else (head.top, head.top_lines)))
+
     @property
     def width(self) -> int:
         """The number of cells in a record."""
@@ -35,6 +39,13 @@ class RecordLayout:
         """Return the layout with the columns of numbers in another order."""
         places = {self.choice.names[column]: column for column in self.choice.values}
         return replace(self, choice=replace(self.choice, values=tuple(places[name] for name in columns)))
+
+
+def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, ...]:
+    """Return the columns whose cells are words, apart from missing ones; a wrong number or a date is not a word."""
+    columns = [[cell for cell in cells if not is_missing(cell)] for cells in zip(*records, strict=True)]
+    return tuple(place for place, cells in enumerate(columns)
+                 if cells and all(cell.strip()[:1].isalpha() and not is_number(cell, decimal) for cell in cells))
 
 
 def features_layout(text: InputText, head: Head, known: Sequence[str] = ()) -> RecordLayout:
@@ -47,7 +58,7 @@ def features_layout(text: InputText, head: Head, known: Sequence[str] = ()) -> R
     if not named:
         if not known:
             note_no_header(text, head.cells)
-        return _headless(head, choose(numbered_names("x", len(head.cells)), text.input, words=words))
+        return RecordLayout.of(head, choose(numbered_names("x", len(head.cells)), text.input, words=words), named=False)
     row_names = _unnamed_column(head)
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
@@ -55,7 +66,7 @@ def features_layout(text: InputText, head: Head, known: Sequence[str] = ()) -> R
     if row_names is not None and choice.id != row_names and not isinstance(text.input, AllTexts):  # labels join by it
         why = "no column names the rows" if choice.id is None else "another one holds the ids"
         note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as {why}")
-    return _headed(head, choice)
+    return RecordLayout.of(head, choice, named=True)
 
 
 def pairs_layout(text: InputText, head: Head) -> RecordLayout | None:
@@ -69,7 +80,7 @@ def pairs_layout(text: InputText, head: Head) -> RecordLayout | None:
         return None
     names = head.cells if named else numbered_names("x", len(head.cells))
     choice = choose_pairs(names, text.input, _unnamed_column(head) if named else None, words)
-    return None if choice is None else (_headed if named else _headless)(head, choice)
+    return None if choice is None else RecordLayout.of(head, choice, named=named)
 
 
 def _unnamed_column(head: Head) -> int | None:
@@ -81,11 +92,11 @@ def square_layout(text: InputText, head: Head) -> RecordLayout:
     """Return the layout of a square matrix: with or without names of rows, of columns, or of both."""
     cells, rows = head.cells, text.survey.lines - head.top_lines
     if _ids_without_header(text, cells, rows):
-        return _headless(head, choose(numbered_names("x", len(cells)), text.input, row_names=0))
+        return RecordLayout.of(head, choose(numbered_names("x", len(cells)), text.input, row_names=0), named=False)
     if not holds_names(text, cells):
-        return _headless(head, choose(numbered_names("x", len(cells)), text.input))
+        return RecordLayout.of(head, choose(numbered_names("x", len(cells)), text.input), named=False)
     counted_ids = text.input.ids_from is None and rows == len(cells) - len(text.input.label_columns)
-    return _headed(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None))
+    return RecordLayout.of(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None), named=True)
 
 
 def _ids_without_header(text: InputText, cells: Sequence[str], rows: int) -> bool:
@@ -104,29 +115,14 @@ def crossed_layout(text: InputText, head: Head, points: Sequence[str]) -> Record
     first_is_id = text.input.ids_from is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
     is_data = extra == 1 and cells[0] != "" and _all_numbers(text, cells[1:]) and not known.issuperset(cells[1:])
     if text.input.header is not True and (is_data or not holds_names(text, cells)):
-        return _headless(head, choose(numbered_names("x", len(cells)), text.input, 0 if extra == 1 else None))
-    return _headed(head, choose(cells, text.input, 0 if first_is_id else None))
+        choice = choose(numbered_names("x", len(cells)), text.input, 0 if extra == 1 else None)
+        return RecordLayout.of(head, choice, named=False)
+    return RecordLayout.of(head, choose(cells, text.input, 0 if first_is_id else None), named=True)
 
 
 def _all_numbers(text: InputText, cells: Sequence[str]) -> bool:
     """Whether every cell is a number or missing."""
     return all(cell in MISSING or is_number(cell, text.input.point) for cell in cells)
-
-
-def _headed(head: Head, choice: Choice) -> RecordLayout:
-    """Return the layout after a header."""
-    return RecordLayout(choice, True, head.end, head.end_lines)
-
-
-def _headless(head: Head, choice: Choice) -> RecordLayout:
-    """Return the layout of a text without a header."""
-    return RecordLayout(choice, False, head.top, head.top_lines)
-
-
-def require_numbers(layout: RecordLayout, path: str) -> None:
-    """Raise DataError for a layout without any numeric column."""
-    if (error := numbers_error(layout, path)) is not None:
-        raise error
 
 
 def numbers_error(layout: RecordLayout, path: str) -> DataError | None:

@@ -181,13 +181,8 @@ def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> tuple[Sur
         quotes += chunk.count(b'"')
         tiny = tiny or TINY.search(tail + chunk) is not None or ZEROS in tail + chunk
         tail = chunk[-OVERLAP:]
-        _require_bounded(max(longest, open_line), path, lines)
+        if max(longest, open_line) > LINE_LIMIT:
+            raise DataError("LINE-SIZE", f"a line is longer than {LINE_LIMIT >> 20} MiB", where=place(path, lines + 1),
+                            hint="is this a text table with line ends?")
     return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
                   quotes=quotes), TextStart(start, whole=size == len(start))
-
-
-def _require_bounded(longest: int, path: str, lines: int) -> None:
-    """Raise DataError for a line too long for a table."""
-    if longest > LINE_LIMIT:
-        raise DataError("LINE-SIZE", f"a line is longer than {LINE_LIMIT >> 20} MiB", where=place(path, lines + 1),
-                        hint="is this a text table with line ends?")

@@ -32,13 +32,19 @@ NARROW = np.iinfo(np.int32).max  # indices up to this have 32 bits, as SciPy's
 
 
 def write_element(parent: Any, name: str, value: Any) -> None:
-    """Write a text, a number, an array, a `Sparse` matrix or a map of these into a group under a name."""
+    """Write a text, a number, an array, a `Sparse` matrix or a map of these into a group under a name.
+
+    The matrix is square, and written by its rows; stored zeros stay.
+    """
     if isinstance(value, Mapping):
         group = write_map(parent, name)
         for inner, element in value.items():
             write_element(group, inner, element)
     elif isinstance(value, Sparse):
-        _write_sparse(parent, name, value)
+        size = len(value.starts) - 1
+        narrow = np.int32 if max(len(value.indices), size) <= NARROW else np.int64
+        write_rows(parent, name, (size, size), {"data": value.values, "indices": value.indices.astype(narrow),
+                                                "indptr": value.starts.astype(narrow)})
     elif isinstance(value, str):
         mark(parent.create_dataset(name, data=value.encode("utf-8", "replace"), dtype=text_type()), TEXT)
     elif isinstance(value, bool | int | float):
@@ -71,21 +77,6 @@ def write_frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, 
         codes = {text: code for code, text in enumerate(known)}
         write_texts(group, "categories", known)
         write_element(group, "codes", np.array([codes.get(text, -1) for text in texts], dtype=np.int32))
-
-
-def list_column(group: Any, name: str) -> None:
-    """Add the name of a column to the order of a table's columns, where the group is a table without it."""
-    order = column_order(group)
-    if order is not None and name not in order:
-        group.attrs[ORDER] = np.array([*order, name], dtype=text_type())
-
-
-def _write_sparse(parent: Any, name: str, matrix: Sparse) -> None:
-    """Write a square sparse matrix by its rows; stored zeros stay."""
-    size = len(matrix.starts) - 1
-    narrow = np.int32 if max(len(matrix.indices), size) <= NARROW else np.int64
-    write_rows(parent, name, (size, size), {"data": matrix.values, "indices": matrix.indices.astype(narrow),
-                                            "indptr": matrix.starts.astype(narrow)})
 
 
 def write_rows(parent: Any, name: str, shape: tuple[int, int], arrays: Mapping[str, Any], **storage: Any) -> None:
@@ -191,7 +182,9 @@ def write_members(root: Any, members: Members, path: str) -> list[str]:
             del group[inner]
             replaced.append(member)
         write_element(group, inner, element)
-        list_column(group, inner)
+        order = column_order(group)
+        if order is not None and inner not in order:  # a table without the column
+            group.attrs[ORDER] = np.array([*order, inner], dtype=text_type())
     return replaced
 
 

@@ -35,22 +35,17 @@ def ordination_text(result: Ordination) -> Iterator[str]:
     Every number has 17 digits. Raises DataError for names that the format cannot hold.
     """
     for names in (result.sites, result.species):
-        _require_names(names)
+        wrong = None if isinstance(names, RowNumbers) else next(
+            (name for name in names if not name.strip() or any(mark in name for mark in BREAKS)), None)
+        if wrong is not None:
+            raise DataError("ORDINATION-NAME", f"the format cannot hold the name {shown(wrong)}",
+                            hint="rename it: names hold neither tabs nor ends of lines, and are not empty")
     sections = (_vector("Eigvals", result.eigenvalues), _vector("Proportion explained", result.proportions),
                 _matrix("Species", result.species, result.loadings), _matrix("Site", result.sites, result.coordinates),
                 ["Biplot\t0\t0"], ["Site constraints\t0\t0"])
     for place, section in enumerate(sections):
         yield from ["\n"] * (place > 0)
         yield from (f"{line}\n" for line in section)
-
-
-def _require_names(names: Sequence[str]) -> None:
-    if isinstance(names, RowNumbers):
-        return
-    wrong = next((name for name in names if not name.strip() or any(mark in name for mark in BREAKS)), None)
-    if wrong is not None:
-        raise DataError("ORDINATION-NAME", f"the format cannot hold the name {shown(wrong)}",
-                        hint="rename it: names hold neither tabs nor ends of lines, and are not empty")
 
 
 def _vector(name: str, values: Array) -> list[str]:

@@ -9,7 +9,7 @@ from mlcli.checkup.features import components, epsilon_squared, from_center, nea
 from mlcli.checkup.graph import outer_share
 from mlcli.checkup.lines import lines_of
 from mlcli.checkup.report import Report
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from tests.checkup.test_metric import codes, examined, written
 
 SHAPES = {"normal": lambda rng: rng.standard_normal((400, 3)), "uniform": lambda rng: rng.random((400, 2)),

@@ -14,18 +14,10 @@ import pytest
 
 from mlcli.base.stages.stage import Watcher, listening
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import Digest
-from mlcli.data.files.source import SETTLED
+from mlcli.data.files.source import SETTLED, Digest
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.errors import (
-    ConfigError,
-    DataError,
-    InputMissing,
-    RefusedByPlan,
-    StorageError,
-    UsageError,
-)
+from mlcli.errors import ConfigError, DataError, InputMissing, RefusedByPlan, StorageError, UsageError
 from mlcli.process.file_hash import COURTESY, lower_priority
 from tests.data.helpers import feed, refused, written
 from tests.wording import Wording

@@ -21,7 +21,7 @@ from pyarrow import ipc
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.arrow import sizes_of_file
-from mlcli.data.formats.columns import Columnar, read_columns
+from mlcli.data.formats.columns import Columnar, Columns, read_columns
 from mlcli.data.options.input import Input
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan
 from tests.data.helpers import noted, refused, table_of, written
@@ -232,7 +232,7 @@ def test_the_format_is_known_by_the_first_bytes(tmp_path: Path, form: str) -> No
 @pytest.mark.parametrize("announced", [1, 3])
 def test_a_file_with_more_or_fewer_rows_than_it_announces_is_refused(announced: int) -> None:
     batch = pa.record_batch({"a": [1.0, 2.0]})
-    file = Columnar(["a"], [pa.float64()], announced, lambda names: iter([(0, batch)]))
+    file = Columnar(Columns(["a"], [pa.float64()], {}), announced, lambda names: iter([(0, batch)]))
     with pytest.raises(DataError) as caught:
         read_columns(file, Opened("data.parquet", 0, lambda: ""), Input(path="data.parquet"), Compute())
     assert caught.value.code == "E-CORRUPT"

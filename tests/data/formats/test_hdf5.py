@@ -14,8 +14,7 @@ import pytest
 from scipy import sparse
 
 from mlcli.cli.line.parsing import in_flags
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile, View
+from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, MlcliError, UnsafeFile

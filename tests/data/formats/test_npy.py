@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.npy_file import read_header, read_values
+from mlcli.data.formats.npy import read_header, read_values
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan, UnsafeFile

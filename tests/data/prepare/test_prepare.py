@@ -203,9 +203,9 @@ def test_rows_with_missing_cells_are_dropped_and_listed(scale: str) -> None:
     assert "W-DROPPED" in notes.codes
     expected = prepared(values[[0, 2, 3]], scale=scale).table.values
     assert result.table.values.tobytes() == expected.tobytes()
-    again = result.preparation.prepared(table(values))
-    assert again.dropped == result.dropped
-    assert again.table.values.tobytes() == expected.tobytes()
+    again = result.preparation.apply(table(values))
+    assert again.ids == result.table.ids
+    assert again.values.tobytes() == expected.tobytes()
 
 
 def test_a_table_without_any_whole_row_is_refused() -> None:

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import open_input
-from mlcli.data.formats.separated_blocks import blocks_of
+from mlcli.data.formats.csv_blocks import TextRows, blocks_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.data.text import blocks
-from mlcli.data.text.blocks import TextRows
 from mlcli.errors import MlcliError
 from tests.data.helpers import noted
 from tests.wording import Wording
@@ -28,8 +26,8 @@ NAMES = st.sampled_from(["a", "b, c", 'with "quotes"', "two\nlines", "two\r\nlin
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "PIECE", 24)
-    monkeypatch.setattr("mlcli.data.text.blocks.PIECES", 2)
+    monkeypatch.setattr("mlcli.data.formats.csv_blocks.PIECE", 24)
+    monkeypatch.setattr("mlcli.data.formats.csv_blocks.PIECES", 2)
 
 
 def both(path: Path, **options: object) -> tuple[Table, Table]:

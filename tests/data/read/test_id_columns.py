@@ -7,7 +7,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 
-from mlcli.data.options.id_names import NAMES, columns_named_as_ids, words_of
+from mlcli.data.options.column_names import NAMES, columns_named_as_ids, words_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import DataError

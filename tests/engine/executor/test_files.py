@@ -20,7 +20,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.config.build import build
 from mlcli.config.layers import from_assignments
 from mlcli.core.moments_pass import Gathering
-from mlcli.data.files.file_id import FileId, plain_stream
+from mlcli.data.files.source import FileId, plain_stream
 from mlcli.engine.cluster.serialize import Packing
 from mlcli.engine.cluster.worker import reading_here
 from mlcli.engine.executor import running_on

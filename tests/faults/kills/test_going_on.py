@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from tests.journeys.support import forked, process, write_points
 from tests.processes import OWN_KERNEL, code_of, neutral
 from tests.wording import Wording

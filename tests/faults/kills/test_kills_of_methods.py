@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.publication.recovery import recover
 from tests.faults.kills.test_going_on import KEEPING
 from tests.faults.kills.test_kills import finished

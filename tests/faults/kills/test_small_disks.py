@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from tests.journeys.support import process
 from tests.processes import neutral
 

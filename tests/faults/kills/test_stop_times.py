@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from tests.journeys.support import process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

@@ -19,7 +19,7 @@ from mlcli.base.rows import scratch
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import AnyArray, Array
 from mlcli.core import moments_pass
-from mlcli.data.files.digest import Digest
+from mlcli.data.files.source import Digest
 from mlcli.data.read import fill_array
 from mlcli.report.figures import scatter
 from mlcli.rundir import disk_space as rundir_room
@@ -165,7 +165,7 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     holes = files.copy()
     holes[np.r_[3, GROUP : 2 * GROUP, ROWS - 1], 3] = np.nan  # a whole row group among them
     parquet.write_table(table(holes), "new.in.parquet", row_group_size=GROUP)
-    monkeypatch.setattr("mlcli.data.write.parts.GROUP", 150)
+    monkeypatch.setattr("mlcli.data.write.table.GROUP", 150)
     monkeypatch.setattr("mlcli.data.write.table.GROUP", 150)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         Path(output).mkdir()

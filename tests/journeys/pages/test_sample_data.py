@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "sample_data"

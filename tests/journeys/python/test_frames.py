@@ -16,8 +16,8 @@ import pytest
 import scipy.sparse
 
 import mlcli
-from mlcli.data.read import arrays
-from mlcli.data.read.frames import read_frame
+from mlcli.data.read import in_memory
+from mlcli.data.read.in_memory import read_frame
 from mlcli.errors import ConfigError, DataError
 from tests.processes import python
 from tests.wording import Wording
@@ -128,7 +128,7 @@ def test_other_labels_are_refused(labels: Any, wording: Wording) -> None:
 def test_sparse_arrays_have_the_numbers_of_the_dense_ones(
         kind: Any, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Held with their zeros where they are small, by their entries where they are large."""
-    monkeypatch.setattr(arrays, "SMALL", small)
+    monkeypatch.setattr(in_memory, "SMALL", small)
     dense = np.where(VALUES > 0, VALUES, 0)
     run, plain = mlcli.embed(kind(dense), labels=KINDS, ids=ROWS), mlcli.embed(dense)
     assert np.allclose(np.abs(run.embedding), np.abs(plain.embedding), atol=1e-10) and run.ids == tuple(ROWS)

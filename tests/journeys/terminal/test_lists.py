@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli.commands import doctor
-from mlcli.data.samples.generated import SAMPLES
+from mlcli.data.samples import SAMPLES
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.wording import Wording

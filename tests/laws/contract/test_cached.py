@@ -13,7 +13,7 @@ from mlcli.base.context import set_context
 from mlcli.base.stages.stage import listening
 from mlcli.core.graph.neighbors import first_neighbors, nearest_lists
 from mlcli.core.kernels import streamed
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
 from mlcli.pipeline.process import ALONE, Process

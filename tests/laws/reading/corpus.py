@@ -20,8 +20,7 @@ import numpy as np
 
 from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile
+from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.read.labels import LabelColumns, read_labels
 from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read

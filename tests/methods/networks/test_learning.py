@@ -24,8 +24,8 @@ LEARNING = Learning(batch=32, precision="float64")
 def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingRows:
     monkeypatch.setattr(learning, "POOL", 500)
     monkeypatch.setattr("mlcli.data.formats.npy.BLOCK", 300)
-    monkeypatch.setattr("mlcli.data.formats.row_files.PART", 60)
-    monkeypatch.setattr("mlcli.data.formats.row_files.FEWEST", 20)
+    monkeypatch.setattr("mlcli.data.formats.block_file.PART", 60)
+    monkeypatch.setattr("mlcli.data.formats.columns.FEWEST", 20)
     path = tmp_path / f"t.{request.param}"
     if request.param == "parquet":
         parquet.write_table(pa.table({f"x{place}": column for place, column in enumerate(VALUES.T)}), path,

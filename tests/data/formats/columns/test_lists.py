@@ -12,9 +12,8 @@ import mlcli
 from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.columns import LONGEST
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile
-from mlcli.data.read.frames import read_frame
+from mlcli.data.options.input import Input, LabelFile
+from mlcli.data.read.in_memory import read_frame
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read
 from mlcli.errors import DataError, MlcliError

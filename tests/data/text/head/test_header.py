@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.options.input import Input
-from mlcli.data.options.second_files import LabelFile
+from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.new_rows import read_new
 from mlcli.errors import DataError

@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.data.write.h5ad import DEPTH, logarithms, write_annotated_counts
 
 pytest.importorskip("h5py")

@@ -9,7 +9,7 @@ from mlcli.core.graph.graph import undirected
 from mlcli.core.graph.search import nearest, nearest_of_new
 from mlcli.core.graph.weights import barycentric_weights, weights_by_distances
 from mlcli.core.metrics.distances import local_distances
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.unfolding.faces import centered_basis, cliques
 from mlcli.methods.unfolding.interior import Program, least_eigenvalue, maximize

@@ -7,7 +7,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.core.blocked import steady_solver
 from mlcli.core.graph.search import nearest
-from mlcli.data.samples.generated import sample
+from mlcli.data.samples import sample
 from mlcli.methods.unfolding.faces import centered_basis, closed_directions, equilibrium, open_basis, open_directions
 from mlcli.methods.unfolding.pairs import NeighborPairs, squared_norms
 from tests.checkpoints import in_parts

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.arrays import table_of
-from mlcli.data.read.frames import HERE
+from mlcli.data.read.in_memory import HERE, table_of
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 

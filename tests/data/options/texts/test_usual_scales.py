@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcli.data.options.usual_scales import SCALES, proposal, usual_scale
+from mlcli.data.options.texts import SCALES, proposal, usual_scale
 
 
 def test_each_scale_is_recognized_in_its_own_words() -> None:
