@@ -17,6 +17,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
 from mlcli.data.table.sheet import FEWER, Sheet
 from mlcli.data.text.label_columns import with_row_names
+from mlcli.data.text.records import CELLS
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
@@ -62,8 +63,11 @@ def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool
 
 
 def is_short(cells: float, input: Input, compute: Compute) -> bool:
-    """Whether a text is read into memory without a look for its blocks: its table fits, with so many cells at most."""
-    return input.stream == "auto" and fits(8.0 * cells, input, compute, arrow=True)
+    """Whether a text is read into memory without a look for its blocks: its table fits, with so many cells at most.
+
+    One of few cells is read by record, and blocks of it would take more memory: that of Arrow.
+    """
+    return input.stream == "auto" and (cells <= CELLS or fits(8.0 * cells, input, compute, arrow=True))
 
 
 def reads_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:

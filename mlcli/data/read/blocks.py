@@ -37,7 +37,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, RowFile, texts_of
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, options_of_whole
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.square import ROUNDING
@@ -260,11 +260,10 @@ def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, in
 
 def _require_plain(input: Input) -> None:
     """Raise ConfigError for options that need the matrix in memory."""
-    for name in ("squared", "symmetrize"):
-        if getattr(input, name) not in (False, "error"):
-            raise ConfigError("STREAM", f"{name} cannot be used with a matrix that is read in blocks",
-                              where=f"input.{name}", hint="change the matrix in the file, or give more memory "
-                                                          "({compute.memory_limit})")
+    for name in options_of_whole(input):
+        raise ConfigError("STREAM", f"{name} cannot be used with a matrix that is read in blocks",
+                          where=f"input.{name}", hint="change the matrix in the file, or give more memory "
+                                                      "({compute.memory_limit})")
 
 
 def _extent(size: int, largest: float) -> Moments:
@@ -325,6 +324,8 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
 
 def streamed_table(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """Return the table of a file, after one pass over it."""
+    if not input.square:
+        _lanes(Rows(found.file), compute)  # before ids and labels are read: a refusal does not load Arrow
     return after_first_pass(unread_table(found, found.choice.columns, input, source), input, compute)
 
 
