@@ -187,6 +187,11 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
     return WithCategories(**given, categories=tuple(names), words=words, found=found, named_by=named_by)
 
 
+def options_of_whole(input: Input) -> list[str]:
+    """Return the names of chosen options that need the whole of a matrix of pairs in memory."""
+    return [name for name in ("squared", "symmetrize") if getattr(input, name) not in (False, "error")]
+
+
 def without_roles(input: Input) -> Input:
     """Return the options of a table of features in which every column has the role that its content gives it."""
     return input.replace(kind="features", id_column=NO_IDS, label_columns=())

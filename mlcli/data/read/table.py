@@ -6,6 +6,7 @@ such a table.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, check, with_categories
+from mlcli.data.options.input import Input, check, options_of_whole, with_categories
 from mlcli.data.options.items import has_coding, refuse_coding
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
@@ -121,6 +122,19 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 
+def can_be_cut(input: Input, compute: Compute, categories: TextColumns = "") -> bool:
+    """Whether the rows of a file can be read in blocks, with the options of the input; raises DataError."""
+    if has_coding(input) or (input.square and options_of_whole(input)):
+        return False
+    if files := parts_of(input.path):
+        return _parts_in_blocks(files, input, compute, categories) is not None
+    if Path(input.path).is_dir():
+        return False
+    with open_input(matrix_in(input.path), compute) as file:
+        found = _cut(file, input, format_of(file, input), compute, categories)
+        return found is not None and not found.choice.categories
+
+
 def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
               categories: TextColumns) -> Sheet:
     """Return the sheet of a file, with columns of text as answers that options code, or as the method takes them."""
@@ -148,10 +162,8 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
                 categories: TextColumns) -> BlockFile | None:
-    """Return the file for reading in blocks; None with answers to code and all text as categories: all rows at once."""
-    if categories == "all" or has_coding(input):
-        return None
-    found = block_file_of(file, _finding(input, categories), format, compute)
+    """Return the file for reading in blocks; None where all rows are read at once, as with categories."""
+    found = _cut(file, input, format, compute, categories)
     if found is None or not found.choice.categories:
         return found
     if input.stream == "always":
@@ -159,6 +171,15 @@ def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
                           f"{listed(found.choice.category_names)}", where="input.stream",
                           hint="leave input.stream out, or give the categories numbers")
     return None
+
+
+def _cut(file: Opened, input: Input, format: Format, compute: Compute, categories: TextColumns) -> BlockFile | None:
+    """Return the file in blocks, some columns of which may be categories; None with answers to code and all text as
+    categories.
+    """
+    if categories == "all" or has_coding(input):
+        return None
+    return block_file_of(file, _finding(input, categories), format, compute)
 
 
 def _finding(input: Input, categories: TextColumns) -> Input:
