@@ -124,7 +124,7 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
     """Return a sheet without numbers: the ids, if the file has any, and the labels."""
     choice = found.choice
     if found.names is not None:
-        return with_row_names(found.names, ids=not input.without_ids, chosen=bool(input.columns))
+        return with_row_names(found.names, ids=not input.without_ids)
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=getattr(found.file, "point", "."))
     wanted = [column for column in (choice.id, *choice.texts) if column is not None]
@@ -140,8 +140,8 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
     ids = None if choice.id is None else by_name[choice.id_name]
     labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.texts}
     id_name = choice.id_name if found.named else ""
-    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
-                          ids=not input.without_ids, chosen=bool(input.columns))
+    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names,
+                                  listed=choice.listed), ids=not input.without_ids)
 
 
 def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:

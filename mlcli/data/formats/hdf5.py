@@ -177,16 +177,18 @@ class _Names:
     id_name: str
     labels: dict[str, tuple[str, ...]]
     words: tuple[str, ...]  # those of the labels that no option names
+    listed: bool  # whether the options list the columns
 
     def sheet(self, values: AnyArray) -> Sheet:
         """Return numbers with these names."""
-        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words, apart=True)
+        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words,
+                     listed=self.listed, apart=True)
 
 
 def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     """Return the names that options choose; raises ConfigError and DataError."""
     frame, names = row_frame(file, key), column_names(file, key, shape[1])
-    input = file.input.for_columns(frame.columns())
+    input = file.input.for_columns(names, frame.columns())
     choice = choose(names, input.replace(id_column=None, label_columns=()))
 
     def described(column: str, where: str) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
            else described(input.ids_from, "input.id_column"))
     id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
-    return _Names(choice.columns, choice.values, ids, id_name, labels, words)
+    return _Names(choice.columns, choice.values, ids, id_name, labels, words, choice.listed)
 
 
 @frozen

@@ -121,8 +121,11 @@ class Input(Options):
         """The column that the options choose for the ids, or None."""
         return None if self.without_ids else self.id_column
 
-    def for_columns(self, names: Sequence[str]) -> "Input":
-        """Return the options for a file with columns of these names; subclasses choose what the file has."""
+    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> "Input":
+        """Return the options for a file with columns of these names; subclasses choose what the file has.
+
+        `beside` are the columns that may be ids or labels, where these lie apart from those of numbers.
+        """
         return self
 
     @property

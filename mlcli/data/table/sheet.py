@@ -31,6 +31,7 @@ class Sheet:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
     coding: "Coding | None" = None  # of answers that became numbers
     words: tuple[str, ...] = ()  # those of the labels that no option names
+    listed: bool = False  # whether the options list the columns, so that words may only name the rows
     apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors

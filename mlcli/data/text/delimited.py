@@ -416,4 +416,4 @@ def _sheet(layout: RecordLayout, filled: Frame, point: str) -> Sheet:
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),
                  layout.choice.id_name if layout.named else "", labels,
-                 words=layout.choice.word_names, point=point)
+                 words=layout.choice.word_names, listed=layout.choice.listed, point=point)

@@ -17,17 +17,17 @@ def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, .
                  if cells and all(cell.strip()[:1].isalpha() and not is_number(cell, decimal) for cell in cells))
 
 
-def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True, chosen: bool = False) -> Sheet:
+def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
     """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 
     Notes how columns of words are used; those of a sheet that will be `turned` do not describe points.
-    Without `ids` none of them names the rows. Where the columns of the sheet are `chosen`, those of words are
-    only what may name its rows.
+    Without `ids` none of them names the rows. Where options list the columns, those of words are only what
+    may name its rows.
     """
     if not sheet.words:
         return sheet
     ids = ids and sheet.ids is None
-    if chosen and ids:
+    if sheet.listed and ids:
         return _named_beside(sheet)
     first = sheet.words[0]
     texts = sheet.labels[first]
