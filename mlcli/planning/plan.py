@@ -29,8 +29,8 @@ from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
-from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
-from mlcli.rundir.kept import free_bytes, keep_step
+from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, numbers_written, output_bytes
+from mlcli.rundir.kept import keep_step
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
 AS_READ = 2  # the same where the method takes the table as it was read

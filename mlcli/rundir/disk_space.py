@@ -1,5 +1,8 @@
 """Disk space that a run needs, and whether it is free."""
 
+import os
+import shutil
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import gettempdir
@@ -7,12 +10,13 @@ from tempfile import gettempdir
 from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
+from mlcli.base.values.products import Name
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.errors import RefusedByPlan
 from mlcli.methods import Method
 from mlcli.methods.memory import weights_memory
-from mlcli.rundir.kept import bytes_of, free_bytes, require_room
+from mlcli.rundir.kept import bytes_of
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
 FILES = 250_000  # bytes of figures, page with up to 2,000 pairs, and small files
@@ -98,3 +102,19 @@ def require_disk(config: RunConfig, method: Method, table: Table) -> None:
                             f"{memory(free_bytes(output))} are free", where=str(output),
                             hint="set TMPDIR to a larger disk" if config.output == "-" else
                             "give an output directory on a larger disk (-o), or write less ({report.outputs})")
+
+
+def free_bytes(output: Path) -> int:
+    """Return the free bytes of the disk to which a run will be written."""
+    around = (output.absolute(), *output.absolute().parents)
+    there = next(folder for folder in around if os.path.isdir(folder))  # noqa: PTH112  False for a name too long
+    return shutil.disk_usage(there).free
+
+
+def require_room(keep: Sequence[Name], rows: int, output: Path) -> None:
+    """Refuses, before anything is computed, what would not fit on the disk; raises RefusedByPlan."""
+    needed = bytes_of(keep, rows)
+    if keep and needed > (free := free_bytes(output)):
+        raise RefusedByPlan("DISK", f"{' and '.join(keep)} of {rows:,} rows need about {memory(needed)} on disk, and "
+                            f"{memory(free)} are free", where="report.keep",
+                            hint="keep less, or give an output directory on a larger disk (-o)")

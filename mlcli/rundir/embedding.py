@@ -1,4 +1,4 @@
-"""The embedding that a finished run wrote, read back.
+"""The embedding that a finished run wrote, read back, and the rows that it left out.
 
 It is written by `write` (`pipeline/run.py`) and `write_table` (`data/write/table.py`).
 """
@@ -13,6 +13,7 @@ from mlcli.base.rows.scratch import bytes_on_disk
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.missing import Dropped
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
@@ -108,3 +109,11 @@ def columns_of(path: Path) -> list[str]:
 
         return list(parquet.read_schema(path).names)
     return []
+
+
+def write_dropped(path: Path, dropped: Sequence[Dropped]) -> None:
+    """Writes id, row (1-based, as in the input) and reason of each dropped row, in the order of rows."""
+    with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "row", "reason"])
+        writer.writerows([d.id, d.row, d.reason] for d in sorted(dropped, key=lambda d: d.row))

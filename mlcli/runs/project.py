@@ -29,11 +29,11 @@ from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.new_points import new_points_over
 from mlcli.rundir import names
+from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import intact_embedding, intact_ids
 from mlcli.rundir.embedding import listed as embedding_files
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.reduction import Reduction
-from mlcli.rundir.stored_model import StoredModel, read_model
+from mlcli.rundir.model import Reduction, StoredModel
 
 NEW = "new"  # before the numbers of new rows without ids
 

@@ -38,8 +38,7 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
-from mlcli.pipeline.certificate import Certificate
-from mlcli.pipeline.certify import certify
+from mlcli.pipeline.certify import Certificate, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names

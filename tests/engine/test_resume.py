@@ -28,7 +28,7 @@ from mlcli.process.memory_gate import admit
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock
-from mlcli.rundir.resumed import lock_run
+from mlcli.rundir.output import lock_run
 from tests.faults.certificate.support import BARE, configured
 
 ROLL = sample("swiss-roll", 120, 0).values
