@@ -28,8 +28,7 @@ from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.tables.names import Form, Name
 from mlcli.rundir import names
-from mlcli.rundir.embedding import listed as embeddings
-from mlcli.rundir.embedding import read_embedding
+from mlcli.rundir.embedding import embedding_files, read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import damaged, json_of, own_file
@@ -126,7 +125,7 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> FinishedRun:
     Raises InputMissing and UnsafeFile, and ConfigError for a drawing that is none.
     """
     manifest = read_manifest(folder)
-    listed, kept = manifest["files"], embeddings(manifest)
+    listed, kept = manifest["files"], embedding_files(manifest)
     small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *files_of(FINDINGS.own))
              if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))

@@ -43,7 +43,7 @@ def disk_of(config: RunConfig) -> Path:
     return temporary() if config.output == "-" else Path(config.output or "")
 
 
-def coordinates_of(config: RunConfig, method: Method, table: Table) -> int:
+def coordinates_of(method: Method, table: Table) -> int:
     """Return the number of coordinates of a run; all axes are counted where a share of variance decides."""
     return table.rows * method.axes_of(table.data())
 
@@ -53,20 +53,20 @@ def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
     if table.kind == "covariance" or config.output == "-":  # its points are not at hand; no file is written
         return 0
     beside = table.rows * (1 + len(table.labels))
-    return len(config.report.formats) * (coordinates_of(config, method, table) + beside)
+    return len(config.report.formats) * (coordinates_of(method, table) + beside)
 
 
-def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
+def scratch_bytes(method: Method, table: Table) -> float:
     """Bytes of coordinates in files without a name, of a table that is read in blocks."""
     held = rows_of(table.values) is None
-    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(config, method, table))
+    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(method, table))
 
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:
     """About how many bytes a run takes: what is kept, model, embedding, findings, figures and page, scratch files."""
     data = table.data()
     stored, weights = method.stored(data), weights_memory(method, data)
-    rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
+    rows = 8 * coordinates_of(method, table) if stored else 0  # weights of rows
     squares = 8 * table.rows**2 * method.squares
     model = stored + rows + squares + WEIGHTS * weights if config.report.writes("model") else 0.0
     cells: float = numbers_written(config, method, table)
@@ -75,7 +75,7 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     shown = interactive_bytes(config, method, table) if files else 0
     written = 0.0 if config.output == "-" else shown + model + files
     return int(written + bytes_of(config.report.products_to_keep(), table.rows)
-               + number * cells + scratch_bytes(config, method, table))
+               + number * cells + scratch_bytes(method, table))
 
 
 def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
@@ -85,7 +85,7 @@ def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:
-    """Whether the least that a run takes is there; little is tried."""
+    """Whether the disk has room for the least that a run takes; a run of little (`TRIED`) is tried in any case."""
     least = output_bytes(config, method, table, number=LEAST, files=0)
     return least <= max(free_bytes(disk_of(config)), 0 if config.report.products_to_keep() else TRIED)
 
@@ -95,7 +95,7 @@ def require_disk(config: RunConfig, method: Method, table: Table) -> None:
     output = disk_of(config)
     require_room(config.report.products_to_keep(), len(table.values), output)
     if not fits_on_disk(config, method, table):
-        scratch = scratch_bytes(config, method, table)
+        scratch = scratch_bytes(method, table)
         among = f" ({memory(scratch)} of them for a while)" if scratch else ""
         raise RefusedByPlan("DISK", f"the files of {table.rows:,} rows need about "
                             f"{memory(output_bytes(config, method, table))}{among} on disk, and "

@@ -25,14 +25,14 @@ from mlcli.rundir.reading import damaged, own_file
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 
 
-def listed(manifest: Mapping[str, Any]) -> list[str]:
+def embedding_files(manifest: Mapping[str, Any]) -> list[str]:
     """The files that hold a run's embedding, the one that says most first."""
     return [name for name in map(names.embedding, FORMATS) if name in manifest["files"]]
 
 
 def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table]:
     """The name and the content of the file that says most; raises UnsafeFile where it is not what the run wrote."""
-    file = next(iter(listed(manifest)), None)
+    file = next(iter(embedding_files(manifest)), None)
     if file is None:
         raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
     require_intact(folder, manifest, (file,))

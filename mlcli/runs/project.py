@@ -30,8 +30,7 @@ from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.new_points import new_points_over
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
-from mlcli.rundir.embedding import intact_embedding, intact_ids
-from mlcli.rundir.embedding import listed as embedding_files
+from mlcli.rundir.embedding import embedding_files, intact_embedding, intact_ids
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import Reduction, StoredModel
 
