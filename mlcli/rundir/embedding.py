@@ -20,7 +20,7 @@ from mlcli.data.table.table import Table, axis_names
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import require_intact
-from mlcli.rundir.reading import damaged, own_file
+from mlcli.rundir.reading import csv_of, damaged, own_file
 
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 
@@ -117,3 +117,13 @@ def write_dropped(path: Path, dropped: Sequence[Dropped]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["id", "row", "reason"])
         writer.writerows([d.id, d.row, d.reason] for d in sorted(dropped, key=lambda d: d.row))
+
+
+def dropped_rows(folder: Path) -> list[Dropped]:
+    """The rows that a run left out; raises UnsafeFile."""
+    path = folder / names.DROPPED
+    if not path.is_file():
+        return []
+    columns = csv_of(path, ("id", "row", "reason"), texts=3)
+    with own_file(path):
+        return [Dropped(*row) for row in zip(columns["id"], map(int, columns["row"]), columns["reason"], strict=True)]

@@ -36,11 +36,10 @@ from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import is_there, own_file
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.export import Exported, exported
-from mlcli.runs.input import require_input, run_before
+from mlcli.runs.input import REMOTE, moved, require_input, run_before
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
-from mlcli.runs.verify import REMOTE, moved
 
 
 @frozen
