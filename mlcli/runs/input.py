@@ -33,9 +33,11 @@ def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, vie
     """
     first, others, known = config.input.path, config.input.views, manifest["input"]
     require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
+    if views and not others:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
     if len(views) > len(others):
-        text = "no second view" if not others else f"{len(others)} views besides its input"
-        raise ConfigError("NO-VIEW", f"the run has {text}", where="--view", hint="leave it out")
+        raise ConfigError("NO-VIEW", f"the run has {len(others)} views besides its input", where="--view",
+                          hint="leave it out")
     first = existing_path(first, known) if given is None else given
     second, *further = [
         section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
