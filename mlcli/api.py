@@ -34,10 +34,11 @@ from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
+from mlcli.rundir.archive import model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.model import StoredModel
 from mlcli.rundir.reading import csv_of
-from mlcli.rundir.stored_model import StoredModel, model_from_bytes, model_to_bytes, read_model
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`

@@ -28,7 +28,7 @@ from mlcli.certify.subject import Plan
 from mlcli.cli.line.parsing import in_flags
 from mlcli.methods import METHODS, Method, Model
 from mlcli.methods.views.bilinear import StyleProjector
-from mlcli.pipeline.certificate import check_numbers, subject_of
+from mlcli.pipeline.certify import check_numbers, subject_of
 
 EPS = float(np.finfo(float).eps)
 

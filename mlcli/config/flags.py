@@ -18,9 +18,9 @@ from mlcli.config.describe import LIST, OptionRow, kinds_at
 from mlcli.config.layers import PREFIX, Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig, section_rows
 from mlcli.config.sweep import MOST_RUNS, SweepVariant, leaves, value_text
+from mlcli.data.options.column_names import split_at_commas
 from mlcli.data.options.formats import ANNDATA, HDF5
 from mlcli.data.options.input import NO_IDS
-from mlcli.data.options.names import split_at_commas
 from mlcli.errors import ConfigError, UsageError
 
 

@@ -97,7 +97,7 @@ class PosteriorFinding(Finding["Array | Memberships"]):
         from mlcli.data.write.table import text_names, write_table
 
         if not isinstance(value, np.ndarray):
-            from mlcli.rundir.reduction import classes_table
+            from mlcli.rundir.model import classes_table
 
             with no_listeners():
                 write_table(classes_table(value, result.embedding), folder / CLASSES.name, "csv")

@@ -1,6 +1,6 @@
-"""The certificate of a run, just computed or read back: checks of its rows, its model and its numbers."""
+"""The certificate of a run, just computed or read back: checks of its rows, model and numbers, and their verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,22 +10,95 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import parts
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import Check, count
-from mlcli.certify.subject import Plan, Subject
+from mlcli.base.values.check import Check, Verdict, count, skipped
+from mlcli.base.values.inputs import Input
+from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
 from mlcli.findings.frame.result import Result, Start
-from mlcli.methods import Method
-from mlcli.pipeline.certificate import Certificate, check_numbers, facts_of, subject_of
+from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
-from mlcli.rundir.draft import failed_name
 from mlcli.rundir.json_values import json_value
+from mlcli.rundir.output import failed_name
+
+FORMAT = 1
+WORST: tuple[Verdict, ...] = ("fail", "warn", "pass")
+FORMAL = ("model", "rows", "prepared", "finite", "size")  # checks that look at no number of the result
+
+
+@frozen
+class Certificate:
+    """Checks and facts of one result."""
+
+    checks: tuple[Check, ...]
+    facts: dict[str, Any]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all checks; `unchecked` if none failed and none looked at a number of the result."""
+        verdicts = {check.verdict for check in self.checks}
+        worst: Verdict = next((verdict for verdict in WORST if verdict in verdicts), "pass")
+        numbers = {check.verdict for check in self.checks if check.name not in FORMAL} - {"skipped"}
+        return worst if numbers or worst != "pass" else "unchecked"
+
+    @property
+    def failed(self) -> list[Check]:
+        """The checks that failed."""
+        return [check for check in self.checks if check.verdict == "fail"]
+
+    def document(self) -> dict[str, Any]:
+        """Return the certificate as plain values, for JSON."""
+        return {"format": FORMAT, "verdict": self.verdict, "checks": [{**vars(check)} for check in self.checks],
+                "facts": self.facts}
+
+
+def subject_of(method: Method, given: Input | None, model: Model, plan: Plan) -> Subject:
+    """Return the subject of a certificate: a method's model of an input, which is None where it is not at hand."""
+    return Subject.of(method.chain_of("features" if given is None else given.kind), dict(method), given, model, plan)
+
+
+def check_numbers(method: Method, subject: Subject) -> Iterator[Check]:
+    """Yield every check of a result against its input; without the input, the checks that the result allows alone."""
+    with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
+        if subject.places:
+            if subject.known is not None and len(subject.data.values) != subject.size:
+                missing = abs(len(subject.data.values) - subject.size)
+                yield count("size", missing, "rows of the data without coordinates")
+                return
+            finite = _finite_check(subject)
+            yield finite
+            if finite.verdict == "fail":
+                return
+        elif subject.size:
+            yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
+        try:
+            yield from method.checks(subject)
+        except NoInput:
+            yield skipped("input", "the input is not at hand")
+
+
+def _finite_check(subject: Subject) -> Check:
+    """Check that all numbers of coordinates, eigenvalues and projector are finite."""
+    named = {"embedding": subject.embedding, "eigenvalues": subject.spectrum.solved, "axes": subject.projector.axes,
+             "means": subject.projector.centering.means}
+    wrong = sum(int(np.size(some) - np.isfinite(some).sum()) for part in named.values() for some in parts(part))
+    return count("finite", wrong, f"numbers that are not finite in {', '.join(named)}")
+
+
+def facts_of(subject: Subject) -> dict[str, Any]:
+    """Return facts that are not judged: the numbers of rows, axes, points of the fit, eigenvalues and edges."""
+    graph = subject.similarity.parts.graph if subject.places else None
+    return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
+            "carriers": subject.fit_size if subject.places else 0,
+            "eigenvalues": len(subject.spectrum.solved), "edges": None if graph is None else graph.edges}
+
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back

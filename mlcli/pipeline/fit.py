@@ -80,6 +80,23 @@ class FitPlan:
         with self.start.prepared.table.rows_named(), memory_after_fit(self.after):
             require_memory(self.steps_before, self.data, self.method, self.compute)
 
+    def fit(self, session: Session | None = None) -> Result:
+        """Fit the method; a session keeps results of stages of this fit.
+
+        Raises RefusedByPlan where disk or memory do not suffice.
+        """
+        config, prepared, method = self.config, self.start.prepared, self.method
+        if config.output is not None:
+            require_disk(config, method, prepared.table)
+        with (prepared.table.rows_named(), memory_after_fit(self.after),
+              nullcontext() if session is None else session.fitting(method, self.data)):
+            model = method.fit_in_range(self.normalized, self.steps_before, config.compute)
+        config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
+        config = config.replace(method=method.with_components(model.embedding.shape[1]))
+        dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
+        embedding = coordinates(embedded_rows(prepared.table, model), model.embedding)
+        return Result(config=config, input=self.start, embedding=embedding, dropped=dropped, model=model)
+
 
 def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     """Predict the memory of assessing a fit and drawing its figures; little if only the embedding is streamed.
@@ -119,27 +136,10 @@ def _require_rows(table: Table, dropped: int) -> None:
 def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) -> FitPlan:
     """Return the plan of a fit, as `planned` if it was; raises ConfigError for what the report cannot show of the rows.
     """
+    config = config.with_image(start.source.image, start.features)
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(start.prepared.table.values) is None)
     return planned or FitPlan.of(config, start)
-
-
-def fit(plan: FitPlan, session: Session | None = None) -> Result:
-    """Fit the method as it was planned; a session keeps results of stages of this fit.
-
-    Raises RefusedByPlan where disk or memory do not suffice.
-    """
-    config, start, prepared, method = plan.config, plan.start, plan.start.prepared, plan.method
-    if config.output is not None:
-        require_disk(config, method, prepared.table)
-    with (prepared.table.rows_named(), memory_after_fit(plan.after),
-          nullcontext() if session is None else session.fitting(method, plan.data)):
-        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute)
-    config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
-    config = config.replace(method=method.with_components(model.embedding.shape[1]))
-    dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
-    embedding = coordinates(embedded_rows(prepared.table, model), model.embedding)
-    return Result(config=config, input=start, embedding=embedding, dropped=dropped, model=model)
 
 
 @contextmanager

@@ -27,8 +27,7 @@ from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.tables.names import Form, Name
 from mlcli.rundir import names
-from mlcli.rundir.embedding import listed as embeddings
-from mlcli.rundir.embedding import read_embedding
+from mlcli.rundir.embedding import embedding_files, read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import damaged, json_of, own_file
@@ -37,10 +36,9 @@ WHOLE = Layer()  # nothing said: as the run was made
 
 
 def finished_run_of(result: Result, manifest: Mapping[str, Any], findings: Mapping[str, Any],
-                certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> FinishedRun:
-    """Return a run that has just ended, from memory but for the graph that it kept in its folder."""
-    text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    run = FinishedRun(manifest=manifest, config=result.config, config_text=text,
+                    certificate: Mapping[str, Any], folder: Path) -> FinishedRun:
+    """Return a run that has just ended, from memory but for the texts and the graph that it wrote into its folder."""
+    run = FinishedRun(manifest=manifest, config=result.config, config_text=config_text_of(folder),
                       embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
                       interactive=result.config.report.interactive)
     return with_edges(run, folder)
@@ -50,13 +48,18 @@ def finished_run(folder: Path, manifest: Mapping[str, Any], config: RunConfig, t
     """Return a finished run from its small files beside the embedding."""
     path = folder / names.CERTIFICATE
     run = FinishedRun(manifest=manifest, config=config,
-                      config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"),
+                      config_text=config_text_of(folder),
                       embedding=table,
                       certificate=certificate_of(path),
                       interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
     found = {name: finding.read(folder, run) for name, finding in FINDINGS.items() if finding.on_page}
     run = replace(run, findings={name: value for name, value in found.items() if value is not None})
     return with_edges(run, folder)
+
+
+def config_text_of(folder: Path) -> str:
+    """Return the text of config.yaml, with a mark (U+FFFD) for bytes that are no text."""
+    return (folder / names.CONFIG).read_text(encoding="utf-8", errors="replace")
 
 
 def certificate_of(path: Path) -> dict[str, Any] | None:
@@ -121,7 +124,7 @@ def read_run(folder: Path, drawing: Layer = WHOLE) -> FinishedRun:
     Raises InputMissing and UnsafeFile, and ConfigError for a drawing that is none.
     """
     manifest = read_manifest(folder)
-    listed, kept = manifest["files"], embeddings(manifest)
+    listed, kept = manifest["files"], embedding_files(manifest)
     small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *files_of(FINDINGS.own))
              if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))

@@ -9,8 +9,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import Note, listening, mute_notes, tell
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
+from mlcli.data.read.table import can_be_cut
 from mlcli.data.table.table import Table
-from mlcli.errors import ConfigError, MlcliError, RefusedByPlan
+from mlcli.errors import MlcliError, RefusedByPlan
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.fit import FitPlan
 from mlcli.pipeline.process import ALONE, Process, is_sketch
@@ -99,14 +100,17 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
         return None
     with suppress(MlcliError):
         whole = Reading.of(config, process)
-        if not chooses_reading(config.input) or (whole and whole.fits):
+        if not chooses_reading(config.input) or (whole and whole.fits) or not has_blocks(config):
             return whole
-        with suppress(ConfigError):  # of a file without blocks, or a step that takes none
-            blocks = Reading.of(with_blocks(config), process)
-            if blocks and (whole is None or blocks.fits):
-                return blocks
-        return whole  # where blocks do not fit either, the first way says why
+        blocks = Reading.of(with_blocks(config), process)
+        return blocks if blocks and (whole is None or blocks.fits) else whole  # which says why it does not fit
     return None
+
+
+def has_blocks(config: RunConfig) -> bool:
+    """Whether blocks of the table's rows can be read, and prepared as the options say; raises DataError."""
+    input = with_blocks(config).input
+    return config.prepare.in_blocks and can_be_cut(input, config.compute, config.method.distance.categories)
 
 
 def with_blocks(config: RunConfig) -> RunConfig:

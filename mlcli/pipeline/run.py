@@ -1,6 +1,6 @@
 """A run from its input to its output: read, prepare, fit, compute the findings, write, certify."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,7 +10,10 @@ from mlcli import native
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.columns import warn_of_codes, warn_of_dominant
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
@@ -18,19 +21,24 @@ from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
+from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result, Start
-from mlcli.pipeline.certify import certificate_of, document_of, require_passed
-from mlcli.pipeline.fit import fit, plan_fit
+from mlcli.findings.spectrum.table import spectrum_facts
+from mlcli.pipeline.certify import Certificate, certificate_of, document_of, require_passed
+from mlcli.pipeline.fit import plan_fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import finished_run_of, show
 from mlcli.pipeline.reading import read_start
-from mlcli.pipeline.result import facts, summary
 from mlcli.pipeline.session import Session
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.rundir.embedding import note_unnamed
+from mlcli.rundir.embedding import note_unnamed, write_dropped
+from mlcli.rundir.journal import Journal
 from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
+
+LEADING = 10  # eigenvalues reported at the end
+NO_FORMATS = (*OWN, "array", "run")  # of other packages: the program's own, an array in memory, and a run
 
 
 def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, strict: bool = False,
@@ -43,24 +51,15 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = compute(session)
         findings = assess(result)
-        config_text = build.write(result.config)
-        arrays = write(folder, result, findings, config_text)
-        if products := config.report.products_to_keep():
-            write_kept(folder, result.model.products, products)
+        arrays = write(folder, result, findings)
         certificate = certificate_of(result, folder if config.report.writes("model") else None)
-        with running("write"):
-            files = hashed(folder, arrays)
-            document = document_of(certificate, result, files)
-            write_document(folder / names.CERTIFICATE, document)
+        files, document = write_certificate(folder, result, certificate, arrays)
         require_passed(certificate, output)
         note_unused(config.compute, session.cluster)
         session.journal.require_no_warnings(strict)
         manifest = manifest_of({**facts(result, session.journal, certificate), **session.facts,
                                 "asked": build.fingerprint(config)})
-        with running("write"):
-            if config.report.writes("report"):
-                show(folder, finished_run_of(result, manifest, findings, document, folder, config_text=config_text))
-            write_manifest(folder, manifest, files)
+        seal(folder, finished_run_of(result, manifest, findings, document, folder), files)
         session.require_lock()
     return summary(result, session.journal, certificate, str(output), findings)
 
@@ -79,7 +78,7 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
 
 
 def compute(session: Session, given: Table | None = None) -> Result:
-    """Read, unless the table is `given`, prepare and fit."""
+    """Read, unless the table is `given`, prepare, plan and fit."""
     config = session.config
     config.require_fitting()
     for said in config.conversions:
@@ -88,26 +87,21 @@ def compute(session: Session, given: Table | None = None) -> Result:
         note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
     _warn_of_columns(config, start)
-    planned = plan_fit(config.with_image(start.source.image, start.features), start, planned)
-    if not has_auto_axes(config.method):
-        return fit(planned, session)
-    method = with_recommended_axes(config.method, planned.data, lambda: rules_of(fit(planned), long=True))
-    return fit(plan_fit(planned.config.replace(method=method), start), session)
+    plan = plan_fit(config, start, planned)
+    if has_auto_axes(config.method):
+        method = with_recommended_axes(config.method, plan.data, lambda: rules_of(plan.fit(), long=True))
+        plan = plan_fit(plan.config.replace(method=method), start)
+    return plan.fit(session)
 
 
 def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
     for finding in result.config.report.wanted():
-        value = finding.compute(result, needed(finding.needs, found))
+        value = finding.compute(result, {name: found[name] for name in finding.needs if name in found})
         if value is not None:
             found[finding.name] = value
     return found
-
-
-def needed(names: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of some findings, of those that are there."""
-    return {name: found[name] for name in names if name in found}
 
 
 def _warn_of_columns(config: RunConfig, start: Start) -> None:
@@ -122,25 +116,93 @@ def _warn_of_columns(config: RunConfig, start: Start) -> None:
             warn_of_dominant(table, coded)
 
 
-@stage("write")
-def write(folder: Path, result: Result, findings: Mapping[str, Any], config_text: str) -> dict[str, dict[str, Any]]:
-    """All files of a run but its certificate and run.json, which hold the hashes of the others.
+def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """All files of a run but its certificate and run.json, which hold the hashes of the others, and its report.
 
     Returns size and hash of the model's arrays, which are compared with the file when the certificate loads it.
     """
-    config = result.config
-    note_unnamed(result.embedding, config.report.formats)
-    for format in config.report.formats if result.source.rows else ():
-        write_table(result.embedding, folder / names.embedding(format), format)
-    write_text(folder / names.CONFIG, config_text)
-    for name, value in findings.items():
-        FINDINGS[name].write(value, folder, result)
-    if result.dropped:
-        from mlcli.rundir.dropped import write_dropped
+    config, arrays = result.config, dict[str, dict[str, Any]]()
+    with running("write"):
+        note_unnamed(result.embedding, config.report.formats)
+        for format in config.report.formats if result.source.rows else ():
+            write_table(result.embedding, folder / names.embedding(format), format)
+        write_text(folder / names.CONFIG, build.write(config))
+        for name, value in findings.items():
+            FINDINGS[name].write(value, folder, result)
+        if result.dropped:
+            write_dropped(folder / names.DROPPED, result.dropped)
+        if result.start.reduced is not None:
+            np.save(folder / names.SCORES, result.method_input.values)
+        if config.report.writes("model"):
+            model = {**vars(result.finished()), "unfolded": result.model.unfolded}
+            arrays[names.ARRAYS] = archive.save(folder, model)
+    if products := config.report.products_to_keep():
+        write_kept(folder, result.model.products, products)
+    return arrays
 
-        write_dropped(folder / names.DROPPED, result.dropped)
-    if result.start.reduced is not None:
-        np.save(folder / names.SCORES, result.method_input.values)
-    if config.report.writes("model"):
-        return {names.ARRAYS: archive.save(folder, {**vars(result.finished()), "unfolded": result.model.unfolded})}
-    return {}
+
+@stage("write")
+def write_certificate(folder: Path, result: Result, certificate: Certificate, known: Mapping[str, dict[str, Any]],
+                      ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Write certificate.json; returns sizes and hashes of all other files, and its content.
+
+    Those that are `known` are not read again.
+    """
+    files = hashed(folder, known)
+    document = document_of(certificate, result, files)
+    write_document(folder / names.CERTIFICATE, document)
+    return files, document
+
+
+@stage("write")
+def seal(folder: Path, run: FinishedRun, files: Mapping[str, dict[str, Any]]) -> None:
+    """Write the report and run.json, which names every file with its size and hash, of `files` those that are known."""
+    if run.config.report.writes("report"):
+        show(folder, run)
+    write_manifest(folder, dict(run.manifest), files)
+
+
+def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[str, Any]:
+    """Return the facts of a run for run.json, besides versions and file hashes."""
+    source, config, spectrum = result.source, result.config, result.model.spectrum
+    threads = config.compute.allowed_threads()
+    view: dict[str, Any] = {}
+    for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
+        view = {"view": {**table.facts(section.path), **view}}
+    files = [file.format for table in source.views for file in (table.source, table.labels_source) if file is not None]
+    formats = [FORMATS.plugin(name) for name in dict.fromkeys(files) if name not in NO_FORMATS]
+    added = [plugin.facts() for plugin in (*config.plugins(), *formats) if plugin is not None]
+    return {
+        "method": config.method.name,
+        **({"plugins": added} if added else {}),
+        "input": {**source.facts(config.input.path), **view}, **result.start.facts,
+        "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
+                      "dropped": len(result.dropped),
+                      "ids": "invented" if isinstance(result.embedding.ids, RowNumbers) else "given"},
+        **({} if spectrum is None else
+           {"spectrum": {"ranked_by": config.method.ranks_by(), **spectrum_facts(spectrum)}}),
+        "fit": dict(result.model.fit),
+        "certificate": certificate.verdict,
+        "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
+        "seconds": journal.seconds, "stages": journal.stages,
+        "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
+    }
+
+
+def summary(result: Result, journal: Journal, certificate: Certificate, output: str | None,
+            findings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the summary of a run that is reported at its end, as text and as JSON."""
+    spectrum, kept = result.model.spectrum, len(result.embedding.columns)
+    ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
+    told = facts(result, journal, certificate)
+    return {"run": output, "components": kept, **ranks,
+            **{key: fact for name, finding in FINDINGS.items()  # of findings that the run lacks as well
+               for key, fact in finding.facts((findings or {}).get(name)).items()},
+            **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
+
+
+def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
+    """The first eigenvalues and their shares of the trace; null where that is unknown."""
+    shares = spectrum.proportions[:count]
+    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
+            "proportions": shares.tolist() if np.isfinite(shares).all() else None}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,8 @@ from mlcli.process.shared_status import STATUS
 from mlcli.publication.output_lock import OutputLock
 from mlcli.publication.publish import writing
 from mlcli.rundir.disk_space import LARGER
-from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.resumed import cache_facts, caching, lock_run, resume_facts, resuming
+from mlcli.rundir.output import caching, draft, lock_run, resuming
 
 if TYPE_CHECKING:
     from mlcli.engine.cluster.executor import Cluster
@@ -75,9 +75,14 @@ class Session:
     @property
     def facts(self) -> dict[str, Any]:
         """Facts for run.json of the cache, of resumed results and of the cluster."""
-        resumed = {} if self.checkpoints is None else resume_facts(self.checkpoints)
-        cluster = {} if self.cluster is None else {"cluster": dict(self.cluster.counts)}  # blocks, and bytes sent
-        return {**cache_facts(self.cache), **resumed, **cluster}
+        facts: dict[str, Any] = {}
+        if self.cache is not None:  # the stages taken from it, and how the others differ
+            facts["cache"] = [asdict(answer) for answer in self.cache.answers]
+        if self.checkpoints is not None and self.checkpoints.taken:
+            facts["resumed"] = dict(Counter(self.checkpoints.taken))  # the number of restored results by stage
+        if self.cluster is not None:
+            facts["cluster"] = dict(self.cluster.counts)  # blocks, and bytes sent
+        return facts
 
     def require_lock(self) -> None:
         """Check, before the output is published, that its lock was not lost; raises TryAgain."""

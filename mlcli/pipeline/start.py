@@ -1,6 +1,6 @@
 """The steps before a method: read a file or a finished run, prepare it, and reduce it by PCA.
 
-A run that is the input, and PCA before the method, are the same kind of step, a `Reduction` (`rundir/reduction.py`):
+A run that is the input, and PCA before the method, are the same kind of step, a `Reduction` (`rundir/model.py`):
 a preparation and a projector. A model holds all steps in their order, and `project` and `reconstruct` take one after
 the other.
 """
@@ -32,10 +32,11 @@ from mlcli.methods import methods_accepting, methods_with_metric
 from mlcli.methods.principal.pca import PCA
 from mlcli.pipeline.process import ALONE, Process, Reader, is_sketch, read_input
 from mlcli.rundir import names
+from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.model import StoredModel
 from mlcli.rundir.reading import is_there
-from mlcli.rundir.stored_model import StoredModel, read_model
 
 LAYER = "prepare.variable_genes.layer"
 

@@ -134,16 +134,11 @@ def elimination_rates(known: Rates) -> dict[str, float]:
 def table_probes(folder: Path) -> Mapping[str, Probe]:
     """Return probes of a table read from text and from numbers, and written as text."""
     numbers = np.random.default_rng(0).standard_normal((20_000, 20))
-    table: Table = coordinates(read(Input(path=str(save_array(folder / "points.npy", numbers)))), numbers)
+    np.save(folder / "points.npy", numbers)
+    table: Table = coordinates(read(Input(path=str(folder / "points.npy"))), numbers)
     with (folder / "points.csv").open("wb") as out:
         write_csv(table, out)
     text, binary = Input(path=str(folder / "points.csv"), id_column="id"), Input(path=str(folder / "points.npy"))
     return {"parsed": (lambda: read(text), float((folder / "points.csv").stat().st_size)),
             "loaded": (lambda: read(binary), float(numbers.nbytes)),
             "written": (lambda: write_csv(table, io.BytesIO()), float(numbers.size))}
-
-
-def save_array(path: Path, numbers: np.ndarray) -> Path:
-    """Save an array and return the path."""
-    np.save(path, numbers)
-    return path

@@ -28,13 +28,14 @@ from mlcli.methods import Method
 from mlcli.methods.method import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.fit import FitPlan, plan_fit
 from mlcli.pipeline.reading import preview
-from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
-from mlcli.rundir.kept import free_bytes, keep_step
+from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, numbers_written, output_bytes
+from mlcli.rundir.kept import keep_step
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
 AS_READ = 2  # the same where the method takes the table as it was read
 # cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.025, "certify": 0.01}
+OF_CLUSTER = ("passes", "spread")  # data of a step for other predictions, which the document does not say
 CHECKED = 0.004  # seconds that the certificate's checks usually take, of those that they may (`certify/subject.py`)
 
 
@@ -87,7 +88,8 @@ def predict_fit(config: RunConfig, planned: FitPlan, measure: float | None, work
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # it has no points
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [plain_step(step) for step in steps], "start": rates_at_hand().start,
+            "steps": [{name: value for name, value in asdict(step).items() if name not in OF_CLUSTER}
+                      for step in steps], "start": rates_at_hand().start,
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": longest_seconds(steps), "seconds_between": usual_seconds(steps),
             "seconds_measured": None if measure is None else sum(measured),
@@ -96,11 +98,6 @@ def predict_fit(config: RunConfig, planned: FitPlan, measure: float | None, work
             "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
             "remedy": instead,
             "threads": config.compute.thread_count()}
-
-
-def plain_step(step: Step) -> dict[str, Any]:
-    """Return a step as plain values, without the data of its prediction for a cluster."""
-    return {name: value for name, value in asdict(step).items() if name not in ("passes", "spread")}
 
 
 def longest_seconds(steps: Sequence[Step]) -> float | None:

@@ -1,5 +1,8 @@
 """Disk space that a run needs, and whether it is free."""
 
+import os
+import shutil
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import gettempdir
@@ -7,12 +10,13 @@ from tempfile import gettempdir
 from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
+from mlcli.base.values.products import Name
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.errors import RefusedByPlan
 from mlcli.methods import Method
 from mlcli.methods.method import weights_memory
-from mlcli.rundir.kept import bytes_of, free_bytes, require_room
+from mlcli.rundir.kept import bytes_of
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
 FILES = 250_000  # bytes of figures, page with up to 2,000 pairs, and small files
@@ -39,7 +43,7 @@ def disk_of(config: RunConfig) -> Path:
     return temporary() if config.output == "-" else Path(config.output or "")
 
 
-def coordinates_of(config: RunConfig, method: Method, table: Table) -> int:
+def coordinates_of(method: Method, table: Table) -> int:
     """Return the number of coordinates of a run; all axes are counted where a share of variance decides."""
     return table.rows * method.axes_of(table.data())
 
@@ -49,20 +53,20 @@ def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
     if table.kind == "covariance" or config.output == "-":  # its points are not at hand; no file is written
         return 0
     beside = table.rows * (1 + len(table.labels))
-    return len(config.report.formats) * (coordinates_of(config, method, table) + beside)
+    return len(config.report.formats) * (coordinates_of(method, table) + beside)
 
 
-def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
+def scratch_bytes(method: Method, table: Table) -> float:
     """Bytes of coordinates in files without a name, of a table that is read in blocks."""
     held = rows_of(table.values) is None
-    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(config, method, table))
+    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(method, table))
 
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:
     """About how many bytes a run takes: what is kept, model, embedding, findings, figures and page, scratch files."""
     data = table.data()
     stored, weights = method.stored(data), weights_memory(method, data)
-    rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
+    rows = 8 * coordinates_of(method, table) if stored else 0  # weights of rows
     squares = 8 * table.rows**2 * method.squares
     model = stored + rows + squares + WEIGHTS * weights if config.report.writes("model") else 0.0
     cells: float = numbers_written(config, method, table)
@@ -71,7 +75,7 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     shown = interactive_bytes(config, method, table) if files else 0
     written = 0.0 if config.output == "-" else shown + model + files
     return int(written + bytes_of(config.report.products_to_keep(), table.rows)
-               + number * cells + scratch_bytes(config, method, table))
+               + number * cells + scratch_bytes(method, table))
 
 
 def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
@@ -81,7 +85,7 @@ def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:
-    """Whether the least that a run takes is there; little is tried."""
+    """Whether the disk has room for the least that a run takes; a run of little (`TRIED`) is tried in any case."""
     least = output_bytes(config, method, table, number=LEAST, files=0)
     return least <= max(free_bytes(disk_of(config)), 0 if config.report.products_to_keep() else TRIED)
 
@@ -91,10 +95,26 @@ def require_disk(config: RunConfig, method: Method, table: Table) -> None:
     output = disk_of(config)
     require_room(config.report.products_to_keep(), len(table.values), output)
     if not fits_on_disk(config, method, table):
-        scratch = scratch_bytes(config, method, table)
+        scratch = scratch_bytes(method, table)
         among = f" ({memory(scratch)} of them for a while)" if scratch else ""
         raise RefusedByPlan("DISK", f"the files of {table.rows:,} rows need about "
                             f"{memory(output_bytes(config, method, table))}{among} on disk, and "
                             f"{memory(free_bytes(output))} are free", where=str(output),
                             hint="set TMPDIR to a larger disk" if config.output == "-" else
                             "give an output directory on a larger disk (-o), or write less ({report.outputs})")
+
+
+def free_bytes(output: Path) -> int:
+    """Return the free bytes of the disk to which a run will be written."""
+    around = (output.absolute(), *output.absolute().parents)
+    there = next(folder for folder in around if os.path.isdir(folder))  # noqa: PTH112  False for a name too long
+    return shutil.disk_usage(there).free
+
+
+def require_room(keep: Sequence[Name], rows: int, output: Path) -> None:
+    """Refuses, before anything is computed, what would not fit on the disk; raises RefusedByPlan."""
+    needed = bytes_of(keep, rows)
+    if keep and needed > (free := free_bytes(output)):
+        raise RefusedByPlan("DISK", f"{' and '.join(keep)} of {rows:,} rows need about {memory(needed)} on disk, and "
+                            f"{memory(free)} are free", where="report.keep",
+                            hint="keep less, or give an output directory on a larger disk (-o)")

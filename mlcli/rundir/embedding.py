@@ -1,4 +1,4 @@
-"""The embedding that a finished run wrote, read back.
+"""The embedding that a finished run wrote, read back, and the rows that it left out.
 
 It is written by `write` (`pipeline/run.py`) and `write_table` (`data/write/table.py`).
 """
@@ -13,25 +13,26 @@ from mlcli.base.rows.scratch import bytes_on_disk
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.missing import Dropped
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import require_intact
-from mlcli.rundir.reading import damaged, own_file
+from mlcli.rundir.reading import csv_of, damaged, own_file
 
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 
 
-def listed(manifest: Mapping[str, Any]) -> list[str]:
+def embedding_files(manifest: Mapping[str, Any]) -> list[str]:
     """The files that hold a run's embedding, the one that says most first."""
     return [name for name in map(names.embedding, FORMATS) if name in manifest["files"]]
 
 
 def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table]:
     """The name and the content of the file that says most; raises UnsafeFile where it is not what the run wrote."""
-    file = next(iter(listed(manifest)), None)
+    file = next(iter(embedding_files(manifest)), None)
     if file is None:
         raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
     require_intact(folder, manifest, (file,))
@@ -108,3 +109,21 @@ def columns_of(path: Path) -> list[str]:
 
         return list(parquet.read_schema(path).names)
     return []
+
+
+def write_dropped(path: Path, dropped: Sequence[Dropped]) -> None:
+    """Writes id, row (1-based, as in the input) and reason of each dropped row, in the order of rows."""
+    with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "row", "reason"])
+        writer.writerows([d.id, d.row, d.reason] for d in sorted(dropped, key=lambda d: d.row))
+
+
+def dropped_rows(folder: Path) -> list[Dropped]:
+    """The rows that a run left out; raises UnsafeFile."""
+    path = folder / names.DROPPED
+    if not path.is_file():
+        return []
+    columns = csv_of(path, ("id", "row", "reason"), texts=3)
+    with own_file(path):
+        return [Dropped(*row) for row in zip(columns["id"], map(int, columns["row"]), columns["reason"], strict=True)]

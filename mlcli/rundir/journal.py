@@ -69,7 +69,6 @@ class Journal(Watcher):
         """The warnings (W) or facts (N) as plain values."""
         return [{"code": n.code, "message": n.message, **n.facts} for n in self.notes if n.code.startswith(prefix)]
 
-
     def require_no_warnings(self, strict: bool = True) -> None:
         """Make an error of the first warning if `strict`.
 

@@ -1,7 +1,5 @@
-"""Matrices that `report.keep` requests, in SciPy's and NumPy's formats, and their size on disk."""
+"""Matrices that `report.keep` requests, in SciPy's and NumPy's formats, and what writing them costs."""
 
-import os
-import shutil
 from collections.abc import Sequence
 from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
@@ -12,9 +10,7 @@ import numpy as np
 from mlcli.base.rows.scratch import allocate_blocks
 from mlcli.base.stages.stage import part, stage
 from mlcli.base.stages.steps import Step
-from mlcli.base.units import memory
 from mlcli.base.values.products import ROOM, ROWS, SIDE, Name, Products, Sparse, Square, materialize
-from mlcli.errors import RefusedByPlan
 from mlcli.publication.publish import writing
 from mlcli.rundir.names import KEPT
 
@@ -82,19 +78,3 @@ def keep_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
     return Step("keep", ", ".join(KEPT[name] for name in keep), squares * fit + bytes_of(keep, rows) / RATE,
                 8.0 * max(rows * min(rows, max(ROWS, ROOM // rows)), min(rows, SIDE) ** 2) if squares else float(
                     bytes_of(keep, rows)))
-
-
-def free_bytes(output: Path) -> int:
-    """Return the free bytes of the disk to which a run will be written."""
-    around = (output.absolute(), *output.absolute().parents)
-    there = next(folder for folder in around if os.path.isdir(folder))  # noqa: PTH112  False for a name too long
-    return shutil.disk_usage(there).free
-
-
-def require_room(keep: Sequence[Name], rows: int, output: Path) -> None:
-    """Refuses, before anything is computed, what would not fit on the disk; raises RefusedByPlan."""
-    needed = bytes_of(keep, rows)
-    if keep and needed > (free := free_bytes(output)):
-        raise RefusedByPlan("DISK", f"{' and '.join(keep)} of {rows:,} rows need about {memory(needed)} on disk, and "
-                            f"{memory(free)} are free", where="report.keep",
-                            hint="keep less, or give an output directory on a larger disk (-o)")

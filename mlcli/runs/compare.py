@@ -23,7 +23,7 @@ from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.runs.input import with_colors
+from mlcli.runs.columns import with_colors
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs
@@ -89,7 +89,12 @@ def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indi
     """The rows of each run whose ids all runs have, in the order of the first run."""
     if all(part == ids[0] for part in ids):
         return [np.arange(len(ids[0]))] * len(ids)
-    rows = common_numbers(ids) if all(map(are_counted, ids)) else common_texts(ids)
+    if all(isinstance(part, RowNumbers) and part == RowNumbers.up_to(len(part)) for part in ids):
+        rows = [np.arange(min(map(len, ids)))] * len(ids)
+    else:
+        places = [{name: row for row, name in enumerate(part)} for part in ids]
+        common = [name for name in ids[0] if all(name in place for place in places[1:])]
+        rows = [np.array([place[name] for name in common], dtype=np.int64) for place in places]
     if (there := len(rows[0])) < FEWEST:
         raise DataError("NO-COMMON-ROWS", f"the runs have {there} ids in common", where=", ".join(names)[:200],
                         hint="compare runs of the same rows; embedding.npy holds no ids, so write csv as well")
@@ -98,23 +103,6 @@ def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indi
         counts = ", ".join(f"{count:,} of {name[-40:]}" for count, name in zip(left, names, strict=True) if count)
         note("W-COMMON-ROWS", f"the {there:,} rows that all runs have are compared; left out are {counts}", rows=there)
     return rows
-
-
-def are_counted(ids: Sequence[str]) -> bool:
-    """Whether ids are the numbers of all rows."""
-    return isinstance(ids, RowNumbers) and ids == RowNumbers.up_to(len(ids))
-
-
-def common_numbers(ids: Sequence[Sequence[str]]) -> list[Indices]:
-    """Return the places of common rows, an (m,) array for each run, whose ids are the row numbers from 1."""
-    return [np.arange(min(map(len, ids)))] * len(ids)
-
-
-def common_texts(ids: Sequence[Sequence[str]]) -> list[Indices]:
-    """Return the places of common rows, an (m,) array for each run, whose ids are texts."""
-    places = [{name: row for row, name in enumerate(part)} for part in ids]
-    common = [name for name in ids[0] if all(name in place for place in places[1:])]
-    return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
 
 
 def _rows_of(run: FinishedRun, rows: Indices) -> Array:

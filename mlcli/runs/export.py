@@ -18,7 +18,7 @@ from mlcli.methods.principal.pca import of_answers
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
-from mlcli.rundir.stored_model import read_model as model_of
+from mlcli.rundir.archive import read_model as model_of
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.scanpy_members import Places

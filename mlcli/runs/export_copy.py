@@ -30,18 +30,16 @@ from mlcli.data.write.h5ad import copy_h5ad
 from mlcli.errors import ConfigError, DataError, OutputRefused, RefusedByPlan
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.rundir import names
-from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.rundir.kept import free_bytes
+from mlcli.rundir.archive import read_model
+from mlcli.rundir.disk_space import free_bytes, in_temporary_files
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import is_there, own_file
-from mlcli.rundir.stored_model import read_model
 from mlcli.runs import scanpy_members as scanpy
 from mlcli.runs.export import Exported, exported
-from mlcli.runs.input import require_input, run_before
+from mlcli.runs.input import REMOTE, moved, require_input, run_before
 from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.relate import InputRows, read_input
 from mlcli.runs.scanpy_members import Places
-from mlcli.runs.verify import REMOTE, moved
 
 
 @frozen

@@ -1,36 +1,116 @@
-"""The input of a finished run, where it is still what the run read, and columns of it; colors are among them."""
+"""The input of a finished run: where it lies now, and whether it is still what the run read."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import mute_notes
-from mlcli.base.types import AnyArray, Indices
-from mlcli.base.values.missing import is_missing
+from mlcli.base.context import context
+from mlcli.base.types import Indices
+from mlcli.base.values.plugins import require_installed
 from mlcli.config.run_config import RunConfig
-from mlcli.data.files.source import open_input
-from mlcli.data.formats.h5ad import GENES, MAIN, OF_GENES, Annotations, is_anndata, row_frame, split_key
-from mlcli.data.formats.hdf5_file import Hdf5, open_hdf5
-from mlcli.data.options.column_names import split_at_commas
-from mlcli.data.options.formats import HDF5
-from mlcli.data.options.input import Input, LabelFile, View
-from mlcli.data.options.numbers import is_number
-from mlcli.data.options.wording import listed, nearest, place, shown
-from mlcli.data.read.chosen_rows import column_of, is_column
-from mlcli.data.read.table import read_unchecked
-from mlcli.data.table.row_numbers import places_of
+from mlcli.data.files.remote import is_remote, state_of
+from mlcli.data.files.source import remote_hash
+from mlcli.data.options.input import LabelFile, View
+from mlcli.data.options.wording import place
+from mlcli.data.prepare.missing import Dropped
+from mlcli.data.prepare.prepare import Prepared
 from mlcli.data.table.table import Table
-from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile, UsageError
+from mlcli.errors import ConfigError, InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.pipeline.read_run import read_run
-from mlcli.pipeline.start import is_run, table_of
-from mlcli.report.figures.coloring import numbers_of
-from mlcli.report.page.figure_files import MOST_COLORS
-from mlcli.rundir.reading import damaged
-from mlcli.runs.verify import REMOTE, dropped_rows, existing_path, file_state, input_states, moved
+from mlcli.pipeline.start import is_run
+from mlcli.rundir import names
+from mlcli.rundir.reading import is_intact, is_there
+
+REMOTE = "on a network"  # the state of an input that is not opened there
+
+
+def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
+    """The configuration with the files where they lie now, or where the run found them.
+
+    Raises ConfigError for a view that the run has not, and DependencyMissing for a format that is not installed.
+    """
+    first, others, known = config.input.path, config.input.views, manifest["input"]
+    require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
+    if views and not others:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
+    if len(views) > len(others):
+        raise ConfigError("NO-VIEW", f"the run has {len(others)} views besides its input", where="--view",
+                          hint="leave it out")
+    first = existing_path(first, known) if given is None else given
+    second, *further = [
+        section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
+        for place, (section, facts) in enumerate(zip(others, facts_of_views(known, len(others)), strict=True))
+    ] or [config.input.view]
+    labels = config.input.labels
+    if labels.path is not None:
+        labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
+    return config.replace(input=config.input.replace(
+        path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
+
+
+def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Return what a run recorded of the second view and further ones, each within that of the view before."""
+    found = []
+    for _ in range(count):
+        known = known.get("view") or {}
+        found.append(known)
+    return found
+
+
+def existing_path(path: str, known: dict[str, Any]) -> str:
+    """Return the path, or if nothing is there, the absolute path that the run recorded."""
+    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
+
+
+def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:
+    """Whether the input, with its second view and its labels, is still what the run read; `named` as of `file_state`.
+    """
+    states = [state for _, state in input_states(config, known, named)]
+    return next((state for state in ("missing", "changed", REMOTE) if state in states), "unchanged")
+
+
+def input_states(config: RunConfig, known: dict[str, Any],
+                 named: Collection[str | None] | None) -> list[tuple[str, str]]:
+    """Return path and state of each file of an input: the table, its views, its labels; `named` as of `file_state`."""
+    views, labels = config.input.views, config.input.labels
+    files = [(config.input.path, known), *((str(view.path), facts) for view, facts in zip(
+        views, facts_of_views(known, len(views)), strict=True))]
+    if labels.path is not None:
+        files.append((labels.path, known.get("labels") or {}))
+    return [(path, file_state(path, facts, named)) for path, facts in files]
+
+
+def remote_state(path: str, known: dict[str, Any]) -> str:
+    """Return unchanged, changed or missing for a remote file, or for the parts of a remote directory."""
+    files = known.get("files") or {"": known}
+    try:
+        intact = all(remote_hash(path + name, state_of(path + name)) == entry["sha256"]
+                     for name, entry in files.items())
+    except InputMissing:
+        return "missing"
+    return "unchanged" if intact else "changed"
+
+
+def file_state(path: str, known: dict[str, Any], named: Collection[str | None] | None = ()) -> str:
+    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
+
+    Of a run, or a file that has others beside it, the files that were read. A path that the user has not `named` comes
+    from the files of the run, and opens no network unless the context allows it; None: the user named all.
+    """
+    if is_remote(path):
+        opens = named is None or path in named or context().network
+        return remote_state(path, known) if opens else REMOTE
+    if files := known.get("files"):
+        folder = Path(path).parent if Path(path).is_file() else Path(path)
+        wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
+        there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
+        intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
+        return "unchanged" if intact else "changed" if there else "missing"
+    if path == "-" or not (is_there(Path(path)) and Path(path).is_file()):
+        return "missing"
+    return "unchanged" if is_intact(Path(path), known) else "changed"
 
 
 def unchanged_input(run: FinishedRun, given: str | None, lack: str) -> RunConfig:
@@ -97,175 +177,10 @@ def require_beside(path: str, state: str, lack: str) -> None:
                          hint="make the run again, or put the former file back")
 
 
-@frozen
-class Column:
-    """A column of a run's input in the order of the run's rows."""
-
-    texts: tuple[str, ...]
-    measured: bool  # whether it holds numbers
-
-    def take(self, rows: Indices) -> "Column":
-        """Return the column at some rows (m)."""
-        return replace(self, texts=tuple(self.texts[row] for row in rows.tolist()))
-
-
-def columns_of_input(run: FinishedRun, folder: Path, names: Sequence[str], given: str | None,
-                     where: str) -> dict[str, Column]:
-    """Return columns of a run's input, or of that of a run which it was made from, up to the file that one read.
-
-    `given` is where the input lies now. Raises ConfigError at the option `where` for a column that none of them has,
-    DataError for one without a value, and what `unchanged_table` and `run_before` do.
-    """
-    if run.config.input.kind != "features" or not run.manifest["input"]["rows"]:
-        known = ", ".join(list(run.embedding.labels)[:10]) or "none"
-        raise ConfigError("REPORT-LABEL", f"the run has no label column {listed(names)}, and its input no columns",
-                          where=where, hint=f"its label columns are: {known[:200]}; others can be in a file (--labels)")
-    before = run_before(run, given)
-    if before is None:
-        config = unchanged_table(run, given, f"{listed(names)} is no label column of the run")
-        with mute_notes():
-            return columns_of_file(run, folder, config, names, where)
-    with mute_notes():
-        table, _ = table_of(Input(path=str(before)))
-    own = [name for name in names if is_column(table, name)]
-    others = [name for name in names if name not in own]
-    earlier = columns_of_input(read_run(before), before, others, given, where) if others else {}
-    rows = rows_of_run(run, folder, table)
-    return {**{name: column_in(table, name, rows, str(before)) for name in own},
-            **{name: column.take(rows) for name, column in earlier.items()}}
-
-
-def columns_of_file(run: FinishedRun, folder: Path, config: RunConfig, names: Sequence[str],
-                    where: str) -> dict[str, Column]:
-    """Return columns of the file that a run read: features, and texts or numbers beside them."""
-    found = dict[str, Column]()
-    for asked, chosen in choices_of(config, names, anndata=run.manifest["input"].get("format") == HDF5):
-        table = table_with(asked, chosen, config, where)
-        rows = rows_of_run(run, folder, table)
-        found |= {name: column_in(table, name, rows, asked.path) for name in chosen}
-    return found
-
-
-def choices_of(config: RunConfig, names: Sequence[str], *, anndata: bool) -> list[tuple[Input, Sequence[str]]]:
-    """Return the options by which a file is read for columns: all at once, but AnnData once for each matrix.
-
-    Answers are not coded. Features of a table that is transposed are rows of the file, which is read as a whole.
-    """
-    input = config.input.replace(answers=(), reverse=(), items=(), range=None)
-    if input.transpose:
-        return [(input, names)]
-    if anndata:
-        with open_input(input.path, config.compute) as opened, open_hdf5(opened, input, config.compute) as file:
-            if is_anndata(file):
-                return choices_of_anndata(file, input, names)
-    return [(input.replace(columns=tuple(names)), names)]
-
-
-def choices_of_anndata(file: Hdf5, input: Input, names: Sequence[str]) -> list[tuple[Input, Sequence[str]]]:
-    """Return the options for columns of the matrix that a run read and of its obs, and those for other genes, of X."""
-    beside, first = set(row_frame(file, (input.key or MAIN).strip("/")).columns()), split_key(input.key)[0]
-    genes = () if first in OF_GENES else Annotations(file, "raw/var" if first == "raw" else "var").ids()
-    features = [name for name in names if name not in beside]
-    measured = first in (*GENES, *OF_GENES)
-    of_genes = [] if measured else [name for name in features if name in set(genes)]
-    own = [name for name in features if name not in of_genes]
-    described = tuple(name for name in names if name in beside)
-    labels = (*input.label_columns, *(name for name in described if name not in input.label_columns))
-    some = own or (genes[:1] if measured else ())  # labels alone need no more of a large matrix
-    choices: list[tuple[Input, Sequence[str]]] = []
-    if own or described:
-        choices.append((input.replace(columns=tuple(some), label_columns=labels), (*own, *described)))
-    if of_genes:
-        choices.append((input.replace(columns=tuple(of_genes), key=None), of_genes))
-    return choices
-
-
-def table_with(asked: Input, names: Sequence[str], config: RunConfig, where: str) -> Table:
-    """Return the rows of a file with columns, those of text as categories; raises ConfigError for an unknown one."""
-    try:
-        table = read_unchecked(asked, config.compute, "" if asked.transpose else "named", streams=True)
-    except ConfigError as error:
-        if error.where != "input.columns":
-            raise
-        unknown = error.code == "E-UNKNOWN-COLUMN"
-        raise (ConfigError("REPORT-LABEL", f"{error.what} in the run or its input", where=where, hint=error.hint)
-               if unknown else error.changed(where=where)) from None
-    for name in names:
-        if not is_column(table, name):
-            raise ConfigError("REPORT-LABEL", f"there is no column {shown(name)} in the run or its input", where=where,
-                              hint=nearest(name, [*table.labels, *table.columns]))
-    return table
-
-
-def column_in(table: Table, name: str, rows: Indices, path: str) -> Column:
-    """Return a column of a table at these rows (n); raises DataError for one that holds no value."""
-    cells = column_of(table, name)
-    if isinstance(cells, np.ndarray):
-        texts = texts_of(np.asarray(cells)[rows])
-    else:
-        given, point = (cells[row] for row in rows.tolist()), table.point
-        texts = tuple(given) if point == "." else tuple(
-            text.replace(point, ".") if is_number(text, point) else text for text in given)
-    if all(map(is_missing, texts)):
-        raise DataError("EMPTY-COLUMN", f"column {shown(name)} holds no value", where=place(path),
-                        hint="choose another")
-    return Column(texts, measured=name not in table.categories and numbers_of(texts) is not None)
-
-
-def rows_of_run(run: FinishedRun, folder: Path, table: Table) -> Indices:
-    """Return the places of a run's rows in its input: by id where both have ids, else all but those left out.
-
-    Raises UnsafeFile where these are not as many.
-    """
-    ids = run.embedding.ids
-    if (found := places_of(ids, table.ids)) is not None:
-        return found
-    rows = np.flatnonzero(~np.isin(table.numbers, [lost.row for lost in dropped_rows(folder)]))
-    if len(rows) != len(ids):
-        raise damaged(folder, f"{len(ids):,} rows, and the input gives {len(rows):,}")
-    return rows
-
-
-def texts_of(numbers: AnyArray) -> tuple[str, ...]:
-    """Return numbers (n) as texts that lead back to them, empty where there is none."""
-    return tuple("" if value != value else repr(value) for value in numbers.tolist())
-
-
-FLAG = "--color-by"
-
-
-def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
-    """Return names of columns, each once: those with commas between are several, unless a label has the whole name.
-
-    A name that holds commas stands in quotes, as in a line of CSV. Raises UsageError for what is no name.
-    """
-    names: list[str] = []
-    for text in given:
-        some = [text] if text in labels else split_at_commas(text)
-        if not all(some):
-            raise UsageError("REPORT-COLORS", f"{text[:80]!r} has an empty name", where=FLAG,
-                             hint="separate names by single commas, and put a name that holds commas in quotes")
-        names += some
-    return list(dict.fromkeys(names))
-
-
-def with_colors(run: FinishedRun, folder: Path, given: Sequence[str], input: str | None = None) -> FinishedRun:
-    """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
-
-    `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an
-    input without any, and what `split_names` and `columns_of_input` do.
-    """
-    table = run.embedding
-    names = split_names(given, table.labels)
-    if len(names) > MOST_COLORS:
-        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
-                          hint=f"name at most {MOST_COLORS}")
-    if not names and input is not None:
-        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
-                          hint=f"name a column with {FLAG}, or leave it out")
-    lacking = [name for name in names if name not in table.labels]
-    found = columns_of_input(run, folder, lacking, input, FLAG) if lacking else {}
-    labels = {**table.labels, **{name: column.texts for name, column in found.items()}}
-    measured = frozenset(name for name, column in found.items() if column.measured)
-    table = replace(table, labels=labels, measured=table.measured | measured)
-    return replace(run, embedding=table, colors=tuple(names))
+def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
+    """The prepared rows that the run did not leave out later; None for all."""
+    if not gone:
+        return None
+    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
+    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
+    return None if len(kept) == len(numbers) else kept

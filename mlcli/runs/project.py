@@ -28,11 +28,10 @@ from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.new_points import new_points_over
 from mlcli.rundir import names
-from mlcli.rundir.embedding import intact_embedding, intact_ids
-from mlcli.rundir.embedding import listed as embedding_files
+from mlcli.rundir.archive import read_model
+from mlcli.rundir.embedding import embedding_files, intact_embedding, intact_ids
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.reduction import Reduction
-from mlcli.rundir.stored_model import StoredModel, read_model
+from mlcli.rundir.model import Reduction, StoredModel
 
 NEW = "new"  # before the numbers of new rows without ids
 
@@ -58,39 +57,21 @@ def fitted_ids(folder: Path, manifest: Mapping[str, Any]) -> Sequence[str]:
     return intact_ids(folder, manifest, file)
 
 
-REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
+def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Table:
+    """The rows to place, read as the run's `own` were where nothing else is said.
 
-
-def as_read(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new: Input) -> Input:
-    """How new rows are read: as the run's own were, where nothing else is said."""
-    require_intact(folder, manifest, (names.CONFIG,))
-    own = config_of(folder, manifest).input
-    said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
-    if own.columns and not new.chosen("columns"):  # as the run, which read no other column
-        said["columns"] = run.steps[0].preparation.columns
-    if new.path == "-":  # which cannot be read again where it has no such column
-        said.pop("id_column", None)
-        said.pop("columns", None)
-    return new.replace(kind=run.kind, transpose=run.transpose, **said)
-
-
-def read_rows(run: StoredModel, new: Input, asked: Input, compute: Compute) -> Table:
-    """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
+    Raises DataError also for a matrix that has the names of the run's columns on both sides.
+    """
+    kept = {name for name in ("id_column", "columns") if own.chosen(name) and not new.chosen(name) and new.path != "-"}
+    marks = own.missing_markers if own.chosen("missing_markers") and not new.chosen("missing_markers") else None
+    asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}))
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     closed = require_projector(run.steps[0].projector).similarity.comparison.closed
-    read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
-                   categories=run.categories, coding=run.coding, closed=closed,
-                   streams=alone and run.kind == "features" and not run.categories and run.coding is None)
     try:
-        table = None
-        while table is None:  # what the run's own input had, and this file lacks, is left out
-            try:
-                table = read(asked)
-            except ConfigError as error:
-                option = error.where.removeprefix("input.")
-                if option not in ("id_column", "columns") or new.chosen(option) or not asked.chosen(option):
-                    raise
-                asked = asked.replace(**{option: type(asked).model_fields[option].default})
+        table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
+                         streams=alone and run.kind == "features" and not run.categories and run.coding is None,
+                         closed=closed, coding=run.coding, alone="columns" in kept and bool(own.columns),
+                         id_column=own.id_column if "id_column" in kept else None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table
@@ -136,14 +117,18 @@ def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new
 def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: StoredModel, given: Input, number: int,
                  compute: Compute) -> Table:
     """Coordinates of rows of one view alone, read as those of the fit were."""
-    own = run.of_view(number)
-    asked = as_read(folder, manifest, own, given)
-    view = None if number == 1 else config_of(folder, manifest).input.views[number - 2]
-    if view is not None and view.id_column is not None and not given.chosen("id_column") and given.path != "-":
-        asked = asked.replace(id_column=view.id_column)
-    for step in own.steps:
+    of_view, own = run.of_view(number), own_input(folder, manifest)
+    if number > 1 and (id_column := own.views[number - 2].id_column) is not None:
+        own = own.replace(id_column=id_column)
+    for step in of_view.steps:
         step.projector.require_places()
-    return placed(own, read_rows(own, given, asked, compute))
+    return placed(of_view, read_rows(of_view, own, given, compute))
+
+
+def own_input(folder: Path, manifest: Mapping[str, Any]) -> Input:
+    """Return the options by which a run read its input; raises UnsafeFile."""
+    require_intact(folder, manifest, (names.CONFIG,))
+    return config_of(folder, manifest).input
 
 
 def require_views(run: StoredModel, numbers: Sequence[int], files: int) -> None:
@@ -196,7 +181,7 @@ def _rows_to_place(folder: Path, manifest: dict[str, Any], run: StoredModel, new
     """The table of new points; raises ConfigError where the run places none."""
     for step in run.steps:
         step.projector.require_places()
-    return with_own_ids(folder, manifest, read_rows(run, new, as_read(folder, manifest, run, new), compute))
+    return with_own_ids(folder, manifest, read_rows(run, own_input(folder, manifest), new, compute))
 
 
 def classified(run: StoredModel, table: Table) -> Table:

@@ -43,12 +43,12 @@ from mlcli.report.relation.tables import tables_of
 from mlcli.report.tables.table import as_csv
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
+from mlcli.rundir.embedding import dropped_rows
 from mlcli.rundir.journal import recording
 from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, require_intact
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.runs.input import unchanged_input
-from mlcli.runs.verify import dropped_rows, remaining_rows
+from mlcli.runs.input import remaining_rows, unchanged_input
 
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",
               "max", "frequency")  # transforms

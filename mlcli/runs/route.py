@@ -13,10 +13,10 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.path import path_over
+from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged
-from mlcli.rundir.stored_model import read_model
 from mlcli.runs.project import axes_of
 
 NEAR = 10_000  # ids among which the nearest one is looked for

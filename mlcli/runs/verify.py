@@ -1,18 +1,16 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is what it was."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
 from mlcli.base.values.check import Check, count, skipped
-from mlcli.base.values.plugins import require_installed
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
@@ -20,15 +18,11 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings
 from mlcli.core.similarities.projector import Projector, require_projector
-from mlcli.data.files.remote import is_remote, state_of
-from mlcli.data.files.source import remote_hash
 from mlcli.data.options.input import Input
-from mlcli.data.prepare.missing import Dropped
-from mlcli.data.prepare.prepare import Prepared
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
-from mlcli.errors import ConfigError, InputMissing, MlcliError
+from mlcli.errors import MlcliError
 from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.frame.result import Result
 from mlcli.findings.loadings import TABLE as LOADINGS
@@ -38,15 +32,15 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
-from mlcli.pipeline.certificate import Certificate
-from mlcli.pipeline.certify import certify
+from mlcli.pipeline.certify import Certificate, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.rundir.embedding import read_embedding
+from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.reading import csv_of, damaged, is_intact, is_own, is_there, own_file
+from mlcli.rundir.reading import damaged, is_own, own_file
+from mlcli.runs.input import REMOTE, facts_of_views, input_state, moved, remaining_rows
 
 
 def loadings_of(folder: Path) -> Loadings | None:
@@ -80,7 +74,6 @@ def trace_of(folder: Path) -> tuple[Quantity | None, dict[str, Quantity]]:
     return curves.pop("objective"), {name: curve for name, curve in curves.items() if name != "iteration"}
 
 
-REMOTE = "on a network"  # the state of an input that is not opened there
 PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
@@ -210,95 +203,10 @@ def changed_files(folder: Path, manifest: dict[str, Any]) -> tuple[str, ...]:
     return tuple(name for name, known in manifest["files"].items() if not is_own(folder, name, known))
 
 
-def moved(config: RunConfig, manifest: Mapping[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
-    """The configuration with the files where they lie now, or where the run found them.
-
-    Raises ConfigError for a view that the run has not, and DependencyMissing for a format that is not installed.
-    """
-    first, others, known = config.input.path, config.input.views, manifest["input"]
-    require_installed((kept for kept in manifest.get("plugins", ()) if kept["table"] == "formats"), first)
-    if len(views) > len(others):
-        text = "no second view" if not others else f"{len(others)} views besides its input"
-        raise ConfigError("NO-VIEW", f"the run has {text}", where="--view", hint="leave it out")
-    first = existing_path(first, known) if given is None else given
-    second, *further = [
-        section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
-        for place, (section, facts) in enumerate(zip(others, facts_of_views(known, len(others)), strict=True))
-    ] or [config.input.view]
-    labels = config.input.labels
-    if labels.path is not None:
-        labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
-    return config.replace(input=config.input.replace(
-        path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
-
-
-def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return what a run recorded of the second view and further ones, each within that of the view before."""
-    found = []
-    for _ in range(count):
-        known = known.get("view") or {}
-        found.append(known)
-    return found
-
-
 def read_as_then(config: RunConfig, manifest: dict[str, Any]) -> RunConfig:
     """The configuration by which a table is read in blocks where the run read it so, whatever memory there is now."""
     streamed = any(said["code"] == "N-STREAMED" for said in manifest.get("notes", ()))
     return config.replace(input=config.input.replace(stream="always")) if streamed else config
-
-
-def existing_path(path: str, known: dict[str, Any]) -> str:
-    """Return the path, or if nothing is there, the absolute path that the run recorded."""
-    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
-
-
-def input_state(config: RunConfig, known: dict[str, Any], named: Collection[str | None] | None) -> str:
-    """Whether the input, with its second view and its labels, is still what the run read; `named` as of `file_state`.
-    """
-    states = [state for _, state in input_states(config, known, named)]
-    return next((state for state in ("missing", "changed", REMOTE) if state in states), "unchanged")
-
-
-def input_states(config: RunConfig, known: dict[str, Any],
-                 named: Collection[str | None] | None) -> list[tuple[str, str]]:
-    """Return path and state of each file of an input: the table, its views, its labels; `named` as of `file_state`."""
-    views, labels = config.input.views, config.input.labels
-    files = [(config.input.path, known), *((str(view.path), facts) for view, facts in zip(
-        views, facts_of_views(known, len(views)), strict=True))]
-    if labels.path is not None:
-        files.append((labels.path, known.get("labels") or {}))
-    return [(path, file_state(path, facts, named)) for path, facts in files]
-
-
-def remote_state(path: str, known: dict[str, Any]) -> str:
-    """Return unchanged, changed or missing for a remote file, or for the parts of a remote directory."""
-    files = known.get("files") or {"": known}
-    try:
-        intact = all(remote_hash(path + name, state_of(path + name)) == entry["sha256"]
-                     for name, entry in files.items())
-    except InputMissing:
-        return "missing"
-    return "unchanged" if intact else "changed"
-
-
-def file_state(path: str, known: dict[str, Any], named: Collection[str | None] | None = ()) -> str:
-    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
-
-    Of a run, or a file that has others beside it, the files that were read. A path that the user has not `named` comes
-    from the files of the run, and opens no network unless the context allows it; None: the user named all.
-    """
-    if is_remote(path):
-        opens = named is None or path in named or context().network
-        return remote_state(path, known) if opens else REMOTE
-    if files := known.get("files"):
-        folder = Path(path).parent if Path(path).is_file() else Path(path)
-        wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
-        there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
-        intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
-        return "unchanged" if intact else "changed" if there else "missing"
-    if path == "-" or not (is_there(Path(path)) and Path(path).is_file()):
-        return "missing"
-    return "unchanged" if is_intact(Path(path), known) else "changed"
 
 
 def result_with_input(folder: Path, config: RunConfig, model: Model,
@@ -320,15 +228,6 @@ def result_with_input(folder: Path, config: RunConfig, model: Model,
     return Result(config, start, embedding, tuple(gone), replace(model, kept=chosen))
 
 
-def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
-    """The prepared rows that the run did not leave out later; None for all."""
-    if not gone:
-        return None
-    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
-    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
-    return None if len(kept) == len(numbers) else kept
-
-
 def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
     """Read the scores of PCA before the method, an (n, k) array; raises UnsafeFile for another shape."""
     with own_file(path):
@@ -345,16 +244,6 @@ def result_without_input(folder: Path, config: RunConfig, model: Model,
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
     table = Table(model.embedding, axis_names(model.embedding.shape[1]), ids, labels=labels)
     return Result(config, None, table, (), model)
-
-
-def dropped_rows(folder: Path) -> list[Dropped]:
-    """The rows that the run left out."""
-    path = folder / names.DROPPED
-    if not path.is_file():
-        return []
-    columns = csv_of(path, ("id", "row", "reason"), texts=3)
-    with own_file(path):
-        return [Dropped(*row) for row in zip(columns["id"], map(int, columns["row"]), columns["reason"], strict=True)]
 
 
 def embedding_of(folder: Path, config: RunConfig,

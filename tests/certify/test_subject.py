@@ -9,7 +9,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.certify.subject import NoInput, Plan
 from mlcli.methods import METHODS
-from mlcli.pipeline.certificate import subject_of
+from mlcli.pipeline.certify import subject_of
 from tests.support import checks_of, features
 
 POINTS = np.random.default_rng(3).standard_normal((30, 4)) * [4, 2, 1, 0.5]

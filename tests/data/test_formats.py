@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import open_input
 from mlcli.data.formats import npy, parquet
@@ -19,7 +20,7 @@ from mlcli.data.options.formats import FILES, FORMATS, Format
 from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.new_rows import read_new
-from mlcli.data.read.table import read
+from mlcli.data.read.table import can_be_cut, read
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
@@ -138,6 +139,18 @@ def test_blocks_hold_the_same_numbers_whatever_reads_them(tmp_path: Path, format
     np.testing.assert_array_equal(sheet.values, POINTS[:, [0, 2, 3]])
     np.testing.assert_array_equal(np.concatenate([rows for _, rows in _parts(read(input).values)]), sheet.values)
     assert [float(label) for label in sheet.labels["x2"]] == POINTS[:, 1].tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"label_columns": ("x2",)}, {"transpose": True}, {"reverse": ("x2",)}])
+@pytest.mark.parametrize("format", TABLES, ids=lambda format: format.name)
+def test_what_can_be_cut_is_known_before_blocks_are_read(tmp_path: Path, format: Format,
+                                                         options: dict[str, Any]) -> None:
+    input = Input(path=sample(tmp_path, format), stream="always", **options)
+    try:
+        cut = rows_of(read(input).values) is not None
+    except ConfigError:
+        cut = False
+    assert can_be_cut(input, Compute()) == cut
 
 
 def _parts(values: Any) -> Any:

@@ -28,7 +28,7 @@ from mlcli.process import signals
 from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import output_lock
-from mlcli.rundir.resumed import lock_run
+from mlcli.rundir.output import lock_run
 from tests.faults.certificate.support import BARE, configured
 from tests.wording import Wording
 

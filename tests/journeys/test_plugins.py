@@ -194,7 +194,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.certify.subject import Plan
 from mlcli.core.check.metrics import bounded_distances
 from mlcli.methods import METHODS
-from mlcli.pipeline.certificate import check_numbers, subject_of
+from mlcli.pipeline.certify import check_numbers, subject_of
 from mlcli_example.kulczynski import Kulczynski, defined
 warnings.simplefilter("ignore")
 

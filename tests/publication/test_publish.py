@@ -207,7 +207,7 @@ def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path, wording: Wording)
     """Killed between the two renames that replace a run where names cannot be exchanged."""
     output = run_at(tmp_path / "out", "first")
     script = ("import os, signal; from pathlib import Path; from mlcli.publication import publish\n"
-              "from mlcli.rundir.draft import draft\n"
+              "from mlcli.rundir.output import draft\n"
               "publish.exchange = lambda first, second: False\n"
               "publish.move = lambda *names: os.kill(os.getpid(), signal.SIGKILL)\n"
               f"with draft(Path({str(output)!r}), force=True) as folder: (folder / 'data').write_text('second')")

@@ -20,7 +20,7 @@ FORCING = """
 import sys
 from pathlib import Path
 from mlcli.publication import renames
-from mlcli.rundir.draft import draft
+from mlcli.rundir.output import draft
 from mlcli.rundir.manifest import manifest_of, write_manifest
 if sys.argv[2] == "exchange":
     system = renames._renameat2

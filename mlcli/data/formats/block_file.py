@@ -16,6 +16,7 @@ from mlcli.data.options.formats import formats_with_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
 from mlcli.data.table.sheet import FEWER, Sheet, with_row_names
+from mlcli.data.text.records import CELLS
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
@@ -67,8 +68,11 @@ def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool
 
 
 def is_short(cells: float, input: Input, compute: Compute) -> bool:
-    """Whether a text is read into memory without a look for its blocks: its table fits, with so many cells at most."""
-    return input.stream == "auto" and fits(8.0 * cells, input, compute, arrow=True)
+    """Whether a text is read into memory without a look for its blocks: its table fits, with so many cells at most.
+
+    One of few cells is read by record, and blocks of it would take more memory: that of Arrow.
+    """
+    return input.stream == "auto" and (cells <= CELLS or fits(8.0 * cells, input, compute, arrow=True))
 
 
 def reads_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:
@@ -125,7 +129,7 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
     """Return a sheet without numbers: the ids, if the file has any, and the labels."""
     choice = found.choice
     if found.names is not None:
-        return with_row_names(found.names, ids=not input.without_ids, chosen=bool(input.columns))
+        return with_row_names(found.names, ids=not input.without_ids)
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=getattr(found.file, "point", "."))
     wanted = [column for column in (choice.id, *choice.texts) if column is not None]
@@ -141,8 +145,8 @@ def texts_of(found: BlockFile, input: Input) -> Sheet:
     ids = None if choice.id is None else by_name[choice.id_name]
     labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.texts}
     id_name = choice.id_name if found.named else ""
-    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
-                          ids=not input.without_ids, chosen=bool(input.columns))
+    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names,
+                                  listed=choice.listed), ids=not input.without_ids)
 
 
 def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:

@@ -253,7 +253,8 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.texts}
     ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
-    return Sheet(taken.values, choice.columns, True, ids, id_name, labels, words=choice.word_names)
+    return Sheet(taken.values, choice.columns, True, ids, id_name, labels, words=choice.word_names,
+                 listed=choice.listed)
 
 
 def choose_columns(columns: Columns, input: Input) -> Choice:

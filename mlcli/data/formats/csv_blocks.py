@@ -310,7 +310,7 @@ def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known:
         return None
     with no_listeners():  # notes on the layout are made when the text is read
         layout = features_layout(text, read_head(text), known)
-    if is_short(text.survey.lines * len(layout.choice.values), input, compute):
+    if is_short(text.survey.lines * layout.width, input, compute):
         return None
     file = cut(text, features_layout(text, read_head(text), known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)

@@ -169,7 +169,7 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> tuple[Choice, Sheet]
     Raises ConfigError and DataError.
     """
     frame, names = row_frame(file, key), column_names(file, key, shape[1])
-    input = file.input.for_columns(frame.columns())
+    input = file.input.for_columns(names, frame.columns())
     choice = choose(names, input.replace(id_column=None, label_columns=()))
 
     def described(column: str, where: str) -> tuple[str, ...]:
@@ -180,7 +180,8 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> tuple[Choice, Sheet]
     ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
            else described(input.ids_from, "input.id_column"))
     id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
-    return choice, Sheet(np.empty((shape[0], 0)), choice.columns, True, ids, id_name, labels, words=words, apart=True)
+    return choice, Sheet(np.empty((shape[0], 0)), choice.columns, True, ids, id_name, labels, words=words,
+                         listed=choice.listed, apart=True)
 
 
 @frozen

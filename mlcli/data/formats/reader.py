@@ -86,7 +86,7 @@ def reader_of(format: Format) -> Reader:
 def read_sheet(opened: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
     """Return the table of a file, whose first column of words names the rows."""
     sheet = reader_of(format).table(opened, input, compute, layout)
-    return with_row_names(sheet, turned=input.transpose, ids=not input.without_ids, chosen=bool(input.columns))
+    return with_row_names(sheet, turned=input.transpose, ids=not input.without_ids)
 
 
 def block_file_of(opened: Opened, input: Input, format: Format, compute: Compute,

@@ -164,8 +164,11 @@ class Input(Options):
         """The column that the options choose for the ids, or None."""
         return None if self.without_ids else self.id_column
 
-    def for_columns(self, names: Sequence[str]) -> "Input":
-        """Return the options for a file with columns of these names; subclasses choose what the file has."""
+    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> "Input":
+        """Return the options for a file with columns of these names; subclasses choose what the file has.
+
+        `beside` are the columns that may be ids or labels, where these lie apart from those of numbers.
+        """
         return self
 
     def as_subclass(self, subclass: type[AnyInput], **others: Any) -> AnyInput:
@@ -210,16 +213,6 @@ class AllTexts(Input):
     named: Names = option((), "Columns that options of the file's use name.")
 
 
-class WithIds(Input):
-    """An input whose ids are in a column of some name where the file has it."""
-
-    named: Names = option(..., "Names that the column may have.")
-
-    def for_columns(self, names: Sequence[str]) -> Input:
-        """Return the options with the first of the names that the file has, or without ids."""
-        return bare_input(self, id_column=next((name for name in self.named if name in names), None))
-
-
 class WithCategories(Input):
     """An input with some of the columns read as text, as categories."""
 
@@ -241,6 +234,11 @@ def with_categories(input: Input, names: Iterable[str], words: Literal["numbers"
     With `found`, other columns of text that are found among the numbers are categories, too.
     """
     return input.as_subclass(WithCategories, categories=tuple(names), words=words, found=found, named_by=named_by)
+
+
+def options_of_whole(input: Input) -> list[str]:
+    """Return the names of chosen options that need the whole of a matrix of pairs in memory."""
+    return [name for name in ("squared", "symmetrize") if getattr(input, name) not in (False, "error")]
 
 
 def without_roles(input: Input) -> Input:

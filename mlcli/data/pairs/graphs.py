@@ -29,7 +29,7 @@ EACH = 200.0  # bytes of a point, with its name and its row
 class EdgeList(Input):
     """The input of a list of edges: two columns of names, and one of numbers with one of two names."""
 
-    def for_columns(self, names: Sequence[str]) -> Input:
+    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> Input:
         """Return the options with the columns of an edge list; raises DataError if the file lacks one."""
         own = NUMBERS[self.edges]
         number = next((name for name in (own, EITHER) if name in names), None)

@@ -20,7 +20,7 @@ from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
-from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, fit_sizes, invert_transforms
+from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, by_column, fit_sizes, invert_transforms
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, NumericalError
 
@@ -194,6 +194,11 @@ class Prepare(Options):
         """Return the centers and spreads of the columns."""
         return (no_scale(len(table.columns)) if self.scale == "none"
                 else fit_scale(table.values, table.columns, self.scale, self.divisor))
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether rows can be prepared block by block: no option needs all cells of a column at once."""
+        return self.missing != "model" and self.scale != "robust" and not by_column(self.transform)
 
     def require_defaults(self, kind: str, others: Sequence[str]) -> None:
         """Raise ConfigError for options, besides some `others`, that have no effect on a square matrix."""

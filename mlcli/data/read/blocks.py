@@ -38,7 +38,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.core.moments_pass import gather, pass_bytes, sample_of, sketch_rows
 from mlcli.data.formats.block_file import BlockFile, RowFile, texts_of
 from mlcli.data.formats.csv_blocks import TextRows, Underflows
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import Input, options_of_whole
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.square import ROUNDING, warn_if_squared
@@ -256,11 +256,10 @@ def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, in
 
 def _require_plain(input: Input) -> None:
     """Raise ConfigError for options that need the matrix in memory."""
-    for name in ("squared", "symmetrize"):
-        if getattr(input, name) not in (False, "error"):
-            raise ConfigError("STREAM", f"{name} cannot be used with a matrix that is read in blocks",
-                              where=f"input.{name}", hint="change the matrix in the file, or give more memory "
-                                                          "({compute.memory_limit})")
+    for name in options_of_whole(input):
+        raise ConfigError("STREAM", f"{name} cannot be used with a matrix that is read in blocks",
+                          where=f"input.{name}", hint="change the matrix in the file, or give more memory "
+                                                      "({compute.memory_limit})")
 
 
 def _extent(size: int, largest: float) -> Moments:
@@ -317,6 +316,14 @@ def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source:
     require_unique_ids(ids, input.path)
     return Unread(as_array(rows), tuple(columns), ids, named.id_header, named.labels, "features", source,
                   image=found.image, point=named.point, types=found.types)
+
+
+def table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
+    """Return the table of a file that is read in blocks: after one pass over it, unless some of its rows are chosen."""
+    if not (input.square or input.chooses_rows):
+        _lanes(Rows(found.file), compute)  # before ids and labels are read: a refusal does not load Arrow
+    table = unread_table(found, found.choice.columns, input, source)
+    return table if input.chooses_rows else after_first_pass(table, input, compute)
 
 
 def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:

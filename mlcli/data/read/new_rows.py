@@ -1,6 +1,6 @@
 """Tables for a finished run: new rows, in memory or in blocks, with columns matched to its own, and coordinates."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.column_names import columns_named_as_ids
-from mlcli.data.options.input import Input, WithIds, check, with_categories
+from mlcli.data.options.input import Input, Names, WithCategories, check
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
@@ -119,6 +119,27 @@ def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
     return cast(NamedColumns, found.file).in_order(wanted)
 
 
+class LikeRun(WithCategories):
+    """An input that is read as that of a run: with its columns of ids and of numbers, where the file has them."""
+
+    named: Names = option((), "Names that the column of ids may have (empty: as the other options say).")
+    only: Names = option((), "The only columns of numbers, where the file has all of them.")
+
+    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> Input:
+        """Return the options with the first of the names that the file has, and with the columns if it has all."""
+        named = [name for name in self.named if name in (names if beside is None else beside)]
+        ids = self.id_column if not self.named else next(iter(named), None)
+        has = bool(self.only) and set(self.only) <= {*names} - {ids, *self.label_columns}
+        return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=())
+
+
+def like_run(input: Input, *, texts: Iterable[str] = (), id_names: Iterable[str] = (),
+             only: Iterable[str] = ()) -> LikeRun:
+    """Return the input with the columns `texts` read as text, and the ids and columns that it should have."""
+    given = {name: getattr(input, name) for name in Input.model_fields if input.chosen(name)}
+    return LikeRun(**given, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
+
+
 @frozen
 class MappedTable:
     """The result of a row-wise function on a table that is read in blocks: computed part by part on demand."""
@@ -177,17 +198,22 @@ def blockwise(table: Table, place: Callable[[Table], Table], *, drops: bool) -> 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
              categories: Categories | None = None, streams: bool = False, closed: bool = False,
-             coding: Coding | None = None) -> Table:
+             coding: Coding | None = None, id_column: str | None = None, alone: bool = False) -> Table:
     """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
     If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
-    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. Raises ConfigError and
-    DataError.
+    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. Where the file has
+    them, ids are in the run's `id_column`, and with `alone` no other column of numbers is read than the run's. Raises
+    ConfigError and DataError.
     """
     compute = compute or Compute()
     texts = (*(categories or ()), *(coding.answers if coding else ()))
-    check(input.replace(label_columns=(*input.label_columns, *texts)))
-    input = with_categories(input, texts, "labels") if texts else input
+    asked = input if id_column is None else input.replace(id_column=id_column)
+    check(asked.replace(label_columns=(*input.label_columns, *texts)))
+    if asked.without_ids:
+        input = asked
+    input = like_run(input, texts=texts, id_names=() if asked.without_ids or id_column is None else (id_column,),
+                     only=columns if alone else ())
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
@@ -237,7 +263,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
         if input.id_column is None and format.named:
-            input = input.as_subclass(WithIds, named=(id_name,))
+            input = like_run(input, id_names=(id_name,))
         sheet = read_sheet(file, input, format, compute, features_layout)
         source = Source(input.path, file.digest, file.size, format.name)
         return table_of(sheet, sheet.values, sheet.columns, input, source)

@@ -6,6 +6,7 @@ such a table.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +23,15 @@ from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, read_parts, source_of_files, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
-from mlcli.data.options.input import Input, LabelFile, check, has_coding, refuse_coding, with_categories
+from mlcli.data.options.input import (
+    Input,
+    LabelFile,
+    check,
+    has_coding,
+    options_of_whole,
+    refuse_coding,
+    with_categories,
+)
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.lists import is_list_of_pairs, lists_pairs, square_sheet
 from mlcli.data.read.detect_pairs import refuse_resemblance
@@ -111,12 +120,27 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
             streams or input.chooses_rows or input.stream == "always") else None
         if reads_blocks(blocks, input, compute):
             assert blocks is not None
-            return _table_of_blocks(blocks, input, compute, source)
+            from mlcli.data.read.blocks import table_of_blocks
+
+            return table_of_blocks(blocks, input, compute, source)
         layout = square_layout if input.square else features_layout
         sheet = _sheet_of(file, input, format, compute, layout, categories)
         extra = reader_of(format).beside(file, input, sheet.values.shape)
         source = replace(source, reading=extra, kept=KEPT * extra)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+
+
+def can_be_cut(input: Input, compute: Compute, categories: TextColumns = "") -> bool:
+    """Whether the rows of a file can be read in blocks, with the options of the input; raises DataError."""
+    if has_coding(input) or (input.square and options_of_whole(input)):
+        return False
+    if files := parts_of(input.path):
+        return _parts_in_blocks(files, input, compute, categories) is not None
+    if Path(input.path).is_dir():
+        return False
+    with open_input(matrix_in(input.path), compute) as file:
+        found = _cut(file, input, format_of(file, input), compute, categories)
+        return found is not None and not found.choice.categories
 
 
 def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
@@ -149,10 +173,8 @@ def _with_codes(input: Input, read: Callable[[Input], Sheet], categories: TextCo
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
                 categories: TextColumns) -> BlockFile | None:
-    """Return the file for reading in blocks; None with answers to code and all text as categories: all rows at once."""
-    if categories == "all" or has_coding(input):
-        return None
-    found = block_file_of(file, _finding(input, categories), format, compute)
+    """Return the file for reading in blocks; None where all rows are read at once, as with categories."""
+    found = _cut(file, input, format, compute, categories)
     if found is None or not found.choice.categories:
         return found
     if input.stream == "always":
@@ -160,6 +182,15 @@ def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
                           f"{listed(found.choice.category_names)}", where="input.stream",
                           hint="leave input.stream out, or give the categories numbers")
     return None
+
+
+def _cut(file: Opened, input: Input, format: Format, compute: Compute, categories: TextColumns) -> BlockFile | None:
+    """Return the file in blocks, some columns of which may be categories; None with answers to code and all text as
+    categories.
+    """
+    if categories == "all" or has_coding(input):
+        return None
+    return block_file_of(file, _finding(input, categories), format, compute)
 
 
 def _finding(input: Input, categories: TextColumns) -> Input:
@@ -180,13 +211,12 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
         return sheet_of_blocks(read_parts(files, asked, compute), asked, compute)
 
     source = source_of_parts(files, input)
-    at_once = categories == "all" or has_coding(input)
-    found = None if at_once else read_parts(files, _finding(input, categories), compute)
-    if found is not None and found.choice.categories:
-        found = None
+    found = None if has_coding(input) else _parts_in_blocks(files, input, compute, categories)
     if (streams or input.chooses_rows or input.stream == "always") and reads_blocks(found, input, compute):
         assert found is not None
-        return _table_of_blocks(found, input, compute, source)
+        from mlcli.data.read.blocks import table_of_blocks
+
+        return table_of_blocks(found, input, compute, source)
     sheet = _with_codes(input, read, categories)
     if sheet is None:
         assert found is not None
@@ -194,12 +224,12 @@ def _of_parts(files: list[str], input: Input, compute: Compute, categories: Text
     return features_table(sheet, input, source)
 
 
-def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
-    """Return the table of a file that is read in blocks."""
-    from mlcli.data.read.blocks import after_first_pass, unread_table
-
-    table = unread_table(found, found.choice.columns, input, source)
-    return table if input.chooses_rows else after_first_pass(table, input, compute)
+def _parts_in_blocks(files: list[str], input: Input, compute: Compute, categories: TextColumns) -> BlockFile | None:
+    """Return the files for reading in blocks; None with columns of text as categories: all rows at once."""
+    if categories == "all":
+        return None
+    found = read_parts(files, _finding(input, categories), compute)
+    return None if found.choice.categories else found
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:

@@ -39,8 +39,8 @@ def coded_sheet(input: Input, read: SheetOf) -> Sheet:
     sheet, texts = read_texts(input, read, tuple(scales_of(input)), "input.columns" if input.columns else "input.items")
     answers = answers_of(input, texts)
     others = sheet.words or tuple(name for name in texts if name not in answers)
-    return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids,
-                                       chosen=bool(input.columns)), answers, input)
+    return code_answers(with_row_names(replace(sheet, words=others), ids=not input.without_ids), answers,
+                        input)
 
 
 def coded_frame(sheet: Sheet, input: Input, texts: Mapping[str, Sequence[str]]) -> Sheet:

@@ -20,6 +20,7 @@ class Choice:
     values: tuple[int, ...]
     categories: tuple[int, ...] = ()  # columns of text that become numbers
     words: tuple[int, ...] = ()  # those of the labels that no option names
+    listed: bool = False  # whether the options list the columns
 
     @property
     def width(self) -> int:
@@ -86,7 +87,7 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     labels = (*labels, *unnamed)
     categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
-                  categories=categories, words=unnamed)
+                  categories=categories, words=unnamed, listed=bool(input.columns))
 
 
 def choose_pairs(names: Sequence[str], input: Input, row_names: int | None, words: Sequence[int]) -> Choice | None:

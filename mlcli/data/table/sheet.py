@@ -35,6 +35,7 @@ class Sheet:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
     coding: "Coding | None" = None  # of answers that became numbers
     words: tuple[str, ...] = ()  # those of the labels that no option names
+    listed: bool = False  # whether the options list the columns, so that words may only name the rows
     apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
@@ -81,17 +82,17 @@ def require_unique_ids(ids: Sequence[str], path: str) -> None:
                         where=place(path), hint="name another id column ({input.id_column}), or make the ids unique")
 
 
-def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True, chosen: bool = False) -> Sheet:
+def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
     """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 
     Notes how columns of words are used; those of a sheet that will be `turned` do not describe points.
-    Without `ids` none of them names the rows. Where the columns of the sheet are `chosen`, those of words are
-    only what may name its rows.
+    Without `ids` none of them names the rows. Where options list the columns, those of words are only what
+    may name its rows.
     """
     if not sheet.words:
         return sheet
     ids = ids and sheet.ids is None
-    if chosen and ids:
+    if sheet.listed and ids:
         return _named_beside(sheet)
     first = sheet.words[0]
     texts = sheet.labels[first]

@@ -32,7 +32,7 @@ from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.diagnose import NONE, Faults, faults_of, refusal, width_error
 from mlcli.data.text.head import LOOKED_AT, Head, detect_dialect, read_head
 from mlcli.data.text.layout import RecordLayout, numbers_error, pairs_layout, word_columns
-from mlcli.data.text.records import Broken, InputText, Survey, survey_text
+from mlcli.data.text.records import CELLS, Broken, InputText, Survey, survey_text
 from mlcli.errors import DataError
 
 
@@ -168,7 +168,6 @@ def is_endless(survey: Survey, columns: Iterable[list[str]]) -> bool:
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
-CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
 WIDEST = 4  # columns of a list of pairs: two of names, one of numbers, and names of the rows as R writes them
 REPORT = 4096  # cells that are read by record between two reports of progress
 
@@ -402,4 +401,4 @@ def _sheet(layout: RecordLayout, filled: Frame, point: str) -> Sheet:
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),
                  layout.choice.id_name if layout.named else "", labels,
-                 words=layout.choice.word_names, point=point)
+                 words=layout.choice.word_names, listed=layout.choice.listed, point=point)

@@ -112,7 +112,8 @@ def crossed_layout(text: InputText, head: Head, points: Sequence[str]) -> Record
     cells, n = head.cells, len(points)
     extra = len(cells) - len(text.input.label_columns) - n
     known = set(points)
-    first_is_id = text.input.ids_from is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
+    unnamed = text.input.for_columns(cells).ids_from is None
+    first_is_id = unnamed and (cells[0] == "" or (extra == 1 and cells[0] not in known))
     is_data = extra == 1 and cells[0] != "" and _all_numbers(text, cells[1:]) and not known.issuperset(cells[1:])
     if text.input.header is not True and (is_data or not holds_names(text, cells)):
         choice = choose(numbered_names("x", len(cells)), text.input, 0 if extra == 1 else None)

@@ -18,6 +18,7 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 LINE_LIMIT = 128 << 20  # bytes
+CELLS = 4096  # of a text that is read by record since it takes less time than Arrow, which is not even imported for it
 TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or with this many zeros,
 ZEROS = b"0" * 300  # can be read as zero although they are not
 Watch = Callable[[bytes], None]

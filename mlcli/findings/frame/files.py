@@ -6,8 +6,8 @@ from typing import Any
 
 from mlcli.base.values.plugins import object_at
 from mlcli.findings.finding import Arrays, File
+from mlcli.rundir.archive import require_shape, require_within
 from mlcli.rundir.json_values import json_text
-from mlcli.rundir.parts import require_shape, require_within
 from mlcli.rundir.reading import damaged
 from mlcli.storage.fields import require_types
 

@@ -21,8 +21,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.methods import Method, Model
-from mlcli.rundir.reduction import Reduction
-from mlcli.rundir.stored_model import StoredModel
+from mlcli.rundir.model import Reduction, StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable

@@ -14,7 +14,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError
-from mlcli.runs.verify import file_state
+from mlcli.runs.input import file_state
 from tests.data.helpers import noted, refused
 from tests.wording import Wording
 

@@ -16,7 +16,7 @@ from mlcli.data.formats.csv_blocks import TextRows, blocks_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.errors import MlcliError
+from mlcli.errors import MlcliError, RefusedByPlan
 from tests.data.helpers import noted
 from tests.wording import Wording
 
@@ -175,3 +175,12 @@ def test_a_data_frame_as_r_writes_it(tmp_path: Path) -> None:
         (folder / f"{name}.csv").write_text('"a" "b" "c"\n' + "".join(some))
     with noted():
         require_same(whole, both(folder)[1])
+
+
+def test_a_short_text_is_read_without_arrow_in_whatever_memory(tmp_path: Path) -> None:
+    """Its blocks would take more: those are read by Arrow, and a refusal of them names what Arrow takes."""
+    (tmp_path / "points.csv").write_text("x,y,z\n" + "1,2,3\n" * 48)
+    given = Input(path=str(tmp_path / "points.csv"))
+    assert rows_of(read(given, Compute(memory_limit="60M"), streams=True).values) is None
+    with pytest.raises(RefusedByPlan, match="a block of the table"):
+        read(given.replace(stream="always"), Compute(memory_limit="60M"))

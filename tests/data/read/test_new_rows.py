@@ -159,3 +159,32 @@ def test_squared_dissimilarities_become_roots(tmp_path: Path) -> None:
 def test_condensed_and_phylip_hold_no_numbers_to_a_run(tmp_path: Path) -> None:
     refused(tmp_path, "ARRAY", npy([1, 2, 3]), "new.npy", kind="dissimilarities")
     refused(tmp_path, "FORMAT", "2\na 0 1\nb 1 0\n", "new.phy", kind="dissimilarities")
+
+
+@pytest.mark.parametrize(("content", "ids", "labels"), [
+    ("name,a,b,t\nx,1,2,u\ny,3,4,u\n", ("x", "y"), {}),
+    ("a,name,b,when\n1,x,2,2020-01-01\n3,y,4,2020-01-02\n", ("x", "y"), {}),
+    ("a,b\n1,2\n3,4\n", ("1", "2"), {}),
+    ("other,a,b\nx,1,2\ny,3,4\n", ("x", "y"), {}),
+    ("1,2\n3,4\n", ("1", "2"), {}),
+])
+def test_ids_and_columns_are_those_of_the_run_where_the_file_has_them(tmp_path: Path, content: str,
+                                                                      ids: tuple[str, ...],
+                                                                      labels: dict[str, tuple[str, ...]]) -> None:
+    asked = Input(path=written(tmp_path, content, "new.csv"))
+    table = read_new(asked, ("a", "b"), (), id_column="name", alone=True)
+    assert (tuple(table.ids), table.labels, table.values.tolist()) == (ids, labels, [[1, 2], [3, 4]])
+
+
+def test_without_all_columns_of_the_run_the_others_are_named(tmp_path: Path) -> None:
+    asked = Input(path=written(tmp_path, "name,a,c\nx,1,2\n", "new.csv"))
+    with pytest.raises(DataError) as caught:
+        read_new(asked, ("a", "b"), (), id_column="name", alone=True)
+    assert (caught.value.code, "'b'" in caught.value.what, "'c'" in caught.value.what) == (
+        "E-COLUMNS-DIFFER", True, True)
+
+
+def test_the_id_column_of_the_run_is_no_label(tmp_path: Path) -> None:
+    asked = Input(path=written(tmp_path, "name,a,b\nx,1,2\n", "new.csv"), label_columns=("name",))
+    with pytest.raises(ConfigError):
+        read_new(asked, ("a", "b"), (), id_column="name")

@@ -18,11 +18,10 @@ from mlcli.errors import NumericalError, OutputRefused
 from mlcli.publication import renames
 from mlcli.publication.publish import publishing
 from mlcli.publication.replaceable import FAILURE, FORMAT, RELATION, RUN, listing_of
-from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, manifest_bytes, manifest_of, replace_listed, write_manifest
+from mlcli.rundir.output import draft, failed_name, lock_run
 from mlcli.rundir.reading import is_intact
-from mlcli.rundir.resumed import lock_run
 
 CALLS = {"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.scandir", "fcntl.flock"}
 Work = Literal["folder", "file", "failed", "relation", "report"]

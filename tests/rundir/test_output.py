@@ -11,10 +11,10 @@ from mlcli.errors import OutputRefused, StorageError
 from mlcli.publication import publish
 from mlcli.publication.publish import writing
 from mlcli.publication.replaceable import listing_of
-from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.output import draft
 
 
 def put(output: Path, text: str, *, force: bool = False) -> None:

@@ -1,5 +1,6 @@
-"""One step on the way from a run's input to its coordinates: how rows are prepared, and where they are placed."""
+"""The model of a run: the reading of new rows, and the steps that place them, each with its preparation."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.data.options.wording import counted, listed
+from mlcli.data.prepare.categories import Categories
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
@@ -18,7 +20,8 @@ from mlcli.errors import ConfigError
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
-
+    from mlcli.core.model import JointViews
+    from mlcli.data.table.coding import Coding
 
 @stored("reduction")
 @frozen
@@ -73,3 +76,39 @@ def classes_table(found: "Memberships", rows: Table) -> Table:
     name = text_names(rows)[0]
     return replace(rows, values=found.probabilities, columns=found.columns, labels={"class": tuple(found.classes)},
                    id_name="id" if name == "class" else name, kind="features", view=None, graph=None)
+
+
+@frozen
+class StoredModel:
+    """The model of a run, with those of the runs that its input went through."""
+
+    kind: str  # of the first input, as are the next four but `id_name`
+    id_name: str  # as the run wrote it
+    trained: Sequence[str]  # ids of the training points, where that input is a square matrix
+    transpose: bool  # whether the columns of the file are the points
+    categories: Categories  # texts that numbers of a column stand for
+    reductions: tuple[Reduction, ...]  # ahead of the method, the first one first
+    preparation: Preparation
+    projector: Projector | NoProjection
+    views: tuple[Reduction, ...] = ()  # of rows of the second view and further ones
+    coding: "Coding | None" = None  # of answers, in words or reverse-keyed
+    joint: "JointViews | None" = None  # how coordinates given several views follow
+    invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
+
+    def of_view(self, number: int) -> "StoredModel":
+        """Return the model that places rows of one view alone; the first has number 1."""
+        if number == 1:
+            return self
+        view = self.views[number - 2]
+        return replace(self, reductions=(), preparation=view.preparation, projector=view.projector, views=(),
+                       joint=None)
+
+    @property
+    def drops(self) -> bool:
+        """Whether new rows with gaps are dropped."""
+        return self.steps[0].preparation.missing == "drop"
+
+    @property
+    def steps(self) -> tuple[Reduction, ...]:
+        """The whole way from the first input to coordinates."""
+        return (*self.reductions, Reduction(self.preparation, self.projector))
