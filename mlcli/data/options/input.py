@@ -222,9 +222,30 @@ class WithCategories(Input):
     named_by: str = option("input.columns", "The option that names the columns of text.")
 
 
+class LikeRun(WithCategories):
+    """An input that is read as that of a run: with its columns of ids and of numbers, where the file has them."""
+
+    named: Names = option((), "Names that the column of ids may have (empty: as the other options say).")
+    only: Names = option((), "The only columns of numbers, where the file has all of them.")
+
+    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> Input:
+        """Return the options with the first of the names that the file has, and with the columns if it has all."""
+        named = [name for name in self.named if name in (names if beside is None else beside)]
+        ids = self.id_column if not self.named else next(iter(named), None)
+        has = bool(self.only) and set(self.only) <= {*names} - {ids, *self.label_columns}
+        return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=())
+
+
 def bare_input(input: Input, **chosen: Any) -> Input:
     """Return the options of an input alone, with some chosen otherwise; what was chosen stays chosen."""
     return Input(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)} | chosen)
+
+
+def like_run(input: Input, *, texts: Iterable[str] = (), id_names: Iterable[str] = (),
+             only: Iterable[str] = ()) -> LikeRun:
+    """Return the input with the columns `texts` read as text, and the ids and columns that it should have."""
+    given = {name: getattr(input, name) for name in Input.model_fields if input.chosen(name)}
+    return LikeRun(**given, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
 
 
 def with_categories(input: Input, names: Iterable[str], words: Literal["numbers", "labels", "categories"] = "numbers",

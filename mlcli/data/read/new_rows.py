@@ -1,6 +1,6 @@
 """Tables for a finished run: new rows, in memory or in blocks, with columns matched to its own, and coordinates."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
 from mlcli.data.options.column_names import columns_named_as_ids
-from mlcli.data.options.input import Input, Names, WithCategories, check
+from mlcli.data.options.input import Input, check, like_run
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.categories import Categories, encode, require_known
 from mlcli.data.prepare.missing import finite_rows, no_complete_row, note_dropped
@@ -117,27 +117,6 @@ def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
     return cast(NamedColumns, found.file).in_order(wanted)
-
-
-class LikeRun(WithCategories):
-    """An input that is read as that of a run: with its columns of ids and of numbers, where the file has them."""
-
-    named: Names = option((), "Names that the column of ids may have (empty: as the other options say).")
-    only: Names = option((), "The only columns of numbers, where the file has all of them.")
-
-    def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> Input:
-        """Return the options with the first of the names that the file has, and with the columns if it has all."""
-        named = [name for name in self.named if name in (names if beside is None else beside)]
-        ids = self.id_column if not self.named else next(iter(named), None)
-        has = bool(self.only) and set(self.only) <= {*names} - {ids, *self.label_columns}
-        return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=())
-
-
-def like_run(input: Input, *, texts: Iterable[str] = (), id_names: Iterable[str] = (),
-             only: Iterable[str] = ()) -> LikeRun:
-    """Return the input with the columns `texts` read as text, and the ids and columns that it should have."""
-    given = {name: getattr(input, name) for name in Input.model_fields if input.chosen(name)}
-    return LikeRun(**given, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
 
 
 @frozen
