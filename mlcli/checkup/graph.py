@@ -16,7 +16,7 @@ from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.points import metric_of
 from mlcli.core.paths.geodesics import dijkstra_rows
-from mlcli.findings.dimension.intrinsic import maximum_likelihood, two_nn, two_nn_error
+from mlcli.findings.dimension.distances import maximum_likelihood, two_nn, two_nn_error
 
 LISTED = 10
 ROUNDING = 1e-12  # of an edge: a path shorter by no more counts as equally long

@@ -10,10 +10,9 @@ import numpy as np
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
+from mlcli.explore.contents import Candidate, Exploration, TrialEntry
 from mlcli.explore.examine import Examination, TrialRows, base_config
-from mlcli.explore.report.contents import Candidate, Exploration, TrialEntry
-from mlcli.explore.report.ranking import MeanRank, best_of, rank_methods
-from mlcli.explore.report.recommend import (
+from mlcli.explore.recommend import (
     Option,
     Recommendation,
     axes_sentence,
@@ -23,8 +22,7 @@ from mlcli.explore.report.recommend import (
     no_choice,
     stability_sentence,
 )
-from mlcli.explore.report.scores import Assessment, assess
-from mlcli.explore.report.verdict import Surface, Verdict, verdict_of
+from mlcli.explore.scores import Assessment, MeanRank, assess, best_of, rank_methods
 from mlcli.explore.settings import FACTORS, Clock, Exclusion, Setting
 from mlcli.explore.trials import (
     Refit,
@@ -37,6 +35,7 @@ from mlcli.explore.trials import (
     scores_by_axes,
     surface_of,
 )
+from mlcli.explore.verdict import Surface, Verdict, verdict_of
 from mlcli.findings.frame.likeness import procrustes, standardize
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS

@@ -23,7 +23,6 @@ from mlcli.core.similarities.spaces import input_space
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
-from mlcli.explore.report.verdict import Structure
 from mlcli.explore.settings import (
     AXES,
     COUNTS,
@@ -38,6 +37,7 @@ from mlcli.explore.settings import (
     within_budget,
 )
 from mlcli.explore.structure import structure_of
+from mlcli.explore.verdict import Structure
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
 from mlcli.methods.memory import peak

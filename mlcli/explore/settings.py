@@ -13,7 +13,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flatten
 from mlcli.config.sweep import without
 from mlcli.errors import UsageError
-from mlcli.explore.report.verdict import Structure
+from mlcli.explore.verdict import Structure
 from mlcli.methods import METHODS
 from mlcli.methods.trials import InputSummary
 

@@ -16,9 +16,9 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.core.iterate import Iterate
-from mlcli.explore.report.verdict import FAR, FactorEvidence, SeparateGroups, Structure
+from mlcli.explore.verdict import FAR, FactorEvidence, SeparateGroups, Structure
 from mlcli.findings.dimension.evidence import count_leading
-from mlcli.findings.dimension.parallel import permuted_replicate
+from mlcli.findings.dimension.spectral import permuted_replicate
 from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, equal_noise, maximum_likelihood
 
 MOST_ROWS = 20_000  # largest number of rows for a factor model

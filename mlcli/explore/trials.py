@@ -21,10 +21,9 @@ from mlcli.core.similarities.spaces import GeodesicSpace, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
 from mlcli.explore.examine import Examination
-from mlcli.explore.report.ranking import ENOUGH, best_of
-from mlcli.explore.report.scores import Assessment, Reference, assess
-from mlcli.explore.report.verdict import Chance, Surface
+from mlcli.explore.scores import ENOUGH, Assessment, Reference, assess, best_of
 from mlcli.explore.settings import Setting, has_nested_axes, with_axes
+from mlcli.explore.verdict import Chance, Surface
 from mlcli.findings.dimension import DimensionFinding
 from mlcli.findings.frame.likeness import agreement, procrustes, standardize
 from mlcli.findings.quality.measure import limit_neighbors

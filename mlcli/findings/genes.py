@@ -36,8 +36,7 @@ class GenesFinding(Finding["CsvColumns"]):
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write genes.csv, a line for each gene in the order of the table, with empty cells for unknown numbers."""
         from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_lines, digits, write_text
 
         names = [name for name in value.columns if name not in ("gene", CHOSEN)]
         warn_of_texts([value.texts("gene")], "name", TABLE.name)

@@ -43,8 +43,7 @@ class InformationFinding(Finding["CsvColumns"]):
 
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write information.csv, or entropy.csv."""
-        from mlcli.findings.frame.csv_text import csv_table, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_table, digits, write_text
 
         whole = {"axes", "power"}  # counts
         rows = zip(*(value.numbers(name) for name in value.columns), strict=True)

@@ -45,8 +45,7 @@ class PrivateFinding(Finding["CsvColumns"]):
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write private.csv, line by line."""
         from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_lines, digits, write_text
 
         head, view, *others = value.columns
         warn_of_texts([value.texts(head)], "name", TABLE.name)

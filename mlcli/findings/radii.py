@@ -34,8 +34,7 @@ class RadiiFinding(Finding["CsvColumns"]):
 
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write radii.csv, with empty cells for a point without edges."""
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_lines, digits, write_text
 
         write_text(folder / TABLE.name, csv_lines([*value.columns], (
             [name, *("" if number != number else digits(number) for number in row)]

@@ -58,8 +58,7 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
 
     def write(self, value: Mapping[str, "CsvColumns"], folder: Path, result: "Result") -> None:
         """Write stress.csv and disparities.csv."""
-        from mlcli.findings.frame.csv_text import csv_lines, csv_table, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_lines, csv_table, digits, write_text
 
         points, pairs = value["points"], value["pairs"]
         write_text(folder / POINTS.name, csv_lines([*points.columns], (

@@ -35,8 +35,7 @@ class TraceFinding(Finding["CsvColumns"]):
 
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write trace.csv."""
-        from mlcli.findings.frame.csv_text import csv_table, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_table, digits, write_text
 
         rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
         write_text(folder / TABLE.name, csv_table([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))

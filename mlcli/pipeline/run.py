@@ -16,7 +16,7 @@ from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.notes import note_unused
 from mlcli.findings import FINDINGS
-from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
+from mlcli.findings.dimension.rules import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.findings.frame.result import Result, Start
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed

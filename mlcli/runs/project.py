@@ -27,7 +27,7 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.figures.new_points import new_points_over
+from mlcli.report.figures.overlays import new_points_over
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding, intact_ids
 from mlcli.rundir.embedding import listed as embedding_files

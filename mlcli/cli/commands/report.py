@@ -15,7 +15,7 @@ from mlcli.cli.screen.output import print_json, standard_output
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.errors import UsageError
-from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables import Form, Name
 
 ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column", metavar="NAMES",
                                                    show_default=False, help=(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-RULES = File("dimension.json", Json("mlcli.findings.dimension.shape:Dimension"))
+RULES = File("dimension.json", Json("mlcli.findings.shapes:DimensionDocument"))
 TABLE = File("dimension.csv")
 
 
@@ -30,7 +30,7 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return recommendation, rules and those left out."""
-        from mlcli.findings.dimension.choose import rules_of
+        from mlcli.findings.dimension.rules import rules_of
 
         return rules_of(result)
 
@@ -66,13 +66,13 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the rules."""
-        from mlcli.findings.dimension.choose import has_auto_axes, rules_step
+        from mlcli.findings.dimension.rules import has_auto_axes, rules_step
 
         return rules_step(planned, planned.fit if has_auto_axes(planned.config.method) else ())
 
     def precedes_fit(self, config: "RunConfig") -> bool:
         """Whether the rules determine how many axes are kept."""
-        from mlcli.findings.dimension.choose import has_auto_axes
+        from mlcli.findings.dimension.rules import has_auto_axes
 
         return has_auto_axes(config.method)
 

@@ -16,7 +16,7 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.pictures import LETTER, Shape
+from mlcli.findings.decoded.sections import LETTER, ImageShape
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.images import ImagesFinding
@@ -112,7 +112,7 @@ def pictures_over_plane(embedding: Array, found: Thumbnails, image: Image, seed:
     points = pixels[found.rows]
     marks: list[Mark] = [Text(LEFT, 22, shorten(title, LONGEST), kind="title"), *panel.rows(), *panel.columns(),
                          Dots("other", pixels if some is None else pixels[some], 1.5)]
-    for (x, y), levels in zip(points.tolist(), Shape.of(image, found.values).levels(found.values), strict=True):
+    for (x, y), levels in zip(points.tolist(), ImageShape.of(image, found.values).levels(found.values), strict=True):
         marks += [Picture(kind="shade", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall, levels=levels),
                   Bar(kind="frame", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall)]
     marks += [Dots("mark", points, 2.6), *panel.names(*(axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])))]
@@ -135,7 +135,7 @@ def axes_as_images(loadings: Array, image: Image, names: Sequence[str]) -> Figur
     for axis, (weights, name) in enumerate(zip(loadings[:, : 2 * across].T, names, strict=False)):
         x, y = LEFT + axis % across * (wide + GAP), TOP + axis // across * (tall + TOP)
         most = float(np.abs(weights).max()) or 1.0
-        levels = Shape(image, -most, most).levels(weights[None])[0]
+        levels = ImageShape(image, -most, most).levels(weights[None])[0]
         marks += [Text(x, y - 6, shorten(name, max(4, int(wide / LETTER))), kind="small"),
                   Picture(kind="shade", x=x, y=y, width=wide, height=tall, levels=levels)]
     drawn = len(marks) // 2

@@ -37,8 +37,7 @@ class LoadingsFinding(Finding["CsvColumns"]):
         import numpy as np
 
         from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import number_lines
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import number_lines, write_text
 
         head, *axes = value.columns
         names = value.texts(head)

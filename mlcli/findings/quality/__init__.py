@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
+NUMBERS = File("quality.json", Json("mlcli.findings.shapes:QualityDocument"))
 PAIRS = File("shepard.csv", Columns(("distance", "embedded")))
 SampleSize = Annotated[int, Field(ge=2)]
 
@@ -133,7 +133,7 @@ def quality_step(sample: int | str, planned: "Planned") -> Step:
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
     steps: Sequence[Step] = ()
     if planned.method.beside_baseline:
-        from mlcli.findings.quality.baseline import baseline_steps
+        from mlcli.findings.quality.measure import baseline_steps
 
         steps = baseline_steps(planned.method, table.data(), planned.config.compute)
     measured = rates().measured * (1 + BESIDE * bool(steps))

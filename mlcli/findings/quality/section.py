@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcli.base.types import Array
 from mlcli.base.units import percent
-from mlcli.findings.quality.measure import FREE, SCALED, QualityResult, relevant_measures, share_kept
+from mlcli.findings.quality.measure import FREE, OF_LABELS, SCALED, QualityResult, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
@@ -27,7 +27,6 @@ MEASURES = {  # key of quality.json -> name and meaning
 }
 
 
-OF_LABELS = ("label_1nn_error", "silhouette")
 BASELINES = {"pca": "PCA", "mds": "classical scaling"}  # the method of a baseline -> its name in sentences
 
 

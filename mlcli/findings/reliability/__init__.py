@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("reliability.json", Json("mlcli.findings.reliability.shape:ReliabilityDocument"))
+FIGURES = File("reliability.json", Json("mlcli.findings.shapes:ReliabilityDocument"))
 ITEMS = File("items.csv", Columns(("item", "mean", "deviation", "total_correlation", "corrected_correlation",
                                    "alpha_without", "general", "communality", "uniqueness"), texts=1))
 
@@ -50,8 +50,7 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
         """Write reliability.json and items.csv."""
         from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.frame.files import csv_lines, digits, write_document, write_text
 
         write_document(folder / FIGURES.name, value["figures"])
         items = value["items"]
@@ -68,7 +67,7 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures, and a table of the items."""
-        from mlcli.findings.reliability.section import reliability
+        from mlcli.findings.reliability.measure import reliability
 
         return [(Place.COLUMNS, reliability(value))]
 

@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError, NumericalError
-from mlcli.findings.frame.csv_text import csv_table, digits
+from mlcli.findings.frame.files import csv_table, digits
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.likeness import principal_angles
 from mlcli.findings.frame.result import Result

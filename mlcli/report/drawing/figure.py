@@ -90,7 +90,7 @@ class Picture:
 
 
 @frozen
-class Part:
+class Tile:
     """A rectangle of a figure that a page arranges: next to the others where there is room, else below them."""
 
     x: float
@@ -115,7 +115,7 @@ class Figure:
     width: float
     height: float
     marks: Sequence[Mark] = field(default_factory=tuple)
-    parts: Sequence[Part] = ()  # parts with all marks; none: it is one piece
+    parts: Sequence[Tile] = ()  # parts with all marks; none: it is one piece
 
     @property
     def kinds(self) -> set[str]:
@@ -123,9 +123,9 @@ class Figure:
         return {mark.kind for mark in self.marks}
 
     @property
-    def pieces(self) -> list[tuple[Part, list[Mark]]]:
+    def pieces(self) -> list[tuple[Tile, list[Mark]]]:
         """The parts with the marks that begin in them; a mark outside all parts is in the first."""
-        pieces: list[tuple[Part, list[Mark]]] = [(part, []) for part in self.parts]
+        pieces: list[tuple[Tile, list[Mark]]] = [(part, []) for part in self.parts]
         for mark in self.marks:
             place = corner(mark)
             next((marks for part, marks in pieces if part.holds(*place)), pieces[0][1]).append(mark)

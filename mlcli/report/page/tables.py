@@ -11,10 +11,10 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures, share_kept
 from mlcli.findings.quality.section import measure_name
 from mlcli.findings.reliability import ReliabilityFinding
-from mlcli.findings.reliability.section import items_of
+from mlcli.findings.reliability.measure import items_of
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
-from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables import Form, Name
 from mlcli.report.tables.table import Cell, ReportTable, Row
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("hubness.json", Json("mlcli.findings.hubness.shape:HubnessDocument"))
+NUMBERS = File("hubness.json", Json("mlcli.findings.shapes:HubnessDocument"))
 FEWEST = 3  # number of points with a skewness
 BLOCK = 2**18  # distances in a block
 BARS = 40  # bins of the curve, about
