@@ -51,10 +51,6 @@ class ForecastFinding(Finding[ForecastRows]):
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
 
-    def read(self, folder: Path, run: "FinishedRun") -> ForecastRows | None:
-        """Return nothing: the file is for other programs."""
-        return None
-
     def sections(self, value: ForecastRows, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing."""
         return ()

@@ -1,7 +1,6 @@
 """Hubness: how often each point is among the nearest neighbors of others (Radovanović, Nanopoulos, Ivanović, 2010)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.stages.steps import Step
@@ -45,16 +44,6 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
             return None
         with running("hubness"):
             return measure_hubness(result, result.config.report.setting(self.name).neighbors)
-
-    def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
-        """Write hubness.json."""
-        from mlcli.findings.frame.files import write_document
-
-        write_document(folder / NUMBERS.name, value)
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
-        """Return the content of hubness.json."""
-        return NUMBERS.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures as a table, and the number of points by number of lists as curves."""

@@ -37,14 +37,10 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
         """Write dimension.json and dimension.csv."""
         from mlcli.findings.dimension.rules import dimension_table
-        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.frame.files import write_text
 
-        write_document(folder / RULES.name, value)
+        super().write(value, folder, result)
         write_text(folder / TABLE.name, dimension_table(value))
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
-        """Return the content of dimension.json."""
-        return RULES.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the recommendation, a table of rules and a curve of residual variances."""

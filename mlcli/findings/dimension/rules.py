@@ -1,7 +1,5 @@
 """All rules for one model, as a document and as a table, the recommendation, and `components: auto` by it."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -30,6 +28,7 @@ from mlcli.findings.dimension.spectral import (
     variance_kept,
     velicer,
 )
+from mlcli.findings.frame.files import csv_table
 from mlcli.findings.frame.result import Planned, Result, as_compared
 from mlcli.methods.method import Method
 from mlcli.rundir.json_values import json_value
@@ -134,7 +133,6 @@ SPECTRAL: dict[str, Callable[[Evidence], RuleVerdict | NotApplicable]] = {
     **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
     "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
     "velicer_map": velicer, "eigengap": eigengap}
-HEADER = ("rule", "components", "detail")
 
 
 @stage("dimension")
@@ -177,12 +175,9 @@ def eigenvalue_verdicts(evidence: Evidence) -> dict[str, RuleVerdict | NotApplic
 
 def dimension_table(document: Mapping[str, Any]) -> str:
     """Return the rules as CSV: rule, components, detail; those left out with the reason and no count."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items())
-    writer.writerows((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())
-    return out.getvalue()
+    return csv_table(("rule", "components", "detail"), [
+        *((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items()),
+        *((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())])
 
 
 COUNT = "give a count, as in {method.eigensolve.components=2}"

@@ -2,18 +2,22 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlcli.base.types import Array
+import numpy as np
+
 from mlcli.base.values.plugins import object_at
 from mlcli.findings.finding import Arrays, File
 from mlcli.rundir.json_values import json_text
 from mlcli.rundir.parts import require_shape, require_within
 from mlcli.rundir.reading import damaged
 from mlcli.storage.fields import require_types
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.finished_run import CsvColumns
 
 
 def csv_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -32,12 +36,18 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
         yield line.getvalue()
 
 
-def number_lines(header: Sequence[str], names: Iterable[str], values: Array) -> Iterator[str]:
-    """Yield a table of numbers (m x q) as CSV, line by line, each after its name; numbers as `digits` has them."""
-    form = ",%.17g" * values.shape[1] + "\n"
-    yield from csv_lines(header, ())
-    for name, row in zip(islice(csv_lines((), ([name] for name in names)), 1, None), values, strict=True):
-        yield name.removesuffix("\n") + form % tuple(row.tolist())
+def column_lines(content: "CsvColumns", texts: int, counts: Collection[str]) -> Iterator[str]:
+    """Yield columns as CSV, line by line: texts first, then numbers as `digits` has them, and nothing for NaN."""
+    names = [*content.columns]
+    words, numbers = [content.texts(name) for name in names[:texts]], names[texts:]
+    yield from csv_lines(names, () if numbers else zip(*words, strict=True))
+    if not numbers:
+        return
+    values = np.column_stack([content.array(name) for name in numbers])
+    form = ",".join("%d" if name in counts else "%.17g" for name in numbers) + "\n"
+    starts = islice(csv_lines((), ((*row, "") for row in zip(*words, strict=True))), 1, None) if texts else repeat("\n")
+    for start, row in zip(starts, values, strict=False):
+        yield start[:-1] + (form % tuple(row.tolist())).replace("nan", "")
 
 
 def digits(value: float) -> str:
@@ -49,6 +59,13 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
     """Write a text, or several lines in turn; file names in it are written byte for byte."""
     with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
         file.writelines([text] if isinstance(text, str) else text)
+
+
+def write_arrays(path: Path, value: Any) -> None:
+    """Write the arrays of a value as NPZ, but those that are None."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **{name: array for name, array in vars(value).items() if array is not None})
+    path.write_bytes(buffer.getvalue())
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:

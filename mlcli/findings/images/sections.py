@@ -3,7 +3,6 @@
 Sources: Tenenbaum, de Silva and Langford, 2000, fig. 1; eigenfaces: Turk and Pentland, 1991.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,12 +44,6 @@ class Thumbnails:
         """Raise ValueError where the numbers cannot be drawn, or are more than a run writes."""
         if not self.values.size or np.isinf(self.values).any() or len(self.rows) > MOST_PICTURES:
             raise ValueError("it is empty or too large, or holds a number that is not finite")
-
-    def npz(self) -> bytes:
-        """Return the content of thumbnails.npz."""
-        buffer = io.BytesIO()
-        np.savez(buffer, rows=self.rows, values=self.values)
-        return buffer.getvalue()
 
 
 def thumbnails_of(result: Result, image: Image) -> Thumbnails | None:

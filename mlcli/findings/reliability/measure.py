@@ -15,6 +15,7 @@ from mlcli.data.options.wording import listed
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.result import Result
+from mlcli.findings.reliability import FIGURES, ITEMS
 from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha
 from mlcli.report.drawing.html import Part, figures, fold, section, sentence
 from mlcli.report.drawing.text import number
@@ -59,8 +60,8 @@ def measure_reliability(result: Result) -> Mapping[str, Any] | None:
         "alpha_without": statistics.alpha_without, "general": solution.general,
         **{f"group{place}": column for place, column in enumerate(solution.groups.T, 1)},
         "communality": solution.communalities, "uniqueness": 1 - solution.communalities}
-    return {"figures": {name: value if np.isfinite(value) else None for name, value in figures.items()},
-            "items": CsvColumns(columns)}
+    return {FIGURES.name: {name: value if np.isfinite(value) else None for name, value in figures.items()},
+            ITEMS.name: CsvColumns(columns)}
 
 
 def items_table(result: Result) -> Table:
@@ -102,9 +103,8 @@ DECIMALS = 3
 OPEN, MOST = 40, 500  # items up to which the table is not folded, and that it has
 
 
-def reliability(value: Mapping[str, Any]) -> Part:
+def reliability(document: Mapping[str, Any], items: CsvColumns) -> Part:
     """Return the coefficients with a sentence about each, and the table of the items."""
-    document, items = value["figures"], value["items"]
     one = document["factors"] == 1  # runs of earlier versions have omega hierarchical there too
     hierarchical = "" if one else (", hierarchical the share of the general factor of all, which a Schmid-Leiman "
                                    f"solution of {document['factors']} factors separates from factors of groups")
