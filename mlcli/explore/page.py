@@ -212,20 +212,16 @@ def _axes(exploration: Exploration) -> Part:
 
 
 def _settings(exploration: Exploration) -> Part:
+    """Return all settings: methods in the order of their ranks, each by its number of neighbors."""
+    ranked = [one.entry.method for one in exploration.candidates]
+    entries = sorted(exploration.entries, key=lambda one: (
+        ranked.index(one.method) if one.method in ranked else len(ranked), one.count or 0, one.name))
     rows = [(one.name, *(f"{figures(one.judged)[key]:.3f}" for key, _ in MEASURES), f"{one.seconds:.2f}",
-             ", ".join(dict.fromkeys(one.warnings)), one.run) for one in _by_method(exploration)]
+             ", ".join(dict.fromkeys(one.warnings)), one.run) for one in entries]
     return section("Settings", figure(counts_figure(exploration.candidates, exploration.entries),
                                       "The horizontal line is the linear method, which uses no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
                          (1, 2, 3, 4), (0, 5)))
-
-
-def _by_method(exploration: Exploration) -> list[TrialEntry]:
-    """Return all settings: methods in the order of their ranks, each by its number of neighbors."""
-    ranked = [one.entry.method for one in exploration.candidates]
-    last = len(ranked)
-    return sorted(exploration.entries, key=lambda one: (
-        ranked.index(one.method) if one.method in ranked else last, one.count or 0, one.name))
 
 
 def _agreement(exploration: Exploration) -> Part:

@@ -211,14 +211,9 @@ def mean_ranks(values: Array) -> Array:
     return ranks
 
 
-def score_array(judged: Sequence[Assessment]) -> Array:
-    """Return the scores for the ranks, a (measures, m, b) array."""
-    return np.array([[one.scores[name] for one in judged] for name in MEASURES])
-
-
 def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -> list[MeanRank]:
     """Return the rank of each embedding, with its uncertainty over bootstrap samples of the points."""
-    scores = score_array(judged)
+    scores = np.array([[one.scores[name] for one in judged] for name in MEASURES])  # measures x m x b
     count = scores.shape[-1]
     weights = generator.multinomial(count, np.full(count, 1 / count), DRAWS) / count
     ranks = mean_ranks(scores.mean(axis=-1))

@@ -7,7 +7,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.base.values.options import Options, option
-from mlcli.base.values.sample_size import EXACT
+from mlcli.base.values.sample_size import EXACT, sample_of
 from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | Non
         table, embedding = table.take(sample), embedding[sample]
     rows = np.arange(len(embedding)) if all_finite(table.values) else np.flatnonzero(
         np.isfinite(table.values).all(axis=1))
-    if len(rows) > EXACT:
-        rows = np.sort(result.config.compute.generator().choice(rows, EXACT, replace=False))
+    rows = rows[sample_of(len(rows), EXACT, result.config.compute.generator())]
     if len(rows) < FEWEST:
         return None
     if len(rows) < result.prepared.rows:

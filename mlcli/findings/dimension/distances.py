@@ -104,21 +104,14 @@ def estimates(evidence: Evidence) -> dict[str, RuleVerdict | NotApplicable]:
         reason = NotApplicable("it needs four points or more with neighbors that paths lead to")
         return {"two_nn": reason, "maximum_likelihood": reason}
     seen = {"points": len(nearest), "sampled": len(rows) < evidence.size}
-    return {"two_nn": two_nn_verdict(nearest, seen), "maximum_likelihood": likelihood_verdict(nearest, seen)}
-
-
-def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> RuleVerdict | NotApplicable:
-    """Return the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
-    value, error = two_nn(nearest), two_nn_error(nearest)
-    return axes_verdict(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
-                        f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
-
-
-def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> RuleVerdict | NotApplicable:
-    """Return the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
+    first, error = two_nn(nearest), two_nn_error(nearest)
     value, neighbors = maximum_likelihood(nearest), nearest.shape[1]
-    return axes_verdict(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
-                        f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})
+    return {"two_nn": axes_verdict(
+                first, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
+                f"{first:.2f}, standard error {error:.2f}", {"estimate": first, "estimate_se": error, **seen}),
+            "maximum_likelihood": axes_verdict(
+                value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
+                f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})}
 
 
 def axes_verdict(value: float, rule: str, detail: str,

@@ -24,7 +24,7 @@ from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.drawing.html import Part, figure, section
 from mlcli.report.drawing.text import LONGEST, shorten
-from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sample_rows
+from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, backdrop, panel_of, plane, sample_rows, sides
 
 AREA = 37.4**2  # square pixels of a picture
 SIDES = 13.6, 102.0  # smallest and largest side in pixels
@@ -103,12 +103,12 @@ def pictures_over_plane(embedding: Array, found: Thumbnails, image: Image, seed:
     panel = widen(panel_of(embedding), wide + GAP, tall + GAP)
     some = sample_rows(len(pixels), MOST, seed)
     points = pixels[found.rows]
-    marks: list[Mark] = [Text(LEFT, 22, shorten(title, LONGEST), kind="title"), *panel.rows(), *panel.columns(),
+    marks: list[Mark] = [*backdrop(shorten(title, LONGEST), panel),
                          Dots("other", pixels if some is None else pixels[some], 1.5)]
     for (x, y), levels in zip(points.tolist(), ImageShape.of(image, found.values).levels(found.values), strict=True):
         marks += [Picture(kind="shade", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall, levels=levels),
                   Bar(kind="frame", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall)]
-    marks += [Dots("mark", points, 2.6), *panel.names(*(axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])))]
+    marks += [Dots("mark", points, 2.6), *panel.names(*sides(axes, embedding.shape[1]))]
     return Figure(title, panel.x.end + RIGHT, panel.y.start + BOTTOM, marks)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.config.report_options import LABELED
 from mlcli.findings.quality.section import MEASURES
@@ -155,7 +154,8 @@ LOW = 190.0  # height of a spectrum's panel in pixels
 
 def embeddings(sides: Sequence[Side], placed: Sequence[Points], title: str) -> Figure:
     """Draw the first two axes of every embedding, all on the same scales, colored alike."""
-    first, names = [_first_two(points.values) for points in placed], titles(sides, LETTERS)
+    names = titles(sides, LETTERS)
+    first = [np.column_stack([points.values, np.zeros(len(points.values))])[:, :2] for points in placed]
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
     parts: list[Tile] = []
@@ -215,9 +215,6 @@ def _title(text: str, left: float, top: float) -> Text:
     return Text(left, top - 9, shorten(text, 48), kind="small")
 
 
-def _first_two(values: Array) -> Array:
-    """Return the first two axes, the second zero where there is only one."""
-    return np.column_stack([values, np.zeros(len(values))])[:, :2]
 
 
 NAMED = 6  # largest number of runs with names next to few points
@@ -235,17 +232,12 @@ def page(comparison: Comparison, *, seed: int) -> str:
     head = f'<p class="soft">{safe(f"{len(sides)} runs, {len(comparison.ids):,} rows in common")}</p>'
     tables = quality(comparison), options(comparison)
     below = (side_by_side(*tables),) if len(sides) <= FEW else tables
-    parts = [_inputs(comparison), runs(sides), pairs(comparison),
+    warning = None if comparison.inputs < 2 else section("Warning", sentence(
+        f"The runs were made from {comparison.inputs} different inputs. Rows are matched by id, so what differs may be "
+        "the data."))
+    parts = [warning, runs(sides), pairs(comparison),
              embeddings_section(comparison, seed), *below, _spectra(comparison)]
     return document("Embeddings side by side", head, join(parts))
-
-
-def _inputs(comparison: Comparison) -> Part:
-    """Return a warning where rows of the same id may not be the same data."""
-    if comparison.inputs < 2:
-        return None
-    return section("Warning", sentence(f"The runs were made from {comparison.inputs} different inputs. Rows are "
-                                       "matched by id, so what differs may be the data."))
 
 
 def embeddings_section(comparison: Comparison, seed: int, said: str = "") -> Part:
@@ -268,14 +260,10 @@ def _drawn(comparison: Comparison, points: Sequence[Points]) -> Part:
     by = f", colored by {shorten(name, 40)}" if name else ""
     named = all(side.named for side in comparison.sides)
     if named and points[0].whole <= LABELED and len(points) <= NAMED:
-        return join([sentence(f"Embeddings{by}.") if by else None, _labeled_panels(comparison, points)])
+        panels = [figure(scatter(part, title, names=part.ids)) for title, part in zip(
+            titles(comparison.sides, 60), points, strict=True)]
+        return join([sentence(f"Embeddings{by}.") if by else None, side_by_side(*panels)])
     return figure(embeddings(comparison.sides, points, f"Embeddings{by}"), f"Embeddings{by}." if by else "")
-
-
-def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:
-    """Return a panel for each of few runs, with the ids of few points next to them."""
-    return side_by_side(*(figure(scatter(part, title, names=part.ids)) for title, part in zip(
-        titles(comparison.sides, 60), points, strict=True)))
 
 
 def _spectra(comparison: Comparison) -> Part:

@@ -189,8 +189,12 @@ def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Compar
     ended = [row for row in rows if not row.get("exit")]
     failed = len(rows) - len(ended)
     head = f'<p class="soft">{safe(f"{len(rows):,} runs" + (f", {failed:,} of them failed" if failed else ""))}</p>'
-    parts = [_best(ended, parameters), _curves(ended, parameters), _embeddings(comparison, len(ended), seed),
-             _table(rows, parameters)]
+    embeddings = None
+    if comparison is not None and comparison.sides:
+        count = len(comparison.sides)
+        embeddings = embeddings_section(comparison, seed, "" if count == len(ended) else
+                                        f"The {count} of {len(ended):,} runs with the best quality are drawn.")
+    parts = [_best(ended, parameters), _curves(ended, parameters), embeddings, _table(rows, parameters)]
     return document("Runs side by side", head, join(parts))
 
 
@@ -219,15 +223,11 @@ def _best(ended: Sequence[Row], parameters: Sequence[str]) -> Part:
                                                                                         strict=True)))
                     for one in first], range(1, 2 + len(measures)), (0,))
     of = f" The first {LISTED} of {len(ended):,} runs." if len(ended) > LISTED and first else ""
-    names = _in_sentence([measure.words for measure in measures])
-    by = sentence(f"Runs by their mean rank in {names}; in brackets, the values.{of}") if first else None
+    words = [measure.words for measure in measures]
+    by = sentence(f"Runs by their mean rank in {', '.join(words[:-1])} and {words[-1]}; in brackets, the values.{of}"
+                  ) if first else None
     return section("Best", by, ranked, _best_by(found, measures), sentence(AXES, "soft"), sentence(
         PICTURES + (OWN_GRAPH if any(one.measure is RESIDUAL for one in found) else ""), "soft"))
-
-
-def _in_sentence(words: Sequence[str]) -> str:
-    """Return words in a sentence."""
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _best_by(found: Sequence[Best], ranked: Sequence[RankingMeasure]) -> Part:
@@ -253,14 +253,6 @@ def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
     left = f" The first {MOST} of {count} combinations are drawn." if count > MOST else ""
     return ("Best values: 1 for trustworthiness and continuity, 0 for residual variance. Bars are standard errors, if "
             f"the measures come from a sample.{left}")
-
-
-def _embeddings(comparison: Comparison | None, ended: int, seed: int) -> Part:
-    if comparison is None or not comparison.sides:
-        return None
-    count = len(comparison.sides)
-    said = "" if count == ended else f"The {count} of {ended:,} runs with the best quality are drawn."
-    return join([embeddings_section(comparison, seed, said)])
 
 
 def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:

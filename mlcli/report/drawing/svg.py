@@ -69,13 +69,9 @@ def document(figure: Figure) -> str:
     """Return a figure as a separate file, light or dark as the reader's screen."""
     style = (f"{style_sheet(figure.kinds)}\nsvg{{background:{GROUND[0]}}}"
              f"@media screen and (prefers-color-scheme:dark){{svg{{background:{GROUND[1]}}}}}")
-    space = ' xmlns="http://www.w3.org/2000/svg"'
-    return f"{_start_tag(figure, space)}<style>{style}</style>\n{_mark_elements(figure.marks)}</svg>\n"
-
-
-def _start_tag(figure: Figure, space: str) -> str:
-    return (f'<svg{space} viewBox="0 0 {figure.width:g} {figure.height:g}" width="{figure.width:g}" '
-            f'height="{figure.height:g}" role="img">\n<title>{safe(figure.title, 200)}</title>\n')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {figure.width:g} {figure.height:g}" '
+            f'width="{figure.width:g}" height="{figure.height:g}" role="img">\n'
+            f"<title>{safe(figure.title, 200)}</title>\n<style>{style}</style>\n{_mark_elements(figure.marks)}</svg>\n")
 
 
 def _mark_elements(marks: Sequence[Mark]) -> str:

@@ -17,10 +17,12 @@ from mlcli.report.figures.scatter import (
     TOP,
     WIDE,
     Points,
+    backdrop,
     dots,
     panel_of,
     plane,
     sample_rows,
+    sides,
     with_legend,
 )
 
@@ -41,8 +43,7 @@ def new_points_over(values: Array, new: Array, ids: Sequence[str], labels: Mappi
     title = f"{len(new):,} new point{'' if len(new) == 1 else 's'} among {len(values):,}"
     right = float(LEFT + WIDE + BESIDE)
     key = [*_key(len(values), len(new), right, named=bool(labels)), *colors.legend(right, TOP + 8 + 3 * ROW)]
-    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("other", to_pixels(others, panel), FAINT * shown.radius),
+    marks: list[Mark] = [*backdrop(title, panel), Dots("other", to_pixels(others, panel), FAINT * shown.radius),
                          *dots(shown, plane(shown.values, shown.rows), panel, shown.radius + 0.6),
                          *panel.names(*shown.sides), *key]
     return with_legend(title, panel.y.start + BOTTOM, marks, key)
@@ -76,10 +77,10 @@ def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *,
     steps = f"{len(way) - 1:,} step{'' if len(way) == 2 else 's'}"
     ends = [shorten(ids[int(way[place])], NAMED) for place in (0, -1)]
     title = f"The shortest path from {ends[0]} to {ends[1]}: {steps}, {number(length)} long"
-    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("other", others, radius), Curve("way", list(map(tuple, passed.tolist()))),
+    marks: list[Mark] = [*backdrop(title, panel), Dots("other", others, radius),
+                         Curve("way", list(map(tuple, passed.tolist()))),
                          Dots("mark", passed, radius + 0.8), *_end_names(passed, ends),
-                         *panel.names(*(axes if values.shape[1] > 1 else ("row", axes[0])))]
+                         *panel.names(*sides(axes, values.shape[1]))]
     return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 

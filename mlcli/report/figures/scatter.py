@@ -79,7 +79,7 @@ class Points:
     @property
     def sides(self) -> tuple[str, str]:
         """The labels of both sides of the plane."""
-        return (self.axis(0), self.axis(1)) if self.values.shape[1] > 1 else ("row", self.axis(0))
+        return sides([self.axis(place) for place in range(2)], self.values.shape[1])
 
     def axis(self, place: int) -> str:
         """Return the label of an axis."""
@@ -93,6 +93,16 @@ class Points:
             groups = self.colors.of[rows]
             for group in np.flatnonzero(np.bincount(groups)).tolist():
                 yield group, rows[groups == group]
+
+
+def sides(axes: Sequence[str], count: int) -> tuple[str, str]:
+    """Return the labels of both sides of a plane of the first of `count` axes; a single one is over the rows."""
+    return (axes[0], axes[1]) if count > 1 else ("row", axes[0])
+
+
+def backdrop(title: str, panel: Panel) -> list[Mark]:
+    """Return what is behind all points: the title, and lines with their numbers."""
+    return [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns()]
 
 
 def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:

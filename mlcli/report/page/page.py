@@ -1,6 +1,6 @@
 """The page report.html: the whole report of a run, and its parts about the run itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,12 +42,10 @@ def fit(run: FinishedRun) -> Part:
     each = {in_words(name): values for name, values in found.items() if isinstance(values, Mapping)
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
-    return section("Fit", figures(single) if single else None, *(_one_of_each(*item) for item in each.items()),
+    return section("Fit", figures(single) if single else None, *(
+        table((name, "value"), [(key, _cell(value)) for key, value in list(values.items())[:LISTED]], (1,))
+        for name, values in each.items()),
                    sentence(f"The first {LISTED}; run.json has all of them.", "soft") if cut else None)
-
-
-def _one_of_each(name: str, values: Mapping[str, float | None]) -> Part:
-    return table((name, "value"), [(key, _cell(value)) for key, value in list(values.items())[:LISTED]], (1,))
 
 
 def _cell(value: float | None) -> str:
@@ -89,13 +87,18 @@ def what_was_run(run: FinishedRun) -> Part:
     """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
+    reduced: list[tuple[str, str]] = []
+    if (first := run.manifest.get("reduced")) is not None:
+        share = "" if first.get("proportion") is None else f", {percent(first['proportion'])} of the variance"
+        axes = f"{number(first['columns'])} columns to {number(first['components'])} axes"
+        reduced = [("reduced by PCA", f"{axes}{share}")]
     pairs = [
         ("method", run.manifest["method"]), ("input", given["path"]),
         ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
         ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
         ("columns", number(given["columns"])),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
-        *_reduction(run.manifest.get("reduced")),
+        *reduced,
         *([("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}")] if made["rows"] else []),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
         ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
@@ -103,14 +106,6 @@ def what_was_run(run: FinishedRun) -> Part:
     return section("What was run", facts(pairs), sentence("Options that differ from their defaults:", "soft")
                    if changed else sentence("All options have their default values.", "soft"),
                    table(("option", "value", "default"), changed))
-
-
-def _reduction(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return the PCA before the method, where there is one."""
-    if first is None:
-        return []
-    share = "" if first.get("proportion") is None else f", {percent(first['proportion'])} of the variance"
-    return [("reduced by PCA", f"{number(first['columns'])} columns to {number(first['components'])} axes{share}")]
 
 
 def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -127,12 +122,8 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 def warnings(run: FinishedRun) -> Part:
     """Return the warnings and notes of the run."""
     notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
-    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
-
-
-def _list(items: Sequence[tuple[str, str]]) -> Html:
-    rows = "\n".join(f"<li><strong>{safe(code)}</strong> {safe(text, 1000)}</li>" for code, text in items)
-    return Html(f"<ul>\n{rows}\n</ul>")
+    rows = "\n".join(f"<li><strong>{safe(note['code'])}</strong> {safe(note['message'], 1000)}</li>" for note in notes)
+    return section("Warnings and notes", Html(f"<ul>\n{rows}\n</ul>")) if notes else None
 
 
 def certificate(run: FinishedRun) -> Part:

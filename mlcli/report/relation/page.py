@@ -6,13 +6,13 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.config.report_options import Report
-from mlcli.report.drawing import svg
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.html import Part, document, facts, figure, fold, frame_picture, join, section, sentence
 from mlcli.report.drawing.text import number, safe, shorten
 from mlcli.report.figures.coloring import Coloring, coloring, single_color
 from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, plane, scatter
+from mlcli.report.page.figure_files import render
 from mlcli.report.paper.scatter import Arrows, Named, Plot
 from mlcli.report.relation.contents import Relation, tables_of
 from mlcli.report.tables.table import ReportTable, as_html
@@ -82,7 +82,7 @@ def drawings(found: Relation, report: Report, title: str) -> Mapping[str, bytes]
     if report.plotting:
         return made
     plain = plain_figure(found, title, named=report.point_labels != "none")
-    return {"svg": svg.document(plain).encode("utf-8", "replace"), **made}
+    return {"svg": render(plain, "svg"), **made}
 
 
 def paper(found: Relation, report: Report, title: str) -> Plot:
