@@ -26,11 +26,20 @@ from mlcli.base.values.inputs import (
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Plan
 from mlcli.cli.line.parsing import in_flags
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.findings.frame.files import column_lines
+from mlcli.findings.spectrum import HEADER
+from mlcli.findings.spectrum.table import spectrum_rows
 from mlcli.methods import METHODS, Method, Model
 from mlcli.methods.views.bilinear import StyleProjector
 from mlcli.pipeline.certify import check_numbers, subject_of
 
 EPS = float(np.finfo(float).eps)
+
+
+def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
+    """The content of spectrum.csv: the first `rows` eigenvalues, by default all computed ones."""
+    return "".join(column_lines(spectrum_rows(spectrum, rows), 0, HEADER[:1]))
 
 
 def features(values: Any) -> Features:

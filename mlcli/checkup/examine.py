@@ -12,6 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Spatial, TextColumns
 from mlcli.base.values.inputs import Features as Points
+from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.features import features_of, labels_of, missing_in_all, outliers_of
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness_of, intrinsic_of
@@ -52,8 +53,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
                  "blocks; missing cells are counted in all of them", rows=len(rows.at_hand))
             table = table.take(rows.at_hand)
         if most is not None and table.kind == "features" and most < len(table.ids):
-            generator = config.compute.generator()
-            table = table.take(np.sort(generator.choice(len(table.ids), most, replace=False)))
+            table = table.take(sample_of(len(table.ids), most, config.compute.generator()))
         if table.graph is not None:
             prepare(config.prepare, table)  # raises for options that would have no effect
             report = replace(report, edges=edges_of(table.graph, LARGEST))
@@ -168,7 +168,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     """Add neighbors and the checks that depend on them; of many points, on a seeded sample."""
     size = len(data.values)
     if size > LARGEST:
-        data = data.take(np.sort(compute.generator().choice(size, LARGEST, replace=False)))
+        data = data.take(sample_of(size, LARGEST, compute.generator()))
         size = LARGEST
     report = replace(report, rows_compared=size)
     data = data.normalized()

@@ -10,6 +10,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
+from mlcli.base.values.sample_size import sample_of
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import ColumnScales, Far, LabelFacts, Missing, NearlyConstant, Outliers, TableFacts
 from mlcli.core.graph.search import Lists
@@ -89,8 +90,7 @@ LEAST_ROWS = 3  # least average number of rows for each value
 
 def labels_of(data: Features, labels: Mapping[str, Sequence[str]], compute: Compute) -> tuple[LabelFacts, ...]:
     """Return the shares of the first principal components that labels explain, on at most 2,000 rows."""
-    size = len(data.values)
-    rows = np.arange(size) if size <= SAMPLE else np.sort(compute.generator().choice(size, SAMPLE, replace=False))
+    rows = sample_of(len(data.values), SAMPLE, compute.generator())
     groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
     axes = components(data.normalized().values[rows]) if groups else ()
     return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(epsilon_squared(axis, codes) for axis in axes))

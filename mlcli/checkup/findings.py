@@ -21,7 +21,6 @@ from mlcli.checkup.report import (
     Outliers,
     Report,
     TableFacts,
-    Triangle,
     Unknown,
 )
 from mlcli.config.run_config import RunConfig
@@ -31,11 +30,6 @@ from mlcli.data.pairs.square import SHARE, look_like_similarities
 from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remedy, texts
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
-
-
-def look_squared(triangle: Triangle, euclidean: EuclideanConditions | None) -> bool:
-    """Whether many triples break the triangle inequality, and the square roots, if examined, are Euclidean."""
-    return triangle.share > SHARE and (euclidean is None or euclidean.roots_are_euclidean)
 
 
 def look_like_dissimilarities(values: Array) -> bool:
@@ -104,7 +98,7 @@ def _of_distances(metric: MetricConditions, euclidean: EuclideanConditions | Non
         return
     yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
                   f"triangle inequality{_worst(triangle.worst)}", "distances never do: expect negative eigenvalues")
-    if look_squared(triangle, euclidean):
+    if triangle.share > SHARE and (euclidean is None or euclidean.roots_are_euclidean):
         yield Finding("C-SQUARED", "warning", "these look like squared distances: "
                       f"{percent(triangle.share, 0)} of the triples break the triangle inequality, as they do for "
                       "squares", "if they are, give {input.squared=true}")

@@ -7,6 +7,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Spatial, WeightedGraph
+from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.report import Concentration, EdgeFacts, GraphFacts, HubnessFacts, IntrinsicDimension, Reach
 from mlcli.core.distances import HELD, squared_distances
 from mlcli.core.graph.connecting import connecting_count, connecting_radius
@@ -15,7 +16,7 @@ from mlcli.core.graph.neighbors import Neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.distances import metric_of
 from mlcli.core.paths.geodesics import dijkstra_rows
-from mlcli.findings.dimension.intrinsic import maximum_likelihood, two_nn, two_nn_error
+from mlcli.findings.dimension.distances import maximum_likelihood, two_nn, two_nn_error
 
 LISTED = 10
 ROUNDING = 1e-12  # of an edge: a path shorter by no more counts as equally long
@@ -91,8 +92,7 @@ def outer_share(dimensions: float) -> float:
 def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Concentration | None:
     """Compare distances from a seeded sample of points to all others; return None if all points are equal."""
     points, size = data.values, len(data.values)
-    chosen = (np.arange(size) if size <= SAMPLE
-              else np.sort(compute.generator().choice(size, SAMPLE, replace=False)))
+    chosen = sample_of(size, SAMPLE, compute.generator())
     ranks = [max(1, int(np.ceil(share * (size - 1)))) for share in SHARES]
     parts = [_around(np.sqrt(squared_distances(points[chosen[rows]], points)), chosen[rows], ranks)
              for rows in one_by_one(row_blocks(len(chosen), BLOCK, size))]

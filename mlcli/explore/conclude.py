@@ -1,19 +1,17 @@
 """The conclusion of an exploration: scores, ranks, compares and refits the finished trials, and recommends one."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
+from mlcli.explore.contents import Candidate, Exploration, TrialEntry
 from mlcli.explore.examine import Examination, TrialRows, base_config
-from mlcli.explore.report.contents import Candidate, Exploration, TrialEntry
-from mlcli.explore.report.ranking import MeanRank, best_of, rank_methods
-from mlcli.explore.report.recommend import (
+from mlcli.explore.recommend import (
     Option,
     Recommendation,
     axes_sentence,
@@ -23,8 +21,7 @@ from mlcli.explore.report.recommend import (
     no_choice,
     stability_sentence,
 )
-from mlcli.explore.report.scores import Assessment, assess
-from mlcli.explore.report.verdict import Surface, Verdict, verdict_of
+from mlcli.explore.scores import Assessment, MeanRank, assess, best_of, rank_methods
 from mlcli.explore.settings import FACTORS, Clock, Exclusion, Setting
 from mlcli.explore.trials import (
     Refit,
@@ -37,6 +34,7 @@ from mlcli.explore.trials import (
     scores_by_axes,
     surface_of,
 )
+from mlcli.explore.verdict import Surface, Verdict, verdict_of
 from mlcli.findings.frame.likeness import procrustes, standardize
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
@@ -84,7 +82,8 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
         recommendation=choice,
         command="" if choice.chosen is None else command(made[order[choice.chosen]].setting, choice.axes),
         comparison=comparison, left=[(one.name, one.reason, one.seconds) for one in left], anchors=len(seen.anchors),
-        rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config),
+        rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed,
+        facts={"seed": config.compute.seed, "threads": config.compute.thread_count()},
         sampled=None if examined.sampled is None else (examined.sampled.rows, examined.sampled.of))
 
 
@@ -94,11 +93,6 @@ def limit_sentences(sampled: TrialRows | None, *, cut: bool) -> list[str]:
         f"All settings were tried on a random sample of {sampled.rows:,} of {sampled.of:,} rows, as the budget does "
         "not allow all. The commands below use all rows; mlcli plan predicts their time."]
     return said + ["The budget was used up before the test of whether the data are a surface or noise."] * cut
-
-
-def facts_of(config: Any) -> Mapping[str, Any]:
-    """Return the other settings that results depend on: seed and threads."""
-    return {"seed": config.compute.seed, "threads": config.compute.thread_count()}
 
 
 def size_of(start: Start) -> str:

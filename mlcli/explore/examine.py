@@ -12,6 +12,7 @@ from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
+from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.examine import LARGEST, check
 from mlcli.checkup.report import Report
 from mlcli.config.build import build
@@ -23,7 +24,6 @@ from mlcli.core.similarities.spaces import input_space
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
-from mlcli.explore.report.verdict import Structure
 from mlcli.explore.settings import (
     AXES,
     COUNTS,
@@ -38,6 +38,7 @@ from mlcli.explore.settings import (
     within_budget,
 )
 from mlcli.explore.structure import structure_of
+from mlcli.explore.verdict import Structure
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
 from mlcli.methods.method import peak
@@ -156,7 +157,9 @@ def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
                    start.source if start.source.kind == "features" else None)  # features as in the file
     summary = summary_of(config, data, report, sampled)
     structure = structure_of(data, config.compute.generator()) if summary.euclidean else None
-    axes, why = choose_axes(asked, report, most_axes(data), structure)
+    rows, columns = data.values.shape
+    fewer = rows - 1 if data.kind != "features" else min(rows - 1, columns)  # than points, and no more than columns
+    axes, why = choose_axes(asked, report, max(fewer, 1), structure)
     most = max(axes, AXES)
     settings, left = settings_of(data, summary, structure)
     settings = [setting.with_axes(axes) for setting in settings]
@@ -226,18 +229,12 @@ def summary_of(config: RunConfig, data: Input, report: Report, sampled: TrialRow
     """Return the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
     counts, pieces = neighbor_counts(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
-    rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
+    rows = sample_of(len(data.values), SAMPLE, config.compute.generator())
     compared = config.method.with_metric(data) if features else data
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
     return InputSummary(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
                         pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
-
-
-def most_axes(data: Input) -> int:
-    """Return the largest number of axes for a comparison: fewer than points, and no more than columns."""
-    rows, columns = data.values.shape
-    return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
 def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
@@ -281,7 +278,7 @@ def search_seconds(config: RunConfig, data: Input) -> float:
 
 def time_search(nearest: Nearest, data: Features, count: int, config: RunConfig) -> float:
     """Return the seconds of a search for the neighbors of `count` points among all."""
-    rows = np.sort(config.compute.generator().choice(len(data.values), count, replace=False))
+    rows = sample_of(len(data.values), count, config.compute.generator())
     start_time = time.perf_counter()
     nearest.of_new(data.values[rows], data.values, metric_of(data))
     return time.perf_counter() - start_time

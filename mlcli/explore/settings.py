@@ -12,7 +12,7 @@ from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import flatten, without
 from mlcli.errors import UsageError
-from mlcli.explore.report.verdict import Structure
+from mlcli.explore.verdict import Structure
 from mlcli.methods import METHODS
 from mlcli.methods.trials import InputSummary
 

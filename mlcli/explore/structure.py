@@ -16,9 +16,9 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.core.iterate import Iterate
-from mlcli.explore.report.verdict import FAR, FactorEvidence, SeparateGroups, Structure
+from mlcli.explore.verdict import FAR, FactorEvidence, SeparateGroups, Structure
 from mlcli.findings.dimension.evidence import count_leading
-from mlcli.findings.dimension.parallel import permuted_replicate
+from mlcli.findings.dimension.spectral import permuted_replicate
 from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, equal_noise, maximum_likelihood
 
 MOST_ROWS = 20_000  # largest number of rows for a factor model
@@ -110,7 +110,8 @@ def groups_of(part: Array, seed: np.random.Generator) -> SeparateGroups | None:
         return None
     centers = np.array([part[codes == code].mean(axis=0) for code in range(count)])
     enough = next(axes for axes in range(1, points.shape[1] + 1)
-                  if axes == points.shape[1] or are_separate_on(points[:, :axes], codes, best))
+                  if axes == points.shape[1] or (silhouette(points[:, :axes], codes) >= best
+                                                 and are_separate(points[:, :axes], codes)))  # as separate as on all
     return SeparateGroups(count, best, max(references, default=0.0), enough, axes_above(part - centers[codes], seed))
 
 
@@ -144,12 +145,6 @@ def silhouette(points: Array, codes: Indices) -> float:
     means[own, codes] = np.inf
     nearest = means.min(axis=1)
     return float(((nearest - inside) / np.maximum(np.maximum(nearest, inside), np.finfo(float).tiny)).mean())
-
-
-def are_separate_on(points: Array, codes: Indices, whole: float) -> bool:
-    """Whether groups are as separate on fewer axes as with the silhouette `whole`; an (n, d) array and its codes (n,).
-    """
-    return silhouette(points, codes) >= whole and are_separate(points, codes)
 
 
 def are_separate(points: Array, codes: Indices) -> bool:

@@ -14,6 +14,7 @@ from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedGraph
+from mlcli.base.values.sample_size import sample_of
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.neighbors import nearest_lists
@@ -21,10 +22,9 @@ from mlcli.core.similarities.spaces import GeodesicSpace, Space, input_space
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
 from mlcli.explore.examine import Examination
-from mlcli.explore.report.ranking import ENOUGH, best_of
-from mlcli.explore.report.scores import Assessment, Reference, assess
-from mlcli.explore.report.verdict import Chance, Surface
+from mlcli.explore.scores import ENOUGH, Assessment, Reference, assess, best_of
 from mlcli.explore.settings import Setting, has_nested_axes, with_axes
+from mlcli.explore.verdict import Chance, Surface
 from mlcli.findings.dimension import DimensionFinding
 from mlcli.findings.frame.likeness import agreement, procrustes, standardize
 from mlcli.findings.quality.measure import limit_neighbors
@@ -85,7 +85,7 @@ def reference_of(data: Given, compared: Given, table: Table, settings: int, conn
     """
     size = len(compared.ids)
     count = min(size, MOST, max(FEWEST, int(work / (size * (settings + 1)))))
-    anchors = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
+    anchors = sample_of(size, count, generator)
     with no_listeners():
         classes, near = Labels.first_of(table.labels), limit_neighbors(NEIGHBORS, size) or 1
     return Reference(anchors, size, near, input_space(compared, anchors),
@@ -196,7 +196,7 @@ def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequ
     take = getattr(data, "take", None)
     if count is None or take is None:
         return None
-    rows = sample_rows(made[linear], len(data.values), ENOUGH_SEEN)
+    rows = sample_of(len(data.values), ENOUGH_SEEN, made[linear].config.compute.generator())
     part = take(rows)
     compared = made[linear].config.method.with_metric(part) if data.kind == "features" else part
     graph = graph_space(part, compared, max(connecting, FEW))
@@ -220,7 +220,7 @@ def chance_of(made: Sequence[Trial], scores: Sequence[Assessment], data: Given, 
         return None
     best = made[best_of(scores)]
     generator = best.config.compute.generator()
-    part = data.take(sample_rows(best, len(data.values), ENOUGH_SEEN // 2))
+    part = data.take(sample_of(len(data.values), ENOUGH_SEEN // 2, best.config.compute.generator()))
     try:
         own, *others = [r_nx_of(best, one, examined.axes) for one in (part, *(
             replace(part, values=generator.permuted(part.values, axis=0)) for _ in range(COPIES)))]
@@ -237,9 +237,3 @@ def r_nx_of(made: Trial, part: Features, axes: int) -> float:
         values = method.fit(part, made.config.compute).embedding
     rows = np.arange(len(part.values))
     return r_nx(assess(Reference(rows, len(rows), 1, input_space(part), None, None), [values])[0])
-
-
-def sample_rows(made: Trial, count: int, most: int) -> Indices:
-    """Return the numbers of all rows, or of a seeded sample of `most`, an (m,) array."""
-    return np.arange(count) if count <= most else np.sort(
-        made.config.compute.generator().choice(count, most, replace=False))

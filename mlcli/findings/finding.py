@@ -8,10 +8,10 @@ modules that compute, read and draw are imported inside its methods.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
@@ -55,13 +55,20 @@ class Json:
 
         return json_of(path, object_at(self.where))
 
+    def write(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write a document."""
+        from mlcli.findings.frame.files import write_document
+
+        write_document(path, content)
+
 
 @frozen
 class Columns:
-    """The shape of a small CSV file: required columns, and how many of the first hold texts."""
+    """The shape of a small CSV file: required columns, how many of the first hold texts, and which hold counts."""
 
     names: Sequence[str]
     texts: int = 0
+    counts: Collection[str] = ()
 
     def read(self, path: Path) -> "CsvColumns":
         """Return the columns; raises UnsafeFile."""
@@ -69,6 +76,19 @@ class Columns:
         from mlcli.rundir.reading import csv_of
 
         return CsvColumns(csv_of(path, self.names, texts=self.texts))
+
+    def write(self, path: Path, content: "CsvColumns") -> None:
+        """Write columns, line by line; warn of names that a spreadsheet would run as formulas.
+
+        Of ids it was warned when the embedding was written.
+        """
+        from mlcli.data.write.table import warn_of_texts
+        from mlcli.findings.frame.files import column_lines, write_text
+
+        first = next(iter(content.columns))
+        if self.texts and first != "id":
+            warn_of_texts([content.texts(first)], "name", path.name)
+        write_text(path, column_lines(content, self.texts, self.counts))
 
 
 @frozen
@@ -83,6 +103,12 @@ class Arrays:
 
         return arrays_of(path)
 
+    def write(self, path: Path, content: Any) -> None:
+        """Write the arrays of a value, but those that are None."""
+        from mlcli.findings.frame.files import write_arrays
+
+        write_arrays(path, content)
+
 
 @frozen
 class File:
@@ -96,9 +122,17 @@ class File:
         path = folder / self.name
         return self.shape.read(path) if self.shape is not None and path.is_file() else None
 
+    def write(self, folder: Path, content: Any) -> None:
+        """Write the content of a file that has a shape."""
+        assert self.shape is not None
+        self.shape.write(folder / self.name, content)
+
 
 class Finding(ABC, Generic[Value]):
-    """One finding. `compute` makes its value in the run, `read` from the run's files later; both are equal."""
+    """One finding. `compute` makes its value in the run, `read` from the run's files later; both are equal.
+
+    By default the value is the content of the one file with a shape, or of several a mapping of contents by file name.
+    """
 
     name: ClassVar[str]
     files: ClassVar[Sequence[File]]
@@ -119,16 +153,21 @@ class Finding(ABC, Generic[Value]):
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Value | None:
         """Return the value, None where there is none; `known` holds the values of `needs`."""
 
-    @abstractmethod
     def write(self, value: Value, folder: Path, result: "Result") -> None:
-        """Write the files."""
+        """Write the files that have a shape."""
+        files, contents = [file for file in self.files if file.shape is not None], cast(Any, value)
+        for file in files:
+            file.write(folder, contents if len(files) == 1 else contents[file.name])
 
-    @abstractmethod
     def read(self, folder: Path, run: "FinishedRun") -> Value | None:
-        """Return the value from its files, None where they are missing; raises UnsafeFile.
+        """Return the value from its files, None where one is missing; raises UnsafeFile.
 
         `run` has manifest, options and embedding, and no findings yet.
         """
+        contents: Any = {file.name: file.read(folder) for file in self.files if file.shape is not None}
+        if not contents or None in contents.values():
+            return None
+        return cast(Value, contents if len(contents) > 1 else next(iter(contents.values())))
 
     @abstractmethod
     def sections(self, value: Value, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:

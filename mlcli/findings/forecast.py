@@ -42,8 +42,7 @@ class ForecastFinding(Finding[ForecastRows]):
     def write(self, value: ForecastRows, folder: Path, result: "Result") -> None:
         """Write forecast.csv: for each step, from 1, the columns' means, then their standard deviations."""
         from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_table, digits
-        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.frame.files import csv_table, digits, write_text
 
         head = ["step", *value.columns, *(f"sd {name}" for name in value.columns)]
         rows = zip(value.means, value.deviations, strict=True)
@@ -51,10 +50,6 @@ class ForecastFinding(Finding[ForecastRows]):
         write_text(folder / TABLE.name, csv_table(head, (
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
-
-    def read(self, folder: Path, run: "FinishedRun") -> ForecastRows | None:
-        """Return nothing: the file is for other programs."""
-        return None
 
     def sections(self, value: ForecastRows, run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing."""

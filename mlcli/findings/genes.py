@@ -1,7 +1,6 @@
 """The statistics of all genes by which highly variable ones were chosen, and the choice."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 CHOSEN = "highly_variable"
-TABLE = File("genes.csv", Columns(("gene", CHOSEN, "means"), texts=1))
+TABLE = File("genes.csv", Columns(("gene", CHOSEN, "means"), texts=1, counts=(CHOSEN,)))
 STANDARD = {"dispersions_norm": "standardized dispersion", "variances_norm": "standardized variance"}
 SHOWN = 10  # genes named on the page
 
@@ -32,23 +31,6 @@ class GenesFinding(Finding["CsvColumns"]):
         found = result.start.genes
         return None if found is None else CsvColumns(
             {"gene": found.genes, CHOSEN: found.chosen.astype(np.float64), **found.columns})
-
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write genes.csv, a line for each gene in the order of the table, with empty cells for unknown numbers."""
-        from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
-
-        names = [name for name in value.columns if name not in ("gene", CHOSEN)]
-        warn_of_texts([value.texts("gene")], "name", TABLE.name)
-        write_text(folder / TABLE.name, csv_lines([*value.columns], (
-            [gene, int(chosen), *("" if number != number else digits(number) for number in numbers)]
-            for gene, chosen, *numbers in zip(value.texts("gene"), value.array(CHOSEN),
-                                              *map(value.array, names), strict=True))))
-
-    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of genes.csv."""
-        return TABLE.read(folder)
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the number of genes in words, and the first of them as a table."""

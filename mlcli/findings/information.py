@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-TABLE = File("information.csv", Columns(("beta", "axes", "kept", "relevant")))
-ENTROPY = File("entropy.csv", Columns(("power", "entropy")))
+TABLE = File("information.csv", Columns(("beta", "axes", "kept", "relevant"), counts=("axes",)))
+ENTROPY = File("entropy.csv", Columns(("power", "entropy"), counts=("power",)))
 FIGURE = "relevant_information"  # in the figures of a fit that has such a curve
 
 
@@ -43,14 +43,7 @@ class InformationFinding(Finding["CsvColumns"]):
 
     def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
         """Write information.csv, or entropy.csv."""
-        from mlcli.findings.frame.csv_text import csv_table, digits
-        from mlcli.findings.frame.files import write_text
-
-        whole = {"axes", "power"}  # counts
-        rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
-        write_text(folder / (ENTROPY if "power" in value.columns else TABLE).name, csv_table([*value.columns], (
-            [int(cell) if name in whole else digits(cell) for name, cell in zip(value.columns, row, strict=True)]
-            for row in rows)))
+        (ENTROPY if "power" in value.columns else TABLE).write(folder, value)
 
     def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of information.csv, or of entropy.csv."""

@@ -1,7 +1,6 @@
 """Private factors: the noise that only one view has, by the loadings of its principal axes."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
-TABLE = File("private.csv", Columns(("column", "view", "variance"), texts=1))
+TABLE = File("private.csv", Columns(("column", "view", "variance"), texts=1, counts=("view",)))
 SHOWN, MOST = 3, 200  # private factors, and columns, on the page
 
 
@@ -42,26 +41,10 @@ class PrivateFinding(Finding["CsvColumns"]):
         factors = {f"p{factor + 1}": column for factor, column in enumerate(private.values.T)}
         return CsvColumns({"column": tuple(private.columns), "view": numbers, "variance": variances, **factors})
 
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write private.csv, line by line."""
-        from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
-
-        head, view, *others = value.columns
-        warn_of_texts([value.texts(head)], "name", TABLE.name)
-        rows = zip(value.texts(head), value.columns[view], *(value.columns[name] for name in others), strict=True)
-        write_text(folder / TABLE.name, csv_lines([head, view, *others], (
-            [name, int(number), *map(digits, row)] for name, number, *row in rows)))
-
     def cells(self, method: "Method", table: "Table") -> float:
         """Return as many numbers as columns of all views times those of the widest view, for a method that has them."""
         widths = [len(view.columns) for view in table.views]
         return sum(widths) * max(widths) if method.name == "ibfa" else 0
-
-    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of private.csv."""
-        return TABLE.read(folder)
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return a table of the first private factors of each view."""

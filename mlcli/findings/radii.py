@@ -1,7 +1,6 @@
 """Local radii of points in data and layout, and their correlation, of a layout that keeps densities (densMAP)."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -31,19 +30,6 @@ class RadiiFinding(Finding["CsvColumns"]):
         radii = result.model.radii
         return None if radii is None else CsvColumns(
             {"id": tuple(result.embedding.ids), **dict(zip(NUMBERS, radii.T, strict=True))})
-
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write radii.csv, with empty cells for a point without edges."""
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_text
-
-        write_text(folder / TABLE.name, csv_lines([*value.columns], (
-            [name, *("" if number != number else digits(number) for number in row)]
-            for name, *row in zip(value.texts("id"), *(value.array(name) for name in NUMBERS), strict=True))))
-
-    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of radii.csv."""
-        return TABLE.read(folder)
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the correlation in words, and the radii in the layout over those in the data."""

@@ -52,21 +52,9 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
         if fit is None:
             return None
         total = float(fit.points @ fit.points)
-        return {"points": CsvColumns({"id": tuple(result.embedding.ids), "goodness": fit.points,
+        return {POINTS.name: CsvColumns({"id": tuple(result.embedding.ids), "goodness": fit.points,
                                       "share": fit.points**2 / (total or 1.0)}),
-                "pairs": CsvColumns(dict(zip(NAMES, fit.pairs.T, strict=True)))}
-
-    def write(self, value: Mapping[str, "CsvColumns"], folder: Path, result: "Result") -> None:
-        """Write stress.csv and disparities.csv."""
-        from mlcli.findings.frame.csv_text import csv_lines, csv_table, digits
-        from mlcli.findings.frame.files import write_text
-
-        points, pairs = value["points"], value["pairs"]
-        write_text(folder / POINTS.name, csv_lines([*points.columns], (
-            [name, *map(digits, row)] for name, *row in zip(points.texts("id"), points.numbers("goodness"),
-                                                            points.numbers("share"), strict=True))))
-        rows = zip(*(pairs.numbers(name) for name in pairs.columns), strict=True)
-        write_text(folder / PAIRS.name, csv_table([*pairs.columns], ([*map(digits, row)] for row in rows)))
+                PAIRS.name: CsvColumns(dict(zip(NAMES, fit.pairs.T, strict=True)))}
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return those of a line for each point and for each pair that is shown, of a method that has them."""
@@ -75,11 +63,6 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
         from mlcli.core.layouts.goodness import SHOWN
 
         return 3.0 * (table.rows + min(table.rows * (table.rows - 1) // 2, SHOWN))
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, "CsvColumns"] | None:
-        """Return the columns of both files."""
-        points, pairs = (file.read(folder) for file in self.files)
-        return None if points is None or pairs is None else {"points": points, "pairs": pairs}
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the stress that the method made small, and how many starts reached it."""
@@ -96,7 +79,7 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
         from mlcli.report.drawing.html import figure, fold, section, sentence, table
         from mlcli.report.figures.curves import shepard
 
-        points, pairs = value["points"], value["pairs"]
+        points, pairs = value[POINTS.name], value[PAIRS.name]
         places, distances, line = (pairs.array(name) for name in pairs.columns)
         ranked = bool((line != places).any())
         drawn = shepard("Shepard diagram", _columns(places, distances), _columns(places, line))

@@ -1,7 +1,6 @@
 """The trace: the objective of an iterative method after each iteration."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-TABLE = File("trace.csv", Columns(("iteration", "objective")))
+TABLE = File("trace.csv", Columns(("iteration", "objective"), counts=("iteration",)))
 BESIDE = "validation"  # the column in one figure with the objective
 
 
@@ -32,18 +31,6 @@ class TraceFinding(Finding["CsvColumns"]):
             return None
         curves = {name: np.asarray(curve.value) for name, curve in model.curves.items()}
         return CsvColumns({"iteration": np.arange(1.0, len(model.trace) + 1), "objective": model.trace, **curves})
-
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write trace.csv."""
-        from mlcli.findings.frame.csv_text import csv_table, digits
-        from mlcli.findings.frame.files import write_text
-
-        rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
-        write_text(folder / TABLE.name, csv_table([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))
-
-    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of trace.csv."""
-        return TABLE.read(folder)
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return curves of the objective, in one figure with that of held-out rows, and of the other columns."""

@@ -20,7 +20,7 @@ from mlcli.data.options.wording import listed, place
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.dimension.choose import has_auto_axes
+from mlcli.findings.dimension.rules import has_auto_axes
 from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.findings.quality.measures import Labels
 from mlcli.methods import Method, Model
@@ -118,7 +118,7 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     drawn = plot_cost(report, table, unsure=config.method.decoder_variance and config.draws_decoder(start.features))
     beside = 0.0
     if measures is not None and config.method.beside_baseline:
-        from mlcli.findings.quality.baseline import baseline_steps
+        from mlcli.findings.quality.measure import baseline_steps
 
         beside = max((step.memory for step in baseline_steps(config.method, table.data(), config.compute)), default=0.0)
     return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,

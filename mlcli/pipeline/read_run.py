@@ -25,7 +25,7 @@ from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables import Form, Name
 from mlcli.rundir import names
 from mlcli.rundir.embedding import embedding_files, read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
@@ -92,7 +92,7 @@ def show(folder: Path, run: FinishedRun) -> None:
         (folder / name).write_bytes(content)
     (folder / names.REPORT).write_bytes(encoded(page(run)))
     if run.config.report.interactive:
-        from mlcli.report.interactive.page import interactive_page
+        from mlcli.report.interactive import interactive_page
 
         (folder / names.INTERACTIVE).write_bytes(encoded(interactive_page(run)))
 

@@ -19,7 +19,7 @@ from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
-from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
+from mlcli.findings.dimension.rules import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result, Start

@@ -16,7 +16,7 @@ from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import config_of, encoded, read_run, without_rows
 from mlcli.publication.publish import write_whole
-from mlcli.report.comparison.runs_page import runs_page, runs_to_draw
+from mlcli.report.comparison.runs import runs_page, runs_to_draw
 from mlcli.rundir import names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reading import json_of

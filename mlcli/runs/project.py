@@ -26,7 +26,7 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.figures.new_points import new_points_over
+from mlcli.report.figures.overlays import new_points_over
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import embedding_files, intact_embedding, intact_ids

@@ -19,7 +19,7 @@ from mlcli.findings.images import ImagesFinding
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.findings.quality import QualityFinding
 from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
-from mlcli.report.interactive.page import interactive_page
+from mlcli.report.interactive import interactive_page
 from mlcli.report.page.embedding import color_columns
 from mlcli.report.page.figure_files import FURTHER, NAMES
 from mlcli.report.page.page import page
@@ -105,7 +105,7 @@ def color_run(run: FinishedRun, folder: Path, options: ColorOptions) -> Finished
                           hint="leave it out, or make the run again with quality among its outputs")
     if measured is None or not (options.columns or options.labels or options.quality):
         return run
-    from mlcli.findings.quality.of_labels import about_label
+    from mlcli.findings.quality.measure import about_label
 
     table = run.embedding
     columns = list(table.labels) if options.quality else [name for name in color_columns(run)

@@ -36,10 +36,8 @@ from mlcli.pipeline.read_run import encoded, read_run
 from mlcli.pipeline.start import begin, is_run
 from mlcli.publication.publish import publishing, refuse_existing
 from mlcli.publication.replaceable import FORMAT, RELATION
-from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread
-from mlcli.report.relation.figure import drawings
-from mlcli.report.relation.page import page
-from mlcli.report.relation.tables import tables_of
+from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread, tables_of
+from mlcli.report.relation.page import drawings, page
 from mlcli.report.tables.table import as_csv
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files

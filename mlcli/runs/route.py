@@ -12,7 +12,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.figures.path import path_over
+from mlcli.report.figures.overlays import path_over
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest

@@ -24,8 +24,7 @@ from mlcli.core.paths.elimination import Analysis, EliminationRows
 from mlcli.core.paths.geodesics import DijkstraRows
 from mlcli.core.similarities import spaces
 from mlcli.engine.executor import Block, results, running_on
-from mlcli.findings.quality.baseline import BaselineCoordinates
-from mlcli.findings.quality.measure import quality
+from mlcli.findings.quality.measure import BaselineCoordinates, quality
 from tests.core.test_metrics import metric
 from tests.support import Notes, features, fit
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.explore.report.verdict import Structure
 from mlcli.explore.structure import structure_of
+from mlcli.explore.verdict import Structure
 from tests.support import features
 
 DRAW = np.random.default_rng(3)

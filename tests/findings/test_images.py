@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.pictures import Shape
+from mlcli.findings.decoded.sections import ImageShape
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.images.sections import (
     GAP,
@@ -54,7 +54,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]
     whole = to_pixels(plane(values), panel_of(values))
-    shape = Shape.of(image, cells[rows])
+    shape = ImageShape.of(image, cells[rows])
     for row, place, picture in zip(rows, marked.points, pictures, strict=True):
         np.testing.assert_allclose(place, whole[row])
         np.testing.assert_allclose((picture.x, picture.y), whole[row] + GAP / 2)
@@ -65,7 +65,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_cells_come_in_either_order(channels: int) -> None:
     cells = np.arange(6.0 * channels)
-    rows, columns = (Shape(Image(2, 3, channels, order), 0.0, 5.0).arrange(cells[None])[0]
+    rows, columns = (ImageShape(Image(2, 3, channels, order), 0.0, 5.0).arrange(cells[None])[0]
                      for order in ("row", "column"))
     assert np.array_equal(rows, cells.reshape((2, 3, channels)))
     assert np.array_equal(columns, cells.reshape((2, 3, channels), order="F"))

@@ -12,8 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import apply_rules
-from mlcli.findings.quality.baseline import BaselineCoordinates
-from mlcli.findings.quality.measure import quality
+from mlcli.findings.quality.measure import BaselineCoordinates, quality
 from mlcli.findings.quality.section import in_words
 from mlcli.methods import METHODS
 from tests import support

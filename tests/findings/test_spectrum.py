@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mlcli.errors import ConfigError, GeometryError
-from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.methods import Model
-from tests.support import Notes, dissimilarities, fit
+from tests.support import Notes, dissimilarities, fit, spectrum_table
 
 POINTS = np.random.default_rng(5).random((180, 8)) * np.geomspace(4, 0.1, 8)
 WIDE = np.random.default_rng(6).standard_normal((180, 90))

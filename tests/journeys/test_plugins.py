@@ -296,14 +296,6 @@ class ExtentFinding(Finding):
             power = result.config.report.setting("extent").power
             return {"largest": float(np.linalg.norm(result.model.embedding, axis=1).max() ** power)}
 
-    def write(self, value, folder, result):
-        from mlcli.findings.frame.files import write_document
-
-        write_document(folder / TABLE.name, value)
-
-    def read(self, folder, run):
-        return TABLE.read(folder)
-
     def sections(self, value, run):
         from mlcli.report.drawing.html import section, sentence
 

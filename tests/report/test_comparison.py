@@ -13,8 +13,7 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardize
-from mlcli.report.comparison.multiples import embeddings, spectra
-from mlcli.report.comparison.page import page
+from mlcli.report.comparison.page import embeddings, page, spectra
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_to_first, side_by_side
 from mlcli.report.drawing.figure import Text
 from mlcli.report.figures.coloring import coloring

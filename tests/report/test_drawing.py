@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlcli.explore.report.heat import cell
+from mlcli.explore.page import cell
 from mlcli.report.drawing.axes import Panel, Scale, round_step, to_pixels
-from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Part, Text
+from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Text, Tile
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.drawing.svg import document, inline
@@ -262,12 +262,12 @@ def test_the_parts_of_a_figure_hold_its_marks_each_where_it_lies(axes: int, grou
 
 
 def test_letters_of_a_narrow_screen_are_as_large_as_the_drawing_lets_them() -> None:
-    def letters(width: float, *parts: Part) -> list[float]:
+    def letters(width: float, *parts: Tile) -> list[float]:
         return [float(size) for size in re.findall(r"--letters:([\d.]+)", inline(Figure("", width, 100, (), parts)))]
 
     assert letters(340) == [11.0] and letters(440) == [pytest.approx(10.5 * 440 / 340, abs=0.05)]
     assert letters(580) == [15.0] and letters(900) == [11.0] and 'class="dense"' in inline(Figure("", 900, 100))
-    parts = (Part(x=0, y=0, width=440, height=100), Part(x=440, y=0, width=200, height=100, key=True))
+    parts = (Tile(x=0, y=0, width=440, height=100), Tile(x=440, y=0, width=200, height=100, key=True))
     assert letters(640, *parts) == [*letters(440), 11.0]
 
 

@@ -16,7 +16,7 @@ import pytest
 from mlcli.cli.program import run
 from mlcli.config.build import require_plotly
 from mlcli.errors import DependencyMissing
-from mlcli.report.interactive.page import AXES, MOST, SCRIPT, data_of, interactive_page
+from mlcli.report.interactive import AXES, MOST, SCRIPT, data_of, interactive_page
 from tests.journeys.pages.test_browser import BROWSER
 from tests.report.driver import DRIVER, Browser, browser
 from tests.report.support import finished_run

@@ -13,8 +13,7 @@ from mlcli.config.report_options import Report
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings.tables import MOST_AXES, OPEN
 from mlcli.findings.quality.measure import QualityResult
-from mlcli.report.page import provenance
-from mlcli.report.page.page import page
+from mlcli.report.page.page import _checks, page
 from tests.report.support import finished_run, with_findings
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
@@ -215,6 +214,6 @@ def test_words_of_the_certificate_are_not_broken_and_nothing_is_allowed_where_no
     found = {"verdict": "pass", "checks": [
         {"name": "count", "value": None, "tolerance": 0.0, "verdict": "skipped", "how": "no time"},
         {"name": "orthogonality", "value": 0.5, "tolerance": 10.0, "verdict": "pass", "how": "YᵀY = Λ"}]}
-    page = provenance._checks(found)
-    assert page and '<td class="w">orthogonality</td>' in page.text and '<td class="w">skipped</td>' in page.text
-    assert '<td class="w">count</td><td class="n"></td><td class="n"></td>' in page.text
+    checks = _checks(found)
+    assert checks and '<td class="w">orthogonality</td>' in checks.text and '<td class="w">skipped</td>' in checks.text
+    assert '<td class="w">count</td><td class="n"></td><td class="n"></td>' in checks.text

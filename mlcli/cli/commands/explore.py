@@ -34,8 +34,8 @@ from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
+    from mlcli.explore.contents import Exploration
     from mlcli.explore.examine import Examination
-    from mlcli.explore.report.contents import Exploration
     from mlcli.explore.settings import Exclusion
 
 NAME, PAGE = "explore.json", "explore.html"
@@ -231,7 +231,7 @@ def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Exami
 
 def write(found: "Exploration", folder: Path, layer: Layer) -> None:
     """Writes explore.json and explore.html, each whole and in the place of an earlier one."""
-    from mlcli.explore.report.page import page
+    from mlcli.explore.page import page
     from mlcli.pipeline.read_run import encoded
     from mlcli.rundir.json_values import json_text
 
@@ -243,7 +243,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
     from mlcli.cli.screen import terminal
-    from mlcli.explore.report.ranking import MEASURES, figures
+    from mlcli.explore.scores import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
     for place, one in enumerate(found.candidates):

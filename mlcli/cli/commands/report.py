@@ -16,7 +16,7 @@ from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.flags import DRAWING, layer_of
 from mlcli.errors import UsageError
-from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables import Form, Name
 
 ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column", metavar="NAMES",
                                                    show_default=False, help=(

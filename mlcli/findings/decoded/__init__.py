@@ -34,10 +34,6 @@ class DecodedFinding(Finding["Decoded"]):
 
         return decode_result(result)
 
-    def write(self, value: "Decoded", folder: Path, result: "Result") -> None:
-        """Write decoded.npz."""
-        (folder / ARRAYS.name).write_bytes(value.npz())
-
     def read(self, folder: Path, run: "FinishedRun") -> "Decoded | None":
         """Return the content of decoded.npz."""
         from mlcli.findings.frame.files import read_arrays

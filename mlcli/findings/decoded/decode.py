@@ -1,6 +1,5 @@
 """Decodes the contents of decoded.npz: some rows, a grid of the latent plane, and the decoder's deviations over it."""
 
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from math import isqrt
@@ -64,12 +63,6 @@ class Decoded:
         if self.deviations is not None and (self.deviations.shape[0] > SHADES[1] or self.deviations.shape[1] > SHADES[0]
                                             or self.deviations.min() < 0):
             raise ValueError("deviations are below zero, or more than a run writes")
-
-    def npz(self) -> bytes:
-        """Return the content of decoded.npz."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **{name: value for name, value in vars(self).items() if value is not None})
-        return buffer.getvalue()
 
 
 BLOCK = 2**20  # numbers in a block of decoding

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-RULES = File("dimension.json", Json("mlcli.findings.dimension.shape:Dimension"))
+RULES = File("dimension.json", Json("mlcli.findings.shapes:DimensionDocument"))
 TABLE = File("dimension.csv")
 
 
@@ -30,21 +30,17 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return recommendation, rules and those left out."""
-        from mlcli.findings.dimension.choose import rules_of
+        from mlcli.findings.dimension.rules import rules_of
 
         return rules_of(result)
 
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
         """Write dimension.json and dimension.csv."""
         from mlcli.findings.dimension.rules import dimension_table
-        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.frame.files import write_text
 
-        write_document(folder / RULES.name, value)
+        super().write(value, folder, result)
         write_text(folder / TABLE.name, dimension_table(value))
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
-        """Return the content of dimension.json."""
-        return RULES.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the recommendation, a table of rules and a curve of residual variances."""
@@ -66,13 +62,13 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the rules."""
-        from mlcli.findings.dimension.choose import has_auto_axes, rules_step
+        from mlcli.findings.dimension.rules import has_auto_axes, rules_step
 
         return rules_step(planned, planned.fit if has_auto_axes(planned.config.method) else ())
 
     def precedes_fit(self, config: "RunConfig") -> bool:
         """Whether the rules determine how many axes are kept."""
-        from mlcli.findings.dimension.choose import has_auto_axes
+        from mlcli.findings.dimension.rules import has_auto_axes
 
         return has_auto_axes(config.method)
 

@@ -13,6 +13,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Given, Input
+from mlcli.base.values.sample_size import sample_of
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.search import nearest, nearest_in_matrix
@@ -124,11 +125,7 @@ class Evidence:
 
     def sample(self, most: int) -> Indices:
         """Return all points, or a random sample of `most` in their order; of those in memory where not all are."""
-        if self.rows is not None:
-            return self.rows.some(most)
-        if self.size <= most:
-            return np.arange(self.size)
-        return np.sort(self.generator().choice(self.size, most, replace=False))
+        return sample_of(self.size, most, self.generator()) if self.rows is None else self.rows.some(most)
 
 
 def count_leading(above: AnyArray) -> int:

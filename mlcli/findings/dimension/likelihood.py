@@ -16,6 +16,7 @@ import numpy as np
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
+from mlcli.base.values.sample_size import sample_of
 from mlcli.core.linalg import symmetric_eigen
 from mlcli.errors import NumericalError
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict
@@ -197,7 +198,7 @@ def cross_validation(evidence: Evidence) -> RuleVerdict | NotApplicable:
         return NotApplicable("it needs rows to hold out, and none are available")
     points, columns = evidence.columns, evidence.columns.shape[1]
     if points.size > ROOM:
-        points = points[np.sort(evidence.generator().choice(len(points), max(ROOM // columns, 1), replace=False))]
+        points = points[sample_of(len(points), max(ROOM // columns, 1), evidence.generator())]
     fit = FOLDS * STEPS * (STEP + CUBE * columns**3)
     most = min(evidence.factors, int(BUDGET / fit))
     if most < 1 or len(points) < 3 * FOLDS or len(points) * (FOLDS - 1) <= columns * FOLDS:

@@ -1,23 +1,36 @@
-"""All rules for one model, as a document and as a table, and one sentence of recommendation."""
+"""All rules for one model, as a document and as a table, the recommendation, and `components: auto` by it."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.machine.threads import single_threaded_blas
-from mlcli.base.stages.stage import stage
+from mlcli.base.stages.stage import mute_notes, note, running, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
+from mlcli.core.eigen.options import AUTO
+from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.model import Model
+from mlcli.errors import ConfigError
+from mlcli.findings.dimension.distances import FEW_POINTS, MOST_AXES, estimates, residual_variance, stress_verdict
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict, evidence_of
-from mlcli.findings.dimension.intrinsic import estimates
 from mlcli.findings.dimension.likelihood import likelihood_verdicts
-from mlcli.findings.dimension.parallel import parallel_analysis, parallel_factors
-from mlcli.findings.dimension.residual import residual_variance
-from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept, velicer
+from mlcli.findings.dimension.spectral import (
+    broken_stick,
+    eigengap,
+    elbow,
+    kaiser,
+    parallel_analysis,
+    parallel_factors,
+    variance_kept,
+    velicer,
+)
+from mlcli.findings.frame.files import csv_table
+from mlcli.findings.frame.result import Planned, Result, as_compared
 from mlcli.methods.method import Method
+from mlcli.rundir.json_values import json_value
 
 COMPONENTS, FACTORS = "parallel_analysis", "parallel_factors"
 WORDS = {FACTORS: "parallel analysis of factors", "velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
@@ -119,7 +132,6 @@ SPECTRAL: dict[str, Callable[[Evidence], RuleVerdict | NotApplicable]] = {
     **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
     "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
     "velicer_map": velicer, "eigengap": eigengap}
-HEADER = ("rule", "components", "detail")
 
 
 @stage("dimension")
@@ -133,8 +145,6 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute, *, lo
         evidence = evidence_of(method, model, data, compute)
         reached = apply_rules(evidence)
     if "stress" in method.rules:
-        from mlcli.findings.dimension.residual import stress_verdict
-
         reached["stress"] = stress_verdict(method, model, data, compute, long=long)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, RuleVerdict)}
     return {
@@ -164,9 +174,67 @@ def eigenvalue_verdicts(evidence: Evidence) -> dict[str, RuleVerdict | NotApplic
 
 def dimension_table(document: Mapping[str, Any]) -> str:
     """Return the rules as CSV: rule, components, detail; those left out with the reason and no count."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items())
-    writer.writerows((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())
-    return out.getvalue()
+    return csv_table(("rule", "components", "detail"), [
+        *((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items()),
+        *((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())])
+
+
+COUNT = "give a count, as in {method.eigensolve.components=2}"
+
+
+def has_auto_axes(method: Method) -> bool:
+    """Whether the rules determine how many axes are kept."""
+    return bool(method.axes_options.components == AUTO)
+
+
+def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapping[str, Any]]) -> Method:
+    """Return the method with the recommended number of axes, at least one, by a fit with the default count.
+
+    `advise` makes that fit and returns its document. Notes of that fit are suppressed. Raises ConfigError where no rule
+    has a vote.
+    """
+    where = f"{method.axes_options.where}.components"
+    if not method.rules:
+        raise ConfigError("NO-RULES", f"there is no dimension rule for {method.name}", where=where, hint=COUNT)
+    with running("dimension"), mute_notes():
+        document = advise()
+    advice = document["recommendation"]
+    if advice["components"] is None:
+        raise ConfigError("NO-RULES", f"the dimension rules recommend no number of axes: {advice['sentence']}",
+                          where=where, hint=COUNT)
+    count = min(max(advice["components"], 1), max(method.limit(data), 1))
+    note("N-AUTO", f"axes kept: {count}, recommended by the dimension rules for a fit with {document['kept']} axes",
+         components=count, by=advice["by"])
+    return method.replace(**{method.axes_section(): method.axes_options.replace(components=count)})
+
+
+def rules_of(result: Result, *, long: bool = False) -> Mapping[str, Any]:
+    """Return the answers of the rules about a run; with `long`, of those too that take longer than the fit."""
+    table = result.prepared if result.source.rows else result.method_input
+    answers: Mapping[str, Any] = json_value(dimension(result.config.method, result.model, as_compared(result, table),
+                                                 result.config.compute, long=long))
+    return answers
+
+
+SAMPLED = 2000  # rows in the rules' search for neighbors
+SMALL = 0.008  # constant part of the time, in starts of the program
+COLUMNS = 0.03  # additional part for rules about columns
+
+
+def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
+    """Return the cost of the rules: a search for neighbors, and passes over the columns.
+
+    `first` are the steps of the fit for `components: auto`, which come first.
+    """
+    rows, columns = min(planned.table.values.shape[0], SAMPLED), planned.table.values.shape[1]
+    of_columns = planned.method.columns_model != "none"
+    seconds = rates().start * (SMALL + COLUMNS * of_columns) + neighbors_cost(
+        points=rows, columns=columns, count=10, tree=False, threads=planned.threads, native=True)
+    seconds += of_columns * 20 * pass_cost(rows * columns)
+    seconds += sum(step.seconds for step in first)
+    memory = planned.memory
+    if "stress" in planned.method.rules and (first or planned.table.values.shape[0] <= FEW_POINTS):
+        starts = getattr(planned.method, "starts", 1)
+        seconds += MOST_AXES * sum(step.seconds for step in planned.fit) / starts
+        memory += max((step.memory for step in planned.fit), default=0.0)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, memory)

@@ -1,8 +1,13 @@
-"""Files of findings: writes them, and reads arrays back as values."""
+"""Files of findings: writes texts, CSV and JSON, and reads arrays back as values."""
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mlcli.base.values.plugins import object_at
 from mlcli.findings.finding import Arrays, File
@@ -11,11 +16,56 @@ from mlcli.rundir.json_values import json_text
 from mlcli.rundir.reading import damaged
 from mlcli.storage.fields import require_types
 
+if TYPE_CHECKING:
+    from mlcli.findings.frame.finished_run import CsvColumns
+
+
+def csv_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV."""
+    return "".join(csv_lines(header, rows))
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield a table as CSV, line by line."""
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in chain([header], rows):
+        line.seek(0)
+        line.truncate()
+        writer.writerow(row)
+        yield line.getvalue()
+
+
+def column_lines(content: "CsvColumns", texts: int, counts: Collection[str]) -> Iterator[str]:
+    """Yield columns as CSV, line by line: texts first, then numbers as `digits` has them, and nothing for NaN."""
+    names = [*content.columns]
+    words, numbers = [content.texts(name) for name in names[:texts]], names[texts:]
+    yield from csv_lines(names, () if numbers else zip(*words, strict=True))
+    if not numbers:
+        return
+    values = np.column_stack([content.array(name) for name in numbers])
+    form = ",".join("%d" if name in counts else "%.17g" for name in numbers) + "\n"
+    starts = islice(csv_lines((), ((*row, "") for row in zip(*words, strict=True))), 1, None) if texts else repeat("\n")
+    for start, row in zip(starts, values, strict=False):
+        yield start[:-1] + (form % tuple(row.tolist())).replace("nan", "")
+
+
+def digits(value: float) -> str:
+    """Return a number with 17 digits, which distinguish all doubles."""
+    return f"{value:.17g}"
+
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
     """Write a text, or several lines in turn; file names in it are written byte for byte."""
     with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
         file.writelines([text] if isinstance(text, str) else text)
+
+
+def write_arrays(path: Path, value: Any) -> None:
+    """Write the arrays of a value as NPZ, but those that are None."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **{name: array for name, array in vars(value).items() if array is not None})
+    path.write_bytes(buffer.getvalue())
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:

@@ -66,7 +66,7 @@ class FinishedRun:
     cutoff: float | None = None  # size below which loadings are blank; None: as in the configuration
     interactive: bool = False  # whether the run has interactive.html
     colors: Sequence[str] = ()  # label columns that were chosen for the colors; none: all
-    drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, after it was drawn
+    drawn: dict[tuple[str | None, str], bytes] = field(default_factory=dict)  # scatter plots, by column and format
 
     @property
     def eigenvalues(self) -> ScreeValues | None:

@@ -32,10 +32,6 @@ class ImagesFinding(Finding["Thumbnails"]):
 
         return thumbnails_of(result, image)
 
-    def write(self, value: "Thumbnails", folder: Path, result: "Result") -> None:
-        """Write thumbnails.npz."""
-        (folder / ARRAYS.name).write_bytes(value.npz())
-
     def read(self, folder: Path, run: "FinishedRun") -> "Thumbnails | None":
         """Return the rows of thumbnails.npz."""
         from mlcli.findings.frame.files import read_arrays

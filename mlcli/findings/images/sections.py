@@ -3,7 +3,6 @@
 Sources: Tenenbaum, de Silva and Langford, 2000, fig. 1; eigenfaces: Turk and Pentland, 1991.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.pictures import LETTER, Shape
+from mlcli.findings.decoded.sections import LETTER, ImageShape
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.images import ImagesFinding
@@ -25,7 +24,7 @@ from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.drawing.html import Part, figure, section
 from mlcli.report.drawing.text import LONGEST, shorten
-from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sample_rows
+from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, backdrop, panel_of, plane, sample_rows, sides
 
 AREA = 37.4**2  # square pixels of a picture
 SIDES = 13.6, 102.0  # smallest and largest side in pixels
@@ -45,12 +44,6 @@ class Thumbnails:
         """Raise ValueError where the numbers cannot be drawn, or are more than a run writes."""
         if not self.values.size or np.isinf(self.values).any() or len(self.rows) > MOST_PICTURES:
             raise ValueError("it is empty or too large, or holds a number that is not finite")
-
-    def npz(self) -> bytes:
-        """Return the content of thumbnails.npz."""
-        buffer = io.BytesIO()
-        np.savez(buffer, rows=self.rows, values=self.values)
-        return buffer.getvalue()
 
 
 def thumbnails_of(result: Result, image: Image) -> Thumbnails | None:
@@ -110,12 +103,12 @@ def pictures_over_plane(embedding: Array, found: Thumbnails, image: Image, seed:
     panel = widen(panel_of(embedding), wide + GAP, tall + GAP)
     some = sample_rows(len(pixels), MOST, seed)
     points = pixels[found.rows]
-    marks: list[Mark] = [Text(LEFT, 22, shorten(title, LONGEST), kind="title"), *panel.rows(), *panel.columns(),
+    marks: list[Mark] = [*backdrop(shorten(title, LONGEST), panel),
                          Dots("other", pixels if some is None else pixels[some], 1.5)]
-    for (x, y), levels in zip(points.tolist(), Shape.of(image, found.values).levels(found.values), strict=True):
+    for (x, y), levels in zip(points.tolist(), ImageShape.of(image, found.values).levels(found.values), strict=True):
         marks += [Picture(kind="shade", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall, levels=levels),
                   Bar(kind="frame", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall)]
-    marks += [Dots("mark", points, 2.6), *panel.names(*(axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])))]
+    marks += [Dots("mark", points, 2.6), *panel.names(*sides(axes, embedding.shape[1]))]
     return Figure(title, panel.x.end + RIGHT, panel.y.start + BOTTOM, marks)
 
 
@@ -135,7 +128,7 @@ def axes_as_images(loadings: Array, image: Image, names: Sequence[str]) -> Figur
     for axis, (weights, name) in enumerate(zip(loadings[:, : 2 * across].T, names, strict=False)):
         x, y = LEFT + axis % across * (wide + GAP), TOP + axis // across * (tall + TOP)
         most = float(np.abs(weights).max()) or 1.0
-        levels = Shape(image, -most, most).levels(weights[None])[0]
+        levels = ImageShape(image, -most, most).levels(weights[None])[0]
         marks += [Text(x, y - 6, shorten(name, max(4, int(wide / LETTER))), kind="small"),
                   Picture(kind="shade", x=x, y=y, width=wide, height=tall, levels=levels)]
     drawn = len(marks) // 2

@@ -1,7 +1,6 @@
 """Loadings: the weights of the data's columns on each axis."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.findings.finding import Columns, File, Finding, Place
@@ -32,29 +31,11 @@ class LoadingsFinding(Finding["CsvColumns"]):
         axes = {f"y{axis + 1}": column for axis, column in enumerate(loadings.values.T)}
         return CsvColumns({"column": tuple(loadings.columns), **axes})
 
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write loadings.csv, line by line."""
-        import numpy as np
-
-        from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import number_lines
-        from mlcli.findings.frame.files import write_text
-
-        head, *axes = value.columns
-        names = value.texts(head)
-        warn_of_texts([names], "name", TABLE.name)
-        weights = np.column_stack([value.array(axis) for axis in axes]) if axes else np.empty((len(names), 0))
-        write_text(folder / TABLE.name, number_lines([head, *axes], names, weights))
-
     def cells(self, method: "Method", table: "Table") -> float:
         """Return about as many numbers as there are weights of columns."""
         from mlcli.methods.method import weights_memory
 
         return weights_memory(method, table.data()) / 8
-
-    def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of loadings.csv."""
-        return TABLE.read(folder)
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the test of fit of a factor analysis, with its leading indices."""

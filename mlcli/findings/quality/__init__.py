@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
-PAIRS = File("shepard.csv", Columns(("distance", "embedded")))
+NUMBERS = File("quality.json", Json("mlcli.findings.shapes:QualityDocument"))
+KINDS = ("distance", "embedded")  # of the distances of a pair
+PAIRS = File("shepard.csv", Columns(KINDS))
 SampleSize = Annotated[int, Field(ge=2)]
 
 
@@ -54,21 +55,24 @@ class QualityFinding(Finding["QualityResult"]):
 
     def write(self, value: "QualityResult", folder: Path, result: "Result") -> None:
         """Write quality.json and shepard.csv."""
-        from mlcli.findings.frame.files import write_document, write_text
-        from mlcli.findings.quality.measures import shepard_table
+        import numpy as np
 
-        write_document(folder / NUMBERS.name, value.figures)
-        write_text(folder / PAIRS.name, shepard_table(value.pairs))
+        from mlcli.findings.frame.finished_run import CsvColumns
+
+        pairs = np.empty((0, 2)) if value.pairs is None else value.pairs
+        NUMBERS.write(folder, value.figures)
+        PAIRS.write(folder, CsvColumns(dict(zip(KINDS, pairs.T, strict=True))))
 
     def read(self, folder: Path, run: "FinishedRun") -> "QualityResult | None":
         """Return the measures, and the pairs where the run has them."""
         figures, pairs = (file.read(folder) for file in self.files)
         if figures is None:
             return None
-        from mlcli.findings.quality.measure import QualityResult
-        from mlcli.findings.quality.measures import pairs_of
+        import numpy as np
 
-        return QualityResult(figures, pairs_of(pairs))
+        from mlcli.findings.quality.measure import QualityResult
+
+        return QualityResult(figures, None if pairs is None else np.column_stack([pairs.array(kind) for kind in KINDS]))
 
     def sections(self, value: "QualityResult", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
@@ -132,7 +136,7 @@ def quality_step(sample: int | str, planned: "Planned") -> Step:
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
     steps: Sequence[Step] = ()
     if planned.method.beside_baseline:
-        from mlcli.findings.quality.baseline import baseline_steps
+        from mlcli.findings.quality.measure import baseline_steps
 
         steps = baseline_steps(planned.method, table.data(), planned.config.compute)
     measured = rates().measured * (1 + BESIDE * bool(steps))

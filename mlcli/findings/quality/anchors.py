@@ -12,7 +12,7 @@ from mlcli.base.machine.rates import product_rate, rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.sample_size import GROUP, automatic
+from mlcli.base.values.sample_size import GROUP, automatic, sample_of
 from mlcli.core.similarities.spaces import Space
 from mlcli.engine.executor import results, sent
 
@@ -37,8 +37,7 @@ class Anchors:
         """Return all points, or a simple random sample; `work` is the cost of one pair's distances in multiplications.
         """
         count = int(sample) if sample != "auto" else automatic(size, work)
-        rows = np.arange(size) if count >= size else np.sort(generator.choice(size, count, replace=False))
-        return cls(rows, size)
+        return cls(sample_of(size, count, generator), size)
 
     def estimates(self, values: Values, sums: Sums) -> dict[str, Array]:
         """Return the measures of all anchors together and, where they are a sample, their standard errors as NAME_se.
@@ -70,11 +69,6 @@ class Strip:
     embedded: Array  # in the embedding
     baseline: Array | None = None  # in the baseline's coordinates
     shared: dict[str, Any] = field(default_factory=dict)  # values that follow from `source` and `kept` alone, by name
-
-    def of_baseline(self) -> "Strip":
-        """Return the strip with the baseline in place of the embedding."""
-        assert self.baseline is not None
-        return replace(self, embedded=self.baseline)
 
     def share(self, name: str, make: Callable[[], T]) -> T:
         """Return a value that measures of the embedding and of the baseline share, from the first that needs it."""
@@ -149,7 +143,8 @@ class OfBaseline(Measure):
 
     def sums(self, strip: Strip) -> Sums:
         """Return the measure's sums over distances of the baseline."""
-        return self.measure.sums(strip.of_baseline())
+        assert strip.baseline is not None
+        return self.measure.sums(replace(strip, embedded=strip.baseline))
 
     def pooled(self, sums: Sums) -> Sums:
         """Return the measure's sums adjusted after all anchors."""

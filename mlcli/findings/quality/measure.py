@@ -1,18 +1,23 @@
-"""All measures of an embedding, the content of quality.json."""
+"""All measures of an embedding, the content of quality.json; of its linear baseline, and of another label column."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.scratch import take_rows
-from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.stage import mute_notes, note, running
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.inputs import Features, Given
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Given, Input
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.graph import Graph
 from mlcli.core.similarities.spaces import EuclideanSpace, Space, input_space
 from mlcli.data.table.table import Table
@@ -28,10 +33,8 @@ from mlcli.findings.quality.measures import (
     Shepard,
     in_units,
 )
+from mlcli.methods import METHODS, Method
 from mlcli.rundir.json_values import json_value
-
-if TYPE_CHECKING:
-    from mlcli.findings.quality.baseline import BaselineCoordinates
 
 FREE = "free"  # the entry `scale` of quality.json for such an embedding
 SCALED = {"stress_1": "stress_1_scaled", "sammon_stress": "sammon_stress_scaled"}  # a measure -> it, best scale
@@ -75,8 +78,48 @@ def line(figures: Mapping[str, Any], fit: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
+KINDS = {"features": "pca", "dissimilarities": "mds"}  # of inputs, each with the method that is its baseline
+
+
+@frozen
+class BaselineCoordinates:
+    """Coordinates of a baseline, and the method that they are from."""
+
+    method: str
+    points: Array  # n x q
+
+
+def baseline_of(method: Method, data: Input, axes: int, compute: Compute) -> BaselineCoordinates | None:
+    """Return the baseline of a method's input on as many axes, or on fewer where it has fewer; None without one."""
+    chosen = baseline_method(method, data, axes)
+    if chosen is None:
+        return None
+    with mute_notes():
+        return BaselineCoordinates(chosen.name, chosen.fit(data, compute).embedding)
+
+
+def baseline_method(method: Method, data: Input, axes: int) -> Method | None:
+    """Return the method that is the baseline, resolved for the data; None where the method is shown without one."""
+    if not method.beside_baseline or data.kind not in KINDS:
+        return None
+
+    def resolved() -> Method:
+        clipped = Eigensolve.model_construct(set(), components=axes)  # as a default, which is clipped
+        with mute_notes():
+            return METHODS[KINDS[data.kind]](eigensolve=clipped).resolve(data)
+
+    return memoize("baseline", (data.kind, *data.values.shape, axes), resolved)  # all that it depends on
+
+
+def baseline_steps(method: Method, data: Input, compute: Compute) -> Sequence[Step]:
+    """Return the steps of fitting the baseline; none where there is none."""
+    chosen = baseline_method(method, data, method.axes.count) if method.beside_baseline else None
+    return () if chosen is None else chosen.steps(chosen.in_range(data), compute, None)
+
+
 WIDEST = 100  # largest neighborhood of the Q_NX curve, if none larger is chosen
 FARTHEST = 2.0**200  # largest ratio between the units of two kinds of distances
+OF_LABELS = ("label_1nn_error", "silhouette")
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
          "reconstruction_error", "label_1nn_error", "silhouette")
@@ -112,17 +155,8 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
         found = quality(as_compared(result, table), embedding, labels=table.labels, label=asked.label,
                         kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator(),
-                        baseline=find_baseline(result, table, embedding.shape[1]))
+                        baseline=baseline_of(result.config.method, table.data(), embedding.shape[1], compute))
     return QualityResult(json_value(found.figures), found.pairs)
-
-
-def find_baseline(result: Result, table: Table, axes: int) -> "BaselineCoordinates | None":
-    """Return the baseline of some of a run's rows, on as many axes; None where the method is shown without one."""
-    if not result.config.method.beside_baseline:
-        return None
-    from mlcli.findings.quality.baseline import baseline_of
-
-    return baseline_of(result.config.method, table.data(), axes, result.config.compute)
 
 
 def largest_piece(table: Table) -> Indices | None:
@@ -136,7 +170,7 @@ def largest_piece(table: Table) -> Indices | None:
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
-            baseline: "BaselineCoordinates | None" = None, generator: np.random.Generator) -> QualityResult:
+            baseline: BaselineCoordinates | None = None, generator: np.random.Generator) -> QualityResult:
     """Return all measures of an embedding, an (n, p) array, of a method's input, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
@@ -218,3 +252,29 @@ def estimates_of(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[
     for measure, sums in zip(measures, parts, strict=True):
         estimates |= anchors.estimates(measure.values, measure.pooled(sums))
     return estimates
+
+
+def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Sequence[str]], label: str | None,
+                compute: Compute, remedy: str) -> QualityResult:
+    """Return measures whose label measures are about `label`, or about the first of `labels` with classes.
+
+    `embedding` is an (n, p) array; `labels` are columns of n texts. Points are measured from the anchors of the other
+    measures where those are of all rows. The measures stay as they are where no column has classes. Raises ConfigError
+    for a chosen column without classes, with the `remedy`.
+    """
+    classes = Labels.first_of(labels, label, remedy)
+    if classes is None:
+        return found
+    rows, size = found.figures.get("rows"), len(embedding)
+    if rows != size:
+        note("N-QUALITY-ROWS", f"label measures are of all {size:,} rows, the other measures of {rows:,}")
+    anchors = Anchors.choose(size, 1, "auto" if rows != size else int(found.figures["anchors"]), compute.generator())
+    space = EuclideanSpace.of(embedding, anchors.rows)
+    with running("quality"):
+        values = estimates_of([classes], anchors, sums_over_anchors([classes], anchors, Spaces(space, space, space)))
+    every = [key for name in OF_LABELS for key in (name, f"{name}_se")]
+    others = {key: value for key, value in found.figures.items() if key not in every}
+    figures = {**others, "label": classes.column, **{name: plain_value(value) for name, value in values.items()}}
+    if "baseline" in others:  # its coordinates are not kept
+        figures["baseline"] = {**others["baseline"], **dict.fromkeys(every)}
+    return replace(found, figures=figures)

@@ -13,7 +13,6 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.missing import is_missing
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError
-from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.quality.anchors import Measure, Strip, Sums
 
 DISTANCE_BLOCK = 2**14  # points in a block of distances from a few anchors
@@ -219,7 +218,6 @@ def _count_before(keys: Indices, wanted: int, bits: int) -> int:
 
 
 MOST = 1000
-HEADER = "distance,embedded"
 
 
 @frozen
@@ -252,17 +250,6 @@ def in_units(sums: Sums, kept: Unit, embedded: Unit) -> Array:
     pairs = np.column_stack([kept.plain(np.sqrt(sums["distance"])), embedded.plain(np.sqrt(sums["embedded"]))])
     finite: Array = pairs[np.isfinite(pairs).all(axis=1)]
     return finite
-
-
-def shepard_table(pairs: Array | None) -> str:
-    """Return the pairs, an (m, 2) array, as CSV with 17 digits."""
-    pairs = np.empty((0, 2)) if pairs is None else pairs
-    return f"{HEADER}\n" + "%.17g,%.17g\n" * len(pairs) % tuple(pairs.ravel().tolist())
-
-
-def pairs_of(rows: CsvColumns | None) -> Array | None:
-    """Return the pairs of shepard.csv, an (m, 2) array; None where a run does not have it."""
-    return None if rows is None else np.column_stack([rows.array("distance"), rows.array("embedded")])
 
 
 PAIRS = 2**21  # most pairs where all points are anchors: all of them up to 2,048 points

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mlcli.base.types import Array
 from mlcli.base.units import percent
-from mlcli.findings.quality.measure import FREE, SCALED, QualityResult, relevant_measures, share_kept
+from mlcli.findings.quality.measure import FREE, OF_LABELS, SCALED, QualityResult, relevant_measures, share_kept
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
@@ -27,7 +26,6 @@ MEASURES = {  # key of quality.json -> name and meaning
 }
 
 
-OF_LABELS = ("label_1nn_error", "silhouette")
 BASELINES = {"pca": "PCA", "mds": "classical scaling"}  # the method of a baseline -> its name in sentences
 
 
@@ -96,8 +94,13 @@ def quality(found: QualityResult) -> Part:
     document = found.figures
     values = {key: value for key, value in relevant_measures(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
-    return section("Quality", _basis(document), _scale(document), _measures(document, values),
-                   side_by_side(_shepard(found.pairs), _q_nx(document)))
+    pairs = None if found.pairs is None else figure(
+        shepard("Shepard diagram", found.pairs),
+        f"{len(found.pairs):,} pairs of points: the distance in the data and the distance in the embedding.")
+    scale = None if document.get("scale") != FREE else sentence(
+        "The scale of the coordinates is arbitrary for this method: stress is given at the best scale.", "soft")
+    return section("Quality", _basis(document), scale, _measures(document, values),
+                   side_by_side(pairs, _q_nx(document)))
 
 
 def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
@@ -117,14 +120,6 @@ def measure_name(key: str, label: str | None) -> str:
     """Return the name of a measure, with the column where it is about labels."""
     name = MEASURES.get(key, (key.replace("_", " "), ""))[0]
     return f"{name.removesuffix(' of labels')} of {label}" if label and key in OF_LABELS else name
-
-
-def _scale(document: Mapping[str, Any]) -> Part:
-    """Return a note that stress is at the best scale, where the method leaves the scale free."""
-    if document.get("scale") != FREE:
-        return None
-    return sentence("The scale of the coordinates is arbitrary for this method: stress is given at the best scale.",
-                    "soft")
 
 
 def _value(value: float | None) -> str:
@@ -148,13 +143,6 @@ def _basis(document: Mapping[str, Any]) -> Part:
     words = [f"Neighborhoods of {document['neighbors']} points" if document.get("neighbors") else "",
              f"measured from {points}", f"{document['distances']} distances" if document.get("distances") else ""]
     return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
-
-
-def _shepard(points: Array | None) -> Part:
-    if points is None:
-        return None
-    return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance in the data and "
-                  "the distance in the embedding.")
 
 
 def _q_nx(document: Mapping[str, Any]) -> Part:

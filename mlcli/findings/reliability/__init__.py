@@ -1,7 +1,6 @@
 """Reliability of a questionnaire: alpha, omega by a Schmid-Leiman solution, and the statistics of each item."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.values.options import option
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("reliability.json", Json("mlcli.findings.reliability.shape:ReliabilityDocument"))
+FIGURES = File("reliability.json", Json("mlcli.findings.shapes:ReliabilityDocument"))
 ITEMS = File("items.csv", Columns(("item", "mean", "deviation", "total_correlation", "corrected_correlation",
                                    "alpha_without", "general", "communality", "uniqueness"), texts=1))
 
@@ -47,34 +46,15 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
 
         return measure_reliability(result)
 
-    def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
-        """Write reliability.json and items.csv."""
-        from mlcli.data.write.table import warn_of_texts
-        from mlcli.findings.frame.csv_text import csv_lines, digits
-        from mlcli.findings.frame.files import write_document, write_text
-
-        write_document(folder / FIGURES.name, value["figures"])
-        items = value["items"]
-        head, *others = items.columns
-        warn_of_texts([items.texts(head)], "name", ITEMS.name)
-        rows = zip(items.texts(head), *(items.numbers(name) for name in others), strict=True)
-        write_text(folder / ITEMS.name, csv_lines([head, *others], (
-            [name, *("" if cell != cell else digits(cell) for cell in cells)] for name, *cells in rows)))
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
-        """Return the content of both files."""
-        figures, items = (file.read(folder) for file in self.files)
-        return None if figures is None or items is None else {"figures": figures, "items": items}
-
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures, and a table of the items."""
-        from mlcli.findings.reliability.section import reliability
+        from mlcli.findings.reliability.measure import reliability
 
-        return [(Place.COLUMNS, reliability(value))]
+        return [(Place.COLUMNS, reliability(value[FIGURES.name], value[ITEMS.name]))]
 
     def facts(self, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return the figures."""
-        return {} if value is None else {self.name: dict(value["figures"])}
+        return {} if value is None else {self.name: dict(value[FIGURES.name])}
 
     def headline(self) -> Sequence[str]:
         """Return the coefficients."""

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-TABLE = File("spectrum.csv", Columns(("component", "eigenvalue", "proportion", "cumulative")))
+HEADER = ("component", "eigenvalue", "proportion", "cumulative")
+TABLE = File("spectrum.csv", Columns(HEADER, counts=HEADER[:1]))
 
 
 class SpectrumFinding(Finding["CsvColumns"]):
@@ -30,16 +31,9 @@ class SpectrumFinding(Finding["CsvColumns"]):
         reported = result.config.method.axes_options.written(model.embedding.shape[1])
         return None if model.spectrum is None else spectrum_rows(model.spectrum, reported)
 
-    def write(self, value: "CsvColumns", folder: Path, result: "Result") -> None:
-        """Write spectrum.csv."""
-        from mlcli.findings.frame.files import write_text
-        from mlcli.findings.spectrum.table import spectrum_text
-
-        write_text(folder / TABLE.name, spectrum_text(value))
-
     def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
         """Return the columns of spectrum.csv; raises UnsafeFile where shares do not add up."""
-        rows: CsvColumns | None = TABLE.read(folder)
+        rows = super().read(folder, run)
         if rows is not None:
             from mlcli.findings.spectrum.table import require_running_sums
 

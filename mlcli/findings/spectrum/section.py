@@ -12,6 +12,7 @@ from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
 
 LEADING = 10  # eigenvalues in the table
+EXPECTED = "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
 def spectrum(run: FinishedRun) -> Part:
@@ -37,21 +38,15 @@ def spectrum(run: FinishedRun) -> Part:
         adjusted, known = given.numbers_or_none("adjusted"), given.numbers_or_none("adjusted_share")
         rows = [(*row, UNKNOWN if value is None else number(value), _percent(share))
                 for row, value, share in zip(rows, adjusted, known, strict=False)]
+    drawn = run.scree or eigenvalues
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
     return section("Spectrum", ranked, side_by_side(
-                       figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
+                       figure(scree(drawn, "Scree plot"), EXPECTED if drawn.line else ""),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
                    sentence(OVERLAP, "soft") if run.overlapping else None,
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
-
-
-def _expected(run: FinishedRun) -> str:
-    """Return the explanation of the line in the scree plot, where there is one."""
-    if run.scree is None or not run.scree.line:
-        return ""
-    return "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
 def _percent(share: float | None) -> str:

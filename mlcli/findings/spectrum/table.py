@@ -6,15 +6,10 @@ import numpy as np
 
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.frame.finished_run import CsvColumns
+from mlcli.findings.spectrum import HEADER
 from mlcli.rundir.reading import damaged
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
-HEADER = ("component", "eigenvalue", "proportion", "cumulative")
-
-
-def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
-    """Return the first `rows` eigenvalues (by default all computed ones) as CSV, 17 digits."""
-    return spectrum_text(spectrum_rows(spectrum, rows))
 
 
 def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
@@ -47,13 +42,6 @@ def require_running_sums(rows: CsvColumns, path: Path) -> None:
     if wrong.any():
         line = int(np.flatnonzero(wrong)[0]) + 2  # the first one holds the names
         raise damaged(path, "cumulative is not the running sum of the proportions", line)
-
-
-def spectrum_text(rows: CsvColumns) -> str:
-    """Return the table as CSV: 17 digits, and nothing for NaN."""
-    cells = zip(*(rows.numbers(name) for name in rows.columns), strict=True)
-    line = ",".join(["%d", *["%.17g"] * (len(rows.columns) - 1)])
-    return "\n".join([",".join(rows.columns), *(line % row for row in cells)]).replace("nan", "") + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:

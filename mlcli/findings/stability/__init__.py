@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("stability.json", Json("mlcli.findings.stability.shape:Stability"))
+NUMBERS = File("stability.json", Json("mlcli.findings.shapes:StabilityDocument"))
 MOVES = File("stability.csv", Columns(("resamples", "y1"), texts=1))
 WHERE = "report.stability"
 
@@ -50,11 +50,11 @@ class StabilityFinding(Finding["StabilityResult"]):
     def write(self, value: "StabilityResult", folder: Path, result: "Result") -> None:
         """Write stability.json and stability.csv."""
         from mlcli.data.write.table import text_names
-        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.frame.files import write_text
         from mlcli.findings.stability.measure import stability_table
 
         table = result.embedding
-        write_document(folder / NUMBERS.name, value.figures)
+        NUMBERS.write(folder, value.figures)
         write_text(folder / MOVES.name, stability_table(text_names(table)[0], table.ids, value))
 
     def cells(self, method: "Method", table: "Table") -> float:

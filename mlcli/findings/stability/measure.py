@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError, NumericalError
-from mlcli.findings.frame.csv_text import csv_table, digits
+from mlcli.findings.frame.files import csv_table, digits
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.likeness import principal_angles
 from mlcli.findings.frame.result import Result
@@ -98,15 +98,11 @@ def angle_between(model: Model, other: Model, own: Array, again: Array) -> float
 
     It is the angle of the loadings where there are any, else of the coordinates of the drawn rows, (m, p) arrays.
     """
-    pair = (own - own.mean(axis=0), again - again.mean(axis=0)) if not has_loadings(model) else (
-        model.loadings.values, other.loadings.values)  # type: ignore[union-attr]
-    angles = principal_angles(*pair)
+    if model.loadings is not None and other.loadings is not None:
+        angles = principal_angles(model.loadings.values, other.loadings.values)
+    else:
+        angles = principal_angles(own - own.mean(axis=0), again - again.mean(axis=0))
     return float(angles[-1]) if len(angles) == model.embedding.shape[1] else float("nan")
-
-
-def has_loadings(model: Model) -> bool:
-    """Whether axes are directions of the columns."""
-    return model.loadings is not None
 
 
 def pad_axes(values: Array, width: int) -> Array:
@@ -162,7 +158,7 @@ def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: floa
     figures = {"kind": "bootstrap" if drawn is None else "subsample", "resamples": len(made),
                "failed": asked - len(made), "rows": size if drawn is None else drawn, "level": level,
                **intervals(model, made, level, None if drawn is None else factor),
-               "angle": {"of": "loadings" if has_loadings(model) else "coordinates",
+               "angle": {"of": "loadings" if model.loadings is not None else "coordinates",
                          **angles_of(angles, level, factor)}}
     counts, deviations, correlations = moves(size, made, sample=drawn is None)
     return StabilityResult(figures, counts, unit_of(model).plain(factor * deviations), correlations)

@@ -13,10 +13,10 @@ from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.stability.measure import StabilityResult, spreads_of
 from mlcli.report.drawing.axes import to_pixels
-from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
 from mlcli.report.drawing.text import number
-from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sample_rows
+from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, backdrop, panel_of, plane, sample_rows, sides
 
 TITLE = "Points in fits to resampled rows"
 ELLIPSES = 200  # largest number of ellipses
@@ -86,11 +86,10 @@ def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float, axes: 
     with np.errstate(over="ignore"):  # points out of range are drawn at the largest double
         outlines = [np.nan_to_num(places[row] + offsets(spreads[row], level)) for row in rows.tolist()]
     panel = panel_of(np.concatenate([places, *outlines]))
-    marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("plain", to_pixels(places[rows], panel), 1.6)]
+    marks: list[Mark] = [*backdrop(TITLE, panel), Dots("plain", to_pixels(places[rows], panel), 1.6)]
     marks += [_outline(to_pixels(outline, panel)) for outline in outlines]
-    across, up = axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])
-    return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, [*marks, *panel.names(across, up)])
+    marks += panel.names(*sides(axes, embedding.shape[1]))
+    return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 
 def _outline(pixels: Array) -> Mark:

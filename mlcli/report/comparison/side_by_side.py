@@ -9,7 +9,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
+from mlcli.base.values.sample_size import sample_of
 from mlcli.findings.frame.likeness import Agreement, Alignment, agreement, principal_angles, procrustes, standardize
 
 EXACT = 20_000  # largest number of points for the neighbors of all
@@ -122,7 +123,8 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
                  generator: np.random.Generator) -> Comparison:
     """Compare every two runs over their common rows."""
     shapes = [standardize(side.values) for side in sides]
-    rows, near = _points_to_compare(len(ids), generator), min(neighbors, (len(ids) - 1) // 2)
+    rows = sample_of(len(ids), len(ids) if len(ids) <= EXACT else SAMPLE, generator)
+    near = min(neighbors, (len(ids) - 1) // 2)
     every = list(combinations(range(len(sides)), 2))
     pairs = []
     for done, (i, j) in enumerate(every):
@@ -158,6 +160,3 @@ def align_to_first(shapes: Sequence[Array]) -> list[Array]:
     return [first, *(procrustes(first[:, :shape.shape[1]], shape).turned for shape in shapes[1:])]
 
 
-def _points_to_compare(size: int, generator: np.random.Generator) -> Indices:
-    """Return all points, or a seeded sample of many."""
-    return np.arange(size) if size <= EXACT else np.sort(generator.choice(size, SAMPLE, replace=False))

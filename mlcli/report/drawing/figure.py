@@ -1,8 +1,12 @@
 """Figures as values: lines, bars, curves, dots, texts and images in pixels, for any writer to draw."""
 
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property
+
+import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
@@ -70,6 +74,26 @@ class Text:
     turned: bool = False  # rotated by a quarter, reading upward
 
 
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+COLORS = {2: 4, 4: 6}  # gray and opacity; red, green, blue and opacity -> the standard's type of color
+LEVEL = 4  # of compression: 9 takes fifty times as long on clouds of points, for a quarter fewer bytes
+
+
+def png(levels: AnyArray) -> bytes:
+    """Return an image as PNG (ISO/IEC 15948): gray or colored, with opacity, eight bits each, its rows unfiltered.
+
+    `levels` is a (rows, columns, 2 or 4) array from 0 to 255.
+    """
+    rows, columns, channels = levels.shape
+    lines = np.zeros((rows, 1 + columns * channels), np.uint8)  # each begins with the number of its filter: none
+    lines[:, 1:] = levels.reshape(rows, -1)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, COLORS[channels], 0, 0, 0)
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), LEVEL)), (b"IEND", b"")
+    return SIGNATURE + b"".join(
+        struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in chunks)
+
+
 @frozen
 class Picture:
     """An image over a rectangle: rows from the top, with a last axis of gray, or red, green and blue, and opacity."""
@@ -84,13 +108,11 @@ class Picture:
     @cached_property
     def png(self) -> bytes:
         """The image as the content of a file, made once for every drawing of it."""
-        from mlcli.report.drawing.png import png
-
         return png(self.levels)
 
 
 @frozen
-class Part:
+class Tile:
     """A rectangle of a figure that a page arranges: next to the others where there is room, else below them."""
 
     x: float
@@ -115,7 +137,7 @@ class Figure:
     width: float
     height: float
     marks: Sequence[Mark] = field(default_factory=tuple)
-    parts: Sequence[Part] = ()  # parts with all marks; none: it is one piece
+    parts: Sequence[Tile] = ()  # parts with all marks; none: it is one piece
 
     @property
     def kinds(self) -> set[str]:
@@ -123,9 +145,9 @@ class Figure:
         return {mark.kind for mark in self.marks}
 
     @property
-    def pieces(self) -> list[tuple[Part, list[Mark]]]:
+    def pieces(self) -> list[tuple[Tile, list[Mark]]]:
         """The parts with the marks that begin in them; a mark outside all parts is in the first."""
-        pieces: list[tuple[Part, list[Mark]]] = [(part, []) for part in self.parts]
+        pieces: list[tuple[Tile, list[Mark]]] = [(part, []) for part in self.parts]
         for mark in self.marks:
             place = corner(mark)
             next((marks for part, marks in pieces if part.holds(*place)), pieces[0][1]).append(mark)

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Mark, Part, Picture, Segments, Text
+from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Mark, Picture, Segments, Text, Tile
 from mlcli.report.drawing.palette import GROUND, style_sheet
 from mlcli.report.drawing.text import safe
 
@@ -23,7 +23,7 @@ LEGIBLE = 10.5  # size of letters on a narrow screen, where the drawing has room
 def inline(figure: Figure) -> str:
     """Return a figure as an element of a page; its parts as a grid, which a narrow screen sets below each other."""
     if not figure.parts:
-        whole = Part(x=0, y=0, width=figure.width, height=figure.height)
+        whole = Tile(x=0, y=0, width=figure.width, height=figure.height)
         dense = figure.width > DENSE
         drawn = (f'{_piece(whole, "dense" if dense else "broad")} role="img">\n'
                  f"<title>{safe(figure.title, 200)}</title>\n{_mark_elements(figure.marks)}</svg>")
@@ -37,7 +37,7 @@ def inline(figure: Figure) -> str:
             f'style="max-width:{sum(columns):g}px;grid-template-columns:{shares}">\n{cells}\n</div>')
 
 
-def _rows(parts: Sequence[Part]) -> list[float]:
+def _rows(parts: Sequence[Tile]) -> list[float]:
     """Return the tops of a grid's rows: each begins below all earlier parts."""
     tops: list[float] = []
     end = -math.inf
@@ -47,7 +47,7 @@ def _rows(parts: Sequence[Part]) -> list[float]:
     return tops
 
 
-def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
+def _cell(part: Tile, lefts: Sequence[float], tops: Sequence[float]) -> str:
     """Return the start tag of a part at its place in the grid; a legend may begin lower, and span rows."""
     row, last = (sum(top <= y for top in tops) for y in (part.y, part.y + part.height - 1))
     kind = "key" if part.key else "broad" if part.width > BROAD else ""
@@ -55,7 +55,7 @@ def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
     return f"{_piece(part, kind, f'grid-area:{row}/{lefts.index(part.x) + 1}/span {1 + last - row};{down}')}>\n"
 
 
-def _piece(part: Part, kind: str, style: str = "") -> str:
+def _piece(part: Tile, kind: str, style: str = "") -> str:
     """Return the start tag of an element, with the size of its letters on a narrow screen."""
     shown = part.width if kind == "dense" else PHONE if kind else min(PHONE / 2, part.width)
     least, most = LETTERS
@@ -69,13 +69,9 @@ def document(figure: Figure) -> str:
     """Return a figure as a separate file, light or dark as the reader's screen."""
     style = (f"{style_sheet(figure.kinds)}\nsvg{{background:{GROUND[0]}}}"
              f"@media screen and (prefers-color-scheme:dark){{svg{{background:{GROUND[1]}}}}}")
-    space = ' xmlns="http://www.w3.org/2000/svg"'
-    return f"{_start_tag(figure, space)}<style>{style}</style>\n{_mark_elements(figure.marks)}</svg>\n"
-
-
-def _start_tag(figure: Figure, space: str) -> str:
-    return (f'<svg{space} viewBox="0 0 {figure.width:g} {figure.height:g}" width="{figure.width:g}" '
-            f'height="{figure.height:g}" role="img">\n<title>{safe(figure.title, 200)}</title>\n')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {figure.width:g} {figure.height:g}" '
+            f'width="{figure.width:g}" height="{figure.height:g}" role="img">\n'
+            f"<title>{safe(figure.title, 200)}</title>\n<style>{style}</style>\n{_mark_elements(figure.marks)}</svg>\n")
 
 
 def _mark_elements(marks: Sequence[Mark]) -> str:

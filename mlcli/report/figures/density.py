@@ -35,7 +35,8 @@ def _clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
     reach = 2 if len(values) <= SPARSE else 1
     groups = count_by_group(values, colors, panel, shape)
-    shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
+    shades = opacity(spread(groups.sum(axis=0), reach))
+    kinds = (mean_step if isinstance(colors, ColorRange) else most_common)(groups, reach)
     pictures: list[Mark] = []
     for ground, kind in enumerate(BY_GROUND):
         levels = np.dstack([inks_of(kinds, colors, ground), shades])
@@ -71,11 +72,6 @@ def spread(sums: AnyArray, reach: int) -> AnyArray:
                           for y in steps for x in steps if x * x + y * y <= reach * reach))
 
 
-def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
-    """Return the kind of each cell: the group with most points, or on a scale of numbers the step of their mean."""
-    return mean_step(groups, reach) if isinstance(colors, ColorRange) else most_common(groups, reach)
-
-
 def most_common(groups: AnyArray, reach: int) -> AnyArray:
     """Return the group with most points in each cell; of equal ones the rarest overall, which is seen least."""
     kinds, most = np.zeros(groups.shape[1:], np.int64), np.zeros(groups.shape[1:], np.int64)
@@ -107,9 +103,5 @@ def opacity(counts: AnyArray) -> AnyArray:
     there = counts[counts > 0]
     most = max(float(quantiles(there, [TOP])[0]), 2.0)
     shares = np.log(np.clip(counts, 1, most)) / np.log(most)
-    return np.where(counts > 0, quantize(LEAST + (1 - LEAST) * shares), np.uint8(0))
-
-
-def quantize(shares: AnyArray) -> AnyArray:
-    """Return shares as levels of an image, in few steps."""
-    return np.rint(np.rint(shares * (SHADES - 1)) / (SHADES - 1) * 255).astype(np.uint8)
+    steps = np.rint((LEAST + (1 - LEAST) * shares) * (SHADES - 1)) / (SHADES - 1)
+    return np.where(counts > 0, np.rint(steps * 255).astype(np.uint8), np.uint8(0))

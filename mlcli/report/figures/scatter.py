@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.drawing.axes import Panel, Scale, extent, to_pixels
-from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
+from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Segments, Text, Tile
 from mlcli.report.drawing.text import shorten
 from mlcli.report.figures import shade
 from mlcli.report.figures.coloring import Coloring
@@ -79,7 +79,7 @@ class Points:
     @property
     def sides(self) -> tuple[str, str]:
         """The labels of both sides of the plane."""
-        return (self.axis(0), self.axis(1)) if self.values.shape[1] > 1 else ("row", self.axis(0))
+        return sides([self.axis(place) for place in range(2)], self.values.shape[1])
 
     def axis(self, place: int) -> str:
         """Return the label of an axis."""
@@ -93,6 +93,16 @@ class Points:
             groups = self.colors.of[rows]
             for group in np.flatnonzero(np.bincount(groups)).tolist():
                 yield group, rows[groups == group]
+
+
+def sides(axes: Sequence[str], count: int) -> tuple[str, str]:
+    """Return the labels of both sides of a plane of the first of `count` axes; a single one is over the rows."""
+    return (axes[0], axes[1]) if count > 1 else ("row", axes[0])
+
+
+def backdrop(title: str, panel: Panel) -> list[Mark]:
+    """Return what is behind all points: the title, and lines with their numbers."""
+    return [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns()]
 
 
 def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:
@@ -159,7 +169,7 @@ def with_legend(title: str, height: float, marks: Sequence[Mark], key: Sequence[
     left, low = LEFT + WIDE + BESIDE - 4, legend_end(key)
     wide = legend_width(key) - left + 4
     return Figure(title, left + wide, max(height, low), marks, [
-        Part(x=0, y=0, width=left, height=height), Part(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
+        Tile(x=0, y=0, width=left, height=height), Tile(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
 
 
 def equal_units(values: Array) -> bool:
@@ -172,7 +182,7 @@ def pairs(points: Points) -> Figure:
     count = min(points.values.shape[1], 4)
     side, gap = (214.0 if count == 3 else 140.0), LEFT + HALF
     marks: list[Mark] = []
-    parts: list[Part] = []
+    parts: list[Tile] = []
     for first, second in combinations(range(count), 2):
         left, top = 60 + first * (side + gap), 14 + (second - 1) * (side + gap)
         places = points.values[:, first : second + 1 : second - first]
@@ -182,7 +192,7 @@ def pairs(points: Points) -> Figure:
                   *dots(points, places, panel, 0.75 * points.radius),
                   Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
-        parts.append(Part(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
+        parts.append(Tile(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
     step, whole = side + gap, (count - 1) * (side + gap)
     low = legend_end(points.colors.legend(0, 30))
     broad = legend_width(points.colors.legend(0, 30)) + 16
@@ -190,7 +200,7 @@ def pairs(points: Points) -> Figure:
     right = whole - step if inside else whole  # in the corner without pairs, or to their right
     key = points.colors.legend(right + 12, 30)
     if key:
-        parts.append(Part(x=right, y=0, width=step if inside else broad, height=low, key=True))
+        parts.append(Tile(x=right, y=0, width=step if inside else broad, height=low, key=True))
     wide, high = max(whole, right + broad if key else 0), max(whole, low)
     return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
 

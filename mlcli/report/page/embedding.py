@@ -50,14 +50,10 @@ def embedding(run: FinishedRun) -> Part:
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
                             f"scales.{_sample_note(some)}{_density_note(some)}"))
-    return section("Embedding", *shown, _interactive_hint(run))
-
-
-def _interactive_hint(run: FinishedRun) -> Part:
-    """Return a sentence on the interactive page: where it is, or how to get it."""
-    return sentence("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
-                    "mlcli report RUN --interactive writes an interactive scatter plot beside this page (needs the "
-                    "extra manifold-cli[interactive]).", "soft advice")
+    interactive = ("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
+                   "mlcli report RUN --interactive writes an interactive scatter plot beside this page (needs the "
+                   "extra manifold-cli[interactive]).")
+    return section("Embedding", *shown, sentence(interactive, "soft advice"))
 
 
 def _matplotlib_part(run: FinishedRun, points: Points, edges: DrawnEdges | None, said: str, first: bool) -> Part:
@@ -66,27 +62,23 @@ def _matplotlib_part(run: FinishedRun, points: Points, edges: DrawnEdges | None,
     from mlcli.report.paper.inline import inline
 
     title = _title(points.colors)
-    drawn = main_drawing(run, "svg") if first else drawings.plot(run, points, title, edges).draw("svg")
+    drawn = (colored_drawing(run, first_column(run), "svg") if first else
+             drawings.plot(run, points, title, edges).draw("svg"))
     return frame_picture(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
 
 
-def main_scatter(run: FinishedRun, title: str, name: str | None = None) -> Figure:
-    """Draw the first two axes as a separate figure, colored by a column, or by the first."""
-    return scatter(points_of(run, name or first_column(run)), title, _edges(run), deviations(run), texts(run))
+def colored_scatter(run: FinishedRun, name: str | None) -> Figure:
+    """Draw the first two axes as a separate figure, colored by a column."""
+    return scatter(points_of(run, name), run.title, _edges(run), deviations(run), texts(run))
 
 
-def main_drawing(run: FinishedRun, format: str) -> bytes:
-    """Draw the main scatter plot with Matplotlib as svg, pdf or png; once for the page and for the file."""
-    if format not in run.drawn:
-        run.drawn[format] = colored_drawing(run, format, first_column(run))
-    return run.drawn[format]
-
-
-def colored_drawing(run: FinishedRun, format: str, name: str | None) -> bytes:
-    """Draw the scatter plot with Matplotlib as svg, pdf or png, colored by a column."""
+def colored_drawing(run: FinishedRun, name: str | None, format: str) -> bytes:
+    """Draw it with Matplotlib as svg, pdf or png; once for the page and for the file."""
     from mlcli.report.paper import drawings
 
-    return drawings.plot(run, points_of(run, name), run.title, _edges(run)).draw(format)
+    if (name, format) not in run.drawn:
+        run.drawn[name, format] = drawings.plot(run, points_of(run, name), run.title, _edges(run)).draw(format)
+    return run.drawn[name, format]
 
 
 def points_of(run: FinishedRun, name: str | None) -> Points:

@@ -10,11 +10,11 @@ from mlcli.findings.loadings.tables import correlations_table, factors_table, lo
 from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures, share_kept
 from mlcli.findings.quality.section import measure_name
-from mlcli.findings.reliability import ReliabilityFinding
-from mlcli.findings.reliability.section import items_of
+from mlcli.findings.reliability import ITEMS, ReliabilityFinding
+from mlcli.findings.reliability.measure import items_of
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
-from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables import Form, Name
 from mlcli.report.tables.table import Cell, ReportTable, Row
 
 
@@ -61,7 +61,7 @@ def dimension_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None
 def items_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     """Return the statistics of a questionnaire's items."""
     found = ReliabilityFinding.of(run)
-    return None if found is None else items_of(found["items"])
+    return None if found is None else items_of(found[ITEMS.name])
 
 
 def _plain(value: float | None) -> Cell:

@@ -14,7 +14,6 @@ from mlcli.report.paper.scatter import MOVED, Arrows, Plot
 from mlcli.report.paper.sheet import entitle, inches, one_line, sheet
 
 SIZE = (5.0, 3.4)  # inches
-SHARE = "cumulative share"
 
 
 @frozen
@@ -88,11 +87,6 @@ def arrows(run: FinishedRun) -> Arrows | None:
     if not count or loadings is None or run.embedding.values.shape[1] < 2:
         return None
     return Arrows.of(loadings, count)
-
-
-def scree_plot(run: FinishedRun, eigenvalues: ScreeValues, title: str) -> ScreePlot:
-    """Return the scree plot of a run."""
-    return ScreePlot(eigenvalues, title, run.config.report.look)
 
 
 def caption(run: FinishedRun) -> str:

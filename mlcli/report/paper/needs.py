@@ -55,13 +55,9 @@ def texts_of(report: Report, table: NamedRows, *, unsure: bool) -> Sequence[str]
     """
     chosen = report.point_labels
     if chosen == "auto":
-        return table.ids if 0 < len(table.ids) <= LABELED and have_names(table.ids) and not unsure else ()
+        shown = 0 < len(table.ids) <= LABELED and not unsure and not all(map(str.isdecimal, table.ids))  # not numbers
+        return table.ids if shown else ()
     return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
-
-
-def have_names(ids: Sequence[str]) -> bool:
-    """Whether rows have names other than numbers, which say little next to a point."""
-    return not all(map(str.isdecimal, ids))
 
 
 def deviations(run: FinishedRun) -> Array | None:

@@ -70,17 +70,12 @@ def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrow
     anchors = [text.get_position() for text in texts]
     marks = places[:: 1 + len(places) // MARKS]
     static = [*_boxes(axes, marks, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT)]
-    adjust_text(list(texts), objects=static, ax=axes, iter_lim=_rounds(len(texts)),
+    adjust_text(list(texts), objects=static, ax=axes, iter_lim=ROUNDS * FEW**2 // max(len(texts), FEW) ** 2,
                 expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     corners = np.array([box.get_points() for box in static]).reshape(-1, 2)
     _move_to_free_places(axes, texts, axes.transData.transform(corners).reshape(-1, 4))
     for text, anchor in zip(texts, anchors, strict=True):
         _leader_line(axes, text, anchor, marker)
-
-
-def _rounds(count: int) -> int:
-    """Return the number of rounds for `count` labels."""
-    return ROUNDS * FEW**2 // max(count, FEW) ** 2
 
 
 def _move_to_free_places(axes: Any, texts: Sequence[Any], taken: Array) -> None:
@@ -200,7 +195,7 @@ class Plot:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches: as the user chose, or by the ranges of the points."""
-        wide = WIDTH - MARGINS - (LEGEND if _has_legend(self.points.colors) else 0)
+        wide = WIDTH - MARGINS - (LEGEND if isinstance(self.points.colors, Groups | ColorRange) else 0)
         across, up = np.ptp(self._places, axis=0)
         ratio = np.clip(up, LOWEST * across, HIGHEST * across) / across if self._equal and across and up else 0.75
         high = MARGINS + wide * float(ratio)
@@ -337,10 +332,6 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
     chosen = {"plain": known[0], **{kind: INKS[kind].light for kind in UNGROUPED},
               **{f"c{i}": known[i % len(known)] for i in range(len(CLASSES))}}
     return [chosen[kind] for kind in colors.kinds]
-
-
-def _has_legend(colors: Coloring) -> bool:
-    return isinstance(colors, Groups | ColorRange)
 
 
 def _key(figure: Any, colors: Coloring, look: Look) -> None:

@@ -1,4 +1,4 @@
-"""The relation of a run to variables of its rows as plain values: the source of the tables, the page and the figure."""
+"""The relation of a run to variables of its rows as plain values, and as the tables of its CSV files and its page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from mlcli.base.types import Array
 from mlcli.core.relation.dispersion import Center, Dispersion
 from mlcli.core.relation.permanova import AnalysisRow, By
 from mlcli.core.relation.vectors import Centroids, Vector
+from mlcli.report.tables.table import ReportTable, Row
 
 
 @frozen
@@ -105,17 +106,17 @@ class Relation:
             "factors": {one.name: {"rows": one.rows, "r2": one.fit.r2, "p_value": one.fit.p_value,
                                    "centroids": dict(zip(one.levels, one.fit.means.tolist(), strict=True))}
                         for one in self.factors},
-            "permanova": None if self.partition is None else _partition(self.partition),
-            "dispersion": None if self.spread is None else _spread(self.spread)}
+            "permanova": None if self.partition is None else _partition_document(self.partition),
+            "dispersion": None if self.spread is None else _spread_document(self.spread)}
 
 
-def _partition(found: Partition) -> Mapping[str, Any]:
+def _partition_document(found: Partition) -> Mapping[str, Any]:
     return {"formula": found.formula, "by": found.by, "rows": found.rows, "terms": [
         {"term": row.term, "df": row.freedom, "sum_of_squares": row.squares, "r2": row.share, "F": row.ratio,
          "p_value": row.p_value} for row in found.table]}
 
 
-def _spread(found: Spread) -> Mapping[str, Any]:
+def _spread_document(found: Spread) -> Mapping[str, Any]:
     test = found.found
     return {"factor": found.name, "center": found.center, "rows": len(found.ids),
             "group_rows": dict(zip(found.levels, found.counts, strict=True)),
@@ -123,3 +124,83 @@ def _spread(found: Spread) -> Mapping[str, Any]:
             "df": list(test.freedom), "sums_of_squares": list(test.squares), "F": test.ratio, "p_value": test.p_value,
             "pairs": [{"first": found.levels[pair.first], "second": found.levels[pair.second], "t": pair.t,
                        "p_value": pair.p_value} for pair in test.pairs]}
+
+
+HEAD = ("Df", "Sum of squares", "R²", "F", "p")
+KINDS = {"wa": "weighted averages of the sites", "expanded": "weighted averages of the sites, spread as these are",
+         "correlations": "correlations with the axes"}
+
+
+def tables_of(found: Relation) -> Mapping[str, ReportTable]:
+    """Return the tables by the names of their files, those that the relation has."""
+    made = {"vectors.csv": _vectors(found), "factors.csv": _factors(found), "centroids.csv": _centroids(found),
+            "permanova.csv": _partition(found), "dispersion.csv": _dispersion(found),
+            "dispersion_pairs.csv": _pairs(found), "distances_to_centers.csv": _distances(found),
+            "species.csv": _species(found)}
+    return {name: table for name, table in made.items() if table is not None and table.rows}
+
+
+def _vectors(found: Relation) -> ReportTable:
+    rows: list[Row] = [(one.name, one.rows, *one.fit.direction.tolist(), one.fit.r2, one.fit.p_value)
+                       for one in found.vectors]
+    return ReportTable("Variables of numbers: direction of increase, of length one.",
+                       ("variable", "rows", *found.columns, "r²", "p"), rows,
+                       keys=("variable", "rows", *found.columns, "r2", "p_value"))
+
+
+def _factors(found: Relation) -> ReportTable:
+    rows: list[Row] = [(one.name, one.rows, len(one.levels), one.fit.r2, one.fit.p_value) for one in found.factors]
+    return ReportTable("Factors.", ("factor", "rows", "levels", "r²", "p"), rows,
+                       keys=("factor", "rows", "levels", "r2", "p_value"))
+
+
+def _centroids(found: Relation) -> ReportTable:
+    rows: list[Row] = [(one.name, level, count, *means) for one in found.factors
+                       for level, count, means in zip(one.levels, one.counts, one.fit.means.tolist(), strict=True)]
+    return ReportTable("Means of the levels of factors.", ("factor", "level", "rows", *found.columns), rows,
+                       words=(0, 1))
+
+
+def _partition(found: Relation) -> ReportTable | None:
+    if found.partition is None:
+        return None
+    rows: list[Row] = [(row.term, row.freedom, row.squares, row.share, row.ratio, row.p_value)
+                       for row in found.partition.table]
+    return ReportTable("Permutational analysis of variance.", ("term", *HEAD), rows,
+                       keys=("term", "df", "sum_of_squares", "r2", "F", "p_value"))
+
+
+def _dispersion(found: Relation) -> ReportTable | None:
+    if found.spread is None:
+        return None
+    rows: list[Row] = [(level, count, float(mean)) for level, count, mean in zip(
+        found.spread.levels, found.spread.counts, found.spread.found.means, strict=True)]
+    return ReportTable("Mean distance to the center of the group.", ("group", "rows", "mean distance"), rows,
+                       keys=("group", "rows", "mean_distance"))
+
+
+def _pairs(found: Relation) -> ReportTable | None:
+    spread = found.spread
+    if spread is None:
+        return None
+    rows: list[Row] = [(spread.levels[pair.first], spread.levels[pair.second], pair.t, pair.p_value)
+                       for pair in spread.found.pairs]
+    return ReportTable("Every two groups.", ("first", "second", "t", "p"), rows, words=(0, 1),
+                       keys=("first", "second", "t", "p_value"))
+
+
+def _distances(found: Relation) -> ReportTable | None:
+    spread = found.spread
+    if spread is None:
+        return None
+    rows: list[Row] = list(zip(spread.ids, spread.groups, spread.found.distances.tolist(), strict=True))
+    return ReportTable("Distance of each row to the center of its group.", ("id", "group", "distance"), rows,
+                       words=(0, 1))
+
+
+def _species(found: Relation) -> ReportTable | None:
+    if found.species is None:
+        return None
+    rows: list[Row] = [(name, *scores) for name, scores in zip(
+        found.species.names, found.species.scores.tolist(), strict=True)]
+    return ReportTable(f"Species: {KINDS[found.species.kind]}.", ("species", *found.columns), rows)

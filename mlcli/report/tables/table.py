@@ -8,7 +8,7 @@ from math import isinf, isnan
 from mlcli.base.frozen import frozen
 from mlcli.report.drawing import html
 from mlcli.report.drawing.text import number, visible
-from mlcli.report.tables.names import Form
+from mlcli.report.tables import Form
 
 Cell = str | float | int | None
 Row = Sequence[Cell]

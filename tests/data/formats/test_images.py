@@ -16,7 +16,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.new_rows import read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing
-from mlcli.report.drawing.png import png
+from mlcli.report.drawing.figure import png
 from mlcli.runs.input import file_state
 from tests.data.helpers import noted, refused
 from tests.wording import Wording

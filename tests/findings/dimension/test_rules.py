@@ -6,10 +6,9 @@ import pytest
 from mlcli.base.values.inputs import Covariance
 from mlcli.core.metrics.distances import with_metric
 from mlcli.core.metrics.minkowski import Cityblock
-from mlcli.findings.dimension import parallel
-from mlcli.findings.dimension.parallel import common_eigenvalues
-from mlcli.findings.dimension.residual import residual_variances
-from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares
+from mlcli.findings.dimension import spectral
+from mlcli.findings.dimension.distances import residual_variances
+from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares, common_eigenvalues
 from mlcli.methods import METHODS
 from tests.findings.dimension.support import counts, found, planted, roll, standardized
 from tests.support import dissimilarities, distances, features, furnished, similarities
@@ -39,7 +38,7 @@ def test_permuted_and_normal_columns_give_the_same_line() -> None:
     moved -= moved.mean(axis=0)
     norms = np.linalg.norm(moved, axis=0)
     lines = []
-    for replicate in (parallel.permuted_replicate(moved), parallel.normal_replicate(399, norms)):
+    for replicate in (spectral.permuted_replicate(moved), spectral.normal_replicate(399, norms)):
         drawn = np.array([replicate(np.random.default_rng(seed)) for seed in range(400)])
         assert drawn.sum(axis=1) == pytest.approx(np.full(400, norms @ norms), rel=1e-10)
         lines.append([drawn.mean(axis=0), np.percentile(drawn, 95, axis=0)])
@@ -108,7 +107,7 @@ def test_distances_beyond_the_range_of_doubles_have_no_curve() -> None:
 def test_a_sampled_curve_is_near_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     points = roll(690)
     whole = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
-    monkeypatch.setattr("mlcli.findings.dimension.residual.EXACT", 100)
+    monkeypatch.setattr("mlcli.findings.dimension.distances.EXACT", 100)
     part = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
     assert (whole["from"], part["from"], part["to"]) == (690, 58, 690)
     assert part["residual_variances"] == pytest.approx(whole["residual_variances"], abs=0.04)

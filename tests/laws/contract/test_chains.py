@@ -17,12 +17,11 @@ from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.core.chain import kernels
 from mlcli.errors import ConfigError, GeometryError, MlcliError
-from mlcli.findings.spectrum.table import spectrum_table
 from mlcli.methods import METHODS, Model
 from mlcli.methods.kernel.chain import chain_paths
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.package import FILES, PACKAGE, parsed
-from tests.support import Notes, dissimilarities, distances, features, fit, similarities
+from tests.support import Notes, dissimilarities, distances, features, fit, similarities, spectrum_table
 
 CHAINED = {name: way for name, way in CONFIGURATIONS.items()
            if way[0] != "chain" and METHODS[way[0]](**way[1]).chain() is not None}

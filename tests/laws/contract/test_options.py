@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.methods import METHODS
 from tests.laws.contract.option_values import Change, changes, plain, with_change
 from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_NEIGHBORS, POINTS
-from tests.support import Notes, fit, in_domain
+from tests.support import Notes, fit, in_domain, spectrum_table
 
 REFUSED = "refused"
 FEW = POINTS[:40]

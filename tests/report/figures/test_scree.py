@@ -10,10 +10,11 @@ import pytest
 
 from mlcli.base.values.scaling import Unit
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import ScreeValues, bars, cumulative, scree
+from tests.support import spectrum_table
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -249,11 +249,12 @@ def reversed_rows(whole: Any, table: Any, *rest: Any) -> None:
     whole(replace(table, values=table.values[::-1]), *rest)
 
 
-def altered_digit(whole: Any, *arguments: Any) -> str:
-    lines = whole(*arguments).splitlines()
-    cells = lines[2].split(",")
-    cells[1] = repr(float(cells[1]) * 1.0001)
-    return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
+def altered_digit(whole: Any, *arguments: Any) -> list[str]:
+    lines = list(whole(*arguments))
+    if lines[0].startswith("component,"):
+        cells = lines[2].split(",")
+        lines[2] = ",".join([cells[0], repr(float(cells[1]) * 1.0001), *cells[2:]])
+    return lines
 
 
 def shifted_rows(whole: Any, kernel: Any, number: int, vectors: Array, moments: bool) -> Any:
@@ -486,7 +487,7 @@ FAULTS: dict[str, Fault] = {
         FA, solving("fa", lambda m: replace(m, loadings=replace(m.loadings, values=m.loadings.values * 1.001))),
         {"stationarity", "variances"}, np.cov(POINTS.T), COVARIANCE),
     "spectrum.csv is not the spectrum": Fault(
-        PCA, replacing("mlcli.findings.spectrum.table.spectrum_text", altered_digit), {"residual", "sum"}, full=True),
+        PCA, replacing("mlcli.findings.frame.files.column_lines", altered_digit), {"residual", "sum"}, full=True),
 }
 
 

@@ -1,13 +1,16 @@
 """The pairs of the Shepard diagram are true distances, drawn evenly, the same for the same seed."""
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.findings.frame.finished_run import CsvColumns
+from mlcli.findings.quality import KINDS, PAIRS
 from mlcli.findings.quality.measure import quality
-from mlcli.findings.quality.measures import AnchorPairs, Shepard, shepard_table
+from mlcli.findings.quality.measures import AnchorPairs, Shepard
 from tests.support import distances
 
 
@@ -40,9 +43,10 @@ def test_no_point_is_paired_with_itself_and_all_points_occur() -> None:
     assert set(pairs.first.tolist()) == set(pairs.second.tolist()) == set(range(100))
 
 
-def test_the_table_reads_back_to_the_same_bits() -> None:
+def test_the_table_reads_back_to_the_same_bits(tmp_path: Path) -> None:
     pairs = np.random.default_rng(0).random((5, 2)) * 1e-300
-    lines = shepard_table(pairs).splitlines()
+    PAIRS.write(tmp_path, CsvColumns(dict(zip(KINDS, pairs.T, strict=True))))
+    lines = (tmp_path / PAIRS.name).read_text(encoding="utf-8").splitlines()
     assert lines[0] == "distance,embedded"
     assert np.array_equal([[float(cell) for cell in line.split(",")] for line in lines[1:]], pairs)
 

@@ -1,14 +1,13 @@
 """Hubness: how often each point is among the nearest neighbors of others (Radovanović, Nanopoulos, Ivanović, 2010)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.base.values.options import Options, option
-from mlcli.base.values.sample_size import EXACT
+from mlcli.base.values.sample_size import EXACT, sample_of
 from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Planned, Result
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("hubness.json", Json("mlcli.findings.hubness.shape:HubnessDocument"))
+NUMBERS = File("hubness.json", Json("mlcli.findings.shapes:HubnessDocument"))
 FEWEST = 3  # number of points with a skewness
 BLOCK = 2**18  # distances in a block
 BARS = 40  # bins of the curve, about
@@ -45,16 +44,6 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
             return None
         with running("hubness"):
             return measure_hubness(result, result.config.report.setting(self.name).neighbors)
-
-    def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
-        """Write hubness.json."""
-        from mlcli.findings.frame.files import write_document
-
-        write_document(folder / NUMBERS.name, value)
-
-    def read(self, folder: Path, run: "FinishedRun") -> Mapping[str, Any] | None:
-        """Return the content of hubness.json."""
-        return NUMBERS.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures as a table, and the number of points by number of lists as curves."""
@@ -124,8 +113,7 @@ def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | Non
         table, embedding = table.take(sample), embedding[sample]
     rows = np.arange(len(embedding)) if all_finite(table.values) else np.flatnonzero(
         np.isfinite(table.values).all(axis=1))
-    if len(rows) > EXACT:
-        rows = np.sort(result.config.compute.generator().choice(rows, EXACT, replace=False))
+    rows = rows[sample_of(len(rows), EXACT, result.config.compute.generator())]
     if len(rows) < FEWEST:
         return None
     if len(rows) < result.prepared.rows:

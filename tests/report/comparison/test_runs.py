@@ -6,9 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.report.comparison.quality_curves import quality_curves
-from mlcli.report.comparison.runs import MEASURES, best_by, lines, measures_of, numeric, ranking
-from mlcli.report.comparison.runs_page import DRAWN, runs_page, runs_to_draw
+from mlcli.report.comparison.runs import (
+    DRAWN,
+    MEASURES,
+    best_by,
+    lines,
+    measures_of,
+    numeric,
+    quality_curves,
+    ranking,
+    runs_page,
+    runs_to_draw,
+)
 from mlcli.report.comparison.side_by_side import Side, align_runs
 from mlcli.report.drawing.figure import Dots, Segments, Text
 

@@ -10,8 +10,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.cli.program import run
+from mlcli.findings.dimension.distances import FEW_POINTS, MOST_AXES, stress_verdict
 from mlcli.findings.dimension.evidence import NotApplicable, RuleVerdict
-from mlcli.findings.dimension.residual import FEW, MOST, stress_verdict
 from mlcli.methods import METHODS
 
 RANDOM = np.random.default_rng(3)
@@ -29,7 +29,7 @@ def test_points_near_a_plane_need_two_axes(method: str) -> None:
     found = verdict(method, CLOUD)
     assert isinstance(found, RuleVerdict) and found.components == 2
     stresses = found.figures["stresses"]
-    assert stresses == sorted(stresses, reverse=True) and len(stresses) <= MOST
+    assert stresses == sorted(stresses, reverse=True) and len(stresses) <= MOST_AXES
 
 
 def test_axes_end_where_there_is_no_stress() -> None:
@@ -45,11 +45,11 @@ def test_random_points_of_high_dimension_are_left_to_more_axes() -> None:
 
 
 def test_many_points_are_fitted_only_where_it_is_asked_for() -> None:
-    assert isinstance(verdict("smacof", RANDOM.standard_normal((FEW + 1, 2))), NotApplicable)
+    assert isinstance(verdict("smacof", RANDOM.standard_normal((FEW_POINTS + 1, 2))), NotApplicable)
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("copies", [1, FEW // len(CLOUD) + 1])
+@pytest.mark.parametrize("copies", [1, FEW_POINTS // len(CLOUD) + 1])
 def test_as_many_axes_are_kept(tmp_path: Path, copies: int) -> None:
     """Of many points too, whose fits only `-p auto` makes; the page of the run then has no curve."""
     near = np.vstack([CLOUD + 0.01 * RANDOM.standard_normal(CLOUD.shape) for _ in range(copies)])

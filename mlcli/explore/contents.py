@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.explore.report.ranking import MeanRank, figures
-from mlcli.explore.report.recommend import Recommendation
-from mlcli.explore.report.scores import Assessment
+from mlcli.explore.recommend import Recommendation
+from mlcli.explore.scores import Assessment, MeanRank, figures
 from mlcli.report.comparison.side_by_side import Comparison
 
 

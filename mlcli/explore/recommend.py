@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
-from mlcli.explore.report.ranking import ENOUGH, MeanRank, gain
-from mlcli.explore.report.scores import Assessment
-from mlcli.explore.report.verdict import Verdict
+from mlcli.explore.scores import ENOUGH, Assessment, MeanRank, gain
+from mlcli.explore.verdict import Verdict
 
 DISPLAY_NAMES = {"pca": "PCA", "mds": "MDS"}
 # Procrustes m² between fits to parts of the rows, up to which a picture is stable, and beyond which it depends on them

@@ -9,9 +9,19 @@ from scipy.stats import ortho_group, spearmanr
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.core.similarities.spaces import EuclideanSpace
-from mlcli.explore.report.ranking import MeanRank, gain, mean_ranks, rank_methods
-from mlcli.explore.report.recommend import Option, choose, choose_fewer_axes
-from mlcli.explore.report.scores import Assessment, Reference, agreement_curves, area, assess, ranks_of
+from mlcli.explore.recommend import Option, choose, choose_fewer_axes
+from mlcli.explore.scores import (
+    Assessment,
+    MeanRank,
+    Reference,
+    agreement_curves,
+    area,
+    assess,
+    gain,
+    mean_ranks,
+    rank_methods,
+    ranks_of,
+)
 from mlcli.findings.quality.measure import quality
 from tests.support import distances, features
 

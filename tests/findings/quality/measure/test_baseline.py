@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
-from mlcli.findings.quality.baseline import baseline_of, baseline_steps
+from mlcli.findings.quality.measure import baseline_of, baseline_steps
 from mlcli.methods import METHODS
 from tests import support
 from tests.support import distances

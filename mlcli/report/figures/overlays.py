@@ -1,0 +1,96 @@
+"""Figures over an embedding in gray: new points among those of a run, and a path from point to point."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.report.drawing.axes import to_pixels
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
+from mlcli.report.drawing.text import number, shorten
+from mlcli.report.figures.coloring import ROW, coloring, single_color
+from mlcli.report.figures.scatter import (
+    BESIDE,
+    BOTTOM,
+    LEFT,
+    MOST,
+    TOP,
+    WIDE,
+    Points,
+    backdrop,
+    dots,
+    panel_of,
+    plane,
+    sample_rows,
+    sides,
+    with_legend,
+)
+
+FAINT = 0.8  # radius of the run's points over that of the new ones
+
+
+def new_points_over(values: Array, new: Array, ids: Sequence[str], labels: Mapping[str, Sequence[str]], *,
+                    axes: Sequence[str], seed: int) -> Figure:
+    """Draw new points, an (m, p) array, over an embedding, an (n, p) array, colored by the first label column.
+
+    Samples of very many. New points of a single axis are over the numbers of their own rows.
+    """
+    colors = next((coloring(name, texts) for name, texts in labels.items()), single_color(len(new)))
+    shown = Points(new, ids, colors, len(new), axes=axes).sample(MOST, seed)
+    rows = sample_rows(len(values), MOST, seed)
+    others = plane(values, rows) if rows is None else plane(values[rows], rows)
+    panel = panel_of(np.concatenate([values, new]))
+    title = f"{len(new):,} new point{'' if len(new) == 1 else 's'} among {len(values):,}"
+    right = float(LEFT + WIDE + BESIDE)
+    key = [*_key(len(values), len(new), right, named=bool(labels)), *colors.legend(right, TOP + 8 + 3 * ROW)]
+    marks: list[Mark] = [*backdrop(title, panel), Dots("other", to_pixels(others, panel), FAINT * shown.radius),
+                         *dots(shown, plane(shown.values, shown.rows), panel, shown.radius + 0.6),
+                         *panel.names(*shown.sides), *key]
+    return with_legend(title, panel.y.start + BOTTOM, marks, key)
+
+
+def _key(old: int, new: int, x: float, *, named: bool) -> list[Mark]:
+    """Return the legend of gray, and of the new points' color where they have one."""
+    y = TOP + 8.0
+    gray: list[Mark] = [Dots("other", np.array([[x + 6, y - 4]]), 3),
+                        Text(x + 17, y, f"the run's ({old:,})", kind="small")]
+    own: list[Mark] = [Dots("plain", np.array([[x + 6, y + ROW - 4]]), 4),
+                       Text(x + 17, y + ROW, f"new ({new:,})", kind="small")]
+    return gray if named else [*gray, *own]
+
+
+RIGHT = 40  # pixels to the right of the plot
+SIZES = ((100, 3.4), (500, 2.8), (2000, 2.0), (MOST, 1.4))  # largest number of points, and radius of a dot
+NAMED, LETTER = 24, 7.0  # largest number of characters of an id, and pixels of one
+
+
+def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *, axes: Sequence[str],
+              seed: int) -> Figure:
+    """Draw the path over the first two axes of an embedding, an (n, p) array, and a sample of very many points.
+
+    `way` is an (m,) array of row numbers, `length` its length.
+    """
+    panel, places = panel_of(values), plane(values)
+    rows = sample_rows(len(values), MOST, seed)
+    others, passed = to_pixels(places if rows is None else places[rows], panel), to_pixels(places[way], panel)
+    radius = next(size for most, size in SIZES if len(others) <= most)
+    steps = f"{len(way) - 1:,} step{'' if len(way) == 2 else 's'}"
+    ends = [shorten(ids[int(way[place])], NAMED) for place in (0, -1)]
+    title = f"The shortest path from {ends[0]} to {ends[1]}: {steps}, {number(length)} long"
+    marks: list[Mark] = [*backdrop(title, panel), Dots("other", others, radius),
+                         Curve("way", list(map(tuple, passed.tolist()))),
+                         Dots("mark", passed, radius + 0.8), *_end_names(passed, ends),
+                         *panel.names(*sides(axes, values.shape[1]))]
+    return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
+
+
+def _end_names(passed: Array, ends: Sequence[str]) -> list[Mark]:
+    """Return the names of both ends, each on the side that the path does not leave to; one for a single point."""
+    marks: list[Mark] = []
+    for (x, y), (toward, _), name in [(passed[0], passed[min(1, len(passed) - 1)], ends[0]),
+                                      (passed[-1], passed[max(-2, -len(passed))], ends[1])][: len(passed)]:
+        room = LETTER * len(name) + 8
+        left = x > room and (toward > x or x + room > LEFT + WIDE + RIGHT)
+        away, anchor = (-8.0, "end") if left else (8.0, "start")
+        marks.append(Text(float(x) + away, float(y) + 4, name, anchor))
+    return marks
