@@ -4,7 +4,7 @@ Blocks run in two ways; one module starts threads for them (`base/rows/blocks.py
 
 - A function for every few rows of an array in memory: `each(work, row_blocks(rows, numbers, width))`, or
   `in_order(...)` where every block gives a result.
-- A block as a value (`block.py`): a number and a source that can be pickled, with `blocks`, `work(number)` and
+- A block as a value (`executor.py`): a number and a source that can be pickled, with `blocks`, `work(number)` and
   `stop()`. `results(source)` runs it on the same threads, or inside `running_on(executor, workers)` on any executor,
   such as a Dask cluster (`cluster/`).
 

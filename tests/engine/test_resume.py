@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mlcli.methods.memory import admit
+from mlcli.methods.method import admit
 
 from mlcli.base.context import set_context
 from mlcli.base.stages.checkpoints import keeping, loop

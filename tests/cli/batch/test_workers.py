@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mlcli.methods.memory import admit
+from mlcli.methods.method import admit
 
 from mlcli.cli.batch.workers import GRACE, Lost, WorkQueue, WorkResult, in_processes
 
