@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mlcli.methods.method import admit
 
 from mlcli.base.context import set_context
 from mlcli.base.stages.checkpoints import keeping, loop
@@ -23,6 +22,7 @@ from mlcli.engine import resume
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, NumericalError, StorageError
+from mlcli.methods.method import admit
 from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
 from mlcli.process.shared_status import STATUS

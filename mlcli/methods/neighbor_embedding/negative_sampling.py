@@ -26,6 +26,7 @@ from mlcli.errors import ConfigError
 from mlcli.native.layouts import Draw, EdgeArrays, density_rows, radii_rows, sample_rows
 
 SAMPLES, REACH = 300, 3.0  # distances that the curve is fitted at, up to so many times the spread
+WIDEST = 1e100  # spread up to which the powers of distances are in the range of doubles
 
 
 @stored("membership-curve")
@@ -48,20 +49,21 @@ def target(min_dist: float, spread: float) -> tuple[Array, Array]:
 def fit_curve(min_dist: float, spread: float) -> MembershipCurve:
     """Return a and b of the least squares fit to the target, from a = b = 1.
 
-    Raises ConfigError for a minimal distance above the spread, and where no curve fits.
+    Raises ConfigError for a minimal distance above the spread, a spread above the widest, and where no curve fits.
     """
     from scipy.optimize import curve_fit
 
     found = np.full(2, np.nan)
-    if min_dist <= spread:
+    if min_dist <= spread <= WIDEST:
         distances, memberships = target(min_dist, spread)
         with suppress(RuntimeError), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # of an uncertainty that nothing needs
             found = curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), distances, memberships)[0]
     if not (np.isfinite(found).all() and found.min() > 0):
         raise ConfigError("CURVE", f"no curve 1 / (1 + a d^2b) fits a minimal distance of {min_dist:g} with a spread "
-                          f"of {spread:g}", where="method.min_dist", hint="choose a minimal distance of at most the "
-                          "spread")
+                          f"of {spread:g}", where="method.spread" if spread > WIDEST else "method.min_dist",
+                          hint="choose a smaller spread" if spread > WIDEST else
+                          "choose a minimal distance of at most the spread")
     return MembershipCurve(float(found[0]), float(found[1]))
 
 

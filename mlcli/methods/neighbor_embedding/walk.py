@@ -46,7 +46,9 @@ class Decay:
     def affinities(self, lengths: Array, own: int) -> Array:
         """Return affinities (m x n) of distances to all points (m x n), `own` of which are the point itself."""
         ratios = lengths / self.widths(lengths, own)[:, None]
-        near = ratios <= 2 * (-np.log(self.threshold)) ** (1 / self.exponent)  # of others the power is far too large
+        with np.errstate(over="ignore"):
+            farthest = 2 * (-np.log(self.threshold)) ** (1 / self.exponent)
+        near = ratios <= farthest  # of others the power is far too large
         found = np.zeros_like(ratios)
         found[near] = np.exp(-(ratios[near] ** self.exponent))
         found[found < self.threshold] = 0.0

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mlcli.methods.method import admit
 
 from mlcli.cli.batch.workers import GRACE, Lost, WorkQueue, WorkResult, in_processes
+from mlcli.methods.method import admit
 
 Work = Callable[[int], object]
 

@@ -1,6 +1,7 @@
 """Clusters of a walk: numbered by their points, the same for a seed, and never of points that no walk joins."""
 
 import numpy as np
+import pytest
 
 from mlcli.methods.neighbor_embedding.walk import (
     Decay,
@@ -24,6 +25,13 @@ def test_clusters_are_numbered_in_the_order_of_their_points() -> None:
     assert np.all(np.diff(firsts) > 0) and 2 < labels.max() + 1 <= 20
     assert np.array_equal(labels, walk_clusters(KERNEL, 20, np.random.default_rng(0)))
     assert not {*labels[:60].tolist()} & {*labels[60:].tolist()}
+
+
+@pytest.mark.parametrize("exponent", [1e-17, 5e-324])
+def test_a_kernel_that_hardly_decays_joins_all_points_alike(exponent: float) -> None:
+    found = decay_kernel(features(POINTS), Decay(5, exponent, 1e-4)).toarray()
+    apart = ~np.eye(len(POINTS), dtype=bool)
+    assert np.abs(found[apart] - np.exp(-1.0)).max() < 1e-15 and np.all(found[~apart] <= 1)
 
 
 def test_leading_functions_span_those_of_the_whole_walk() -> None:

@@ -65,6 +65,13 @@ def test_the_curve_is_at_its_best_and_scales_with_both(min_dist: float, spread: 
                for up, side in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)))
 
 
+@pytest.mark.parametrize("spread", [1e101, 1.79e308])
+def test_a_spread_whose_powers_overflow_is_refused(spread: float) -> None:
+    with pytest.raises(ConfigError) as told:
+        fit_curve(0.1, spread)
+    assert (told.value.code, told.value.where) == ("E-CURVE", "method.spread")
+
+
 def test_an_edge_is_due_as_often_as_its_weight_says() -> None:
     from mlcli.methods.neighbor_embedding.negative_sampling import due_of
 
