@@ -212,5 +212,5 @@ def _leave(path: Path, *, done: bool = False) -> bool:
 def _locked(path: Path, output: Path) -> TryAgain:
     owner = _owner(path)
     by = f" (process {owner['process']} on {owner['host']})" if {"process", "host"} <= owner.keys() else ""
-    return TryAgain("LOCKED", f"another job is making this output{by}", where=str(output)[:80],
+    return TryAgain("LOCKED", f"another job is making this output{by}", where=str(output),
                     hint="wait for it, or choose another with -o")

@@ -20,7 +20,6 @@ from mlcli.publication.recovery import (
     recover,
     require,
     require_kind,
-    shown,
 )
 from mlcli.publication.renames import exchange, move
 from mlcli.publication.replaceable import Listing
@@ -77,11 +76,11 @@ def publish(draft: Draft, output: Path, listing: Listing | None, *, force: bool)
         else:
             _move(draft, output)
     except FileExistsError as error:
-        raise OutputRefused("OUTPUT-RACE", "another job made this output meanwhile", where=shown(output),
+        raise OutputRefused("OUTPUT-RACE", "another job made this output meanwhile", where=str(output),
                             hint="another job wrote it first; choose another with -o") from error
     except OSError as error:
         raise StorageError("PUBLISH", f"the output could not be moved into place: {error.strerror or error}",
-                           where=shown(output), hint="check the disk, and the permissions of the folder") from error
+                           where=str(output), hint="check the disk, and the permissions of the folder") from error
 
 
 def refuse_existing(output: Path, listing: Listing | None, *, force: bool, flag: str = "-o") -> None:
@@ -98,7 +97,7 @@ def refuse_existing(output: Path, listing: Listing | None, *, force: bool, flag:
         if vacant(output, kind):
             return
         if not force:
-            raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=shown(output),
+            raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=str(output),
                                 hint=f"choose another with {flag}, or replace it with --force")
         if listing is not None:
             listing.require(output)
@@ -108,7 +107,7 @@ def require_folder_name(output: Path) -> None:
     """Raise OutputRefused for a new folder whose name ends as that of a file does: the user expects a file there."""
     if output.suffix.lower() in FILE_ENDINGS and not output.is_dir():
         raise OutputRefused("OUTPUT-NAME", f"the output is a directory, but {output.suffix} is the ending of a file "
-                            "name", where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
+                            "name", where=str(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
 
 
 def vacant(output: Path, kind: Kind) -> bool:
@@ -176,7 +175,7 @@ def _replace(draft: Draft, output: Path, listing: Listing | None) -> None:
             else:
                 _replace_folder(draft, output, required)
     except OutputRefused as error:
-        raise error.changed(where=shown(place_of_the_refused(draft, output))) from error
+        raise error.changed(where=str(place_of_the_refused(draft, output))) from error
 
 
 def _exchanged(draft: Draft, output: Path, required: Check) -> bool:
@@ -211,9 +210,9 @@ def _refuse_fixed(output: Path) -> None:
     real = output.resolve()
     if mount_of(real).point == real:
         raise OutputRefused("OUTPUT-FIXED", "the output is a mount point, which cannot be replaced",
-                            where=shown(output), hint=f"name a folder in it, for example {shown(output / 'run')}")
+                            where=str(output), hint=f"name a folder in it, for example {output / 'run'}")
     if real == Path.cwd():
-        raise OutputRefused("OUTPUT-FIXED", "the output is the working directory", where=shown(output),
+        raise OutputRefused("OUTPUT-FIXED", "the output is the working directory", where=str(output),
                             hint="name a folder in it with -o")
 
 

@@ -90,19 +90,14 @@ def require_kind(output: Path, kind: Kind) -> None:
     except OSError as error:
         raise impossible("create the output", output, error) from error
     if stat.S_ISLNK(mode):
-        raise OutputRefused("OUTPUT-LINK", "the output is a symbolic link", where=shown(output),
+        raise OutputRefused("OUTPUT-LINK", "the output is a symbolic link", where=str(output),
                             hint="name its target")
     if kind == "folder" and not stat.S_ISDIR(mode):
-        raise OutputRefused("OUTPUT-EXISTS", "the output exists and is not a directory", where=shown(output),
+        raise OutputRefused("OUTPUT-EXISTS", "the output exists and is not a directory", where=str(output),
                             hint="choose another with -o")
     if kind == "file" and not stat.S_ISREG(mode):
         what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
-        raise OutputRefused("OUTPUT-EXISTS", f"the output is {what}", where=shown(output), hint="name a file")
-
-
-def shown(path: Path) -> str:
-    """A path as messages name it."""
-    return str(path)[:80]
+        raise OutputRefused("OUTPUT-EXISTS", f"the output is {what}", where=str(output), hint="name a file")
 
 
 def _finish_interrupted(near: Path, path: Path, inode: int) -> None:

@@ -51,10 +51,10 @@ class Listing:
                 why = f"it cannot be read: {error.strerror}"
             if why:
                 raise OutputRefused(
-                    "OUTPUT-FOREIGN", f"the output is not {self.what} and nothing else: {why}", where=str(folder)[:80],
+                    "OUTPUT-FOREIGN", f"the output is not {self.what} and nothing else: {why}", where=str(folder),
                     hint=f"choose another with -o, or move the files away; --force replaces only {self.what}")
             return names
-        raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder)[:80],
+        raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder),
                             hint="choose another with -o")
 
 

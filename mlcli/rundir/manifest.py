@@ -98,7 +98,7 @@ def _require_same(folder: Path, descriptor: int, path: Path, known: bytes) -> No
 
 
 def _other_run(folder: Path) -> OutputRefused:
-    return OutputRefused("OUTPUT-RACE", "another job has replaced or changed the run meanwhile", where=str(folder)[:80],
+    return OutputRefused("OUTPUT-RACE", "another job has replaced or changed the run meanwhile", where=str(folder),
                          hint="give the command again")
 
 

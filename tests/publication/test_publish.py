@@ -30,6 +30,14 @@ def test_an_output_is_made_and_replaced(tmp_path: Path, system: str, kind: Kind,
     assert read(output, kind) == "second" and names(output.parent) == ["out"]
 
 
+def test_a_long_path_is_named_whole(tmp_path: Path) -> None:
+    output = tmp_path / ("a" * 90) / "out"
+    write(output, "folder", "first", force=False)
+    with pytest.raises(OutputRefused) as refused:
+        write(output, "folder", "second", force=False)
+    assert refused.value.where == str(output)
+
+
 @pytest.mark.parametrize("kind", ["folder", "file"])
 @pytest.mark.parametrize("other", ["file", "folder", "link", "broken link"])
 def test_what_appears_meanwhile_is_kept(tmp_path: Path, system: str, kind: Kind, other: str) -> None:
