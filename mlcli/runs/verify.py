@@ -190,9 +190,10 @@ def other_directions(loadings: Loadings, projector: Projector) -> list[Check]:
         return []
     known = projector.affine.directions
     found = loadings.values[:len(known)]
-    found, known = Unit.of(found).measured(found), Unit.of(known).measured(known)  # whose squares are in range
-    sizes = np.linalg.norm(found, axis=0) * np.linalg.norm(known, axis=0)
-    wrong = ~(sizes - np.abs(np.sum(found * known, axis=0)) <= PARALLEL * sizes)
+    with np.errstate(invalid="ignore"):  # a damaged file may hold infinite numbers, whose axes are wrong
+        found, known = Unit.of(found).measured(found), Unit.of(known).measured(known)  # whose squares are in range
+        sizes = np.linalg.norm(found, axis=0) * np.linalg.norm(known, axis=0)
+        wrong = ~(sizes - np.abs(np.sum(found * known, axis=0)) <= PARALLEL * sizes)
     if not wrong.any():
         return []
     return [count("loadings", int(wrong.sum()), "axes whose loadings are not those of the model's decoder")]
