@@ -45,8 +45,9 @@ def column_lines(content: "CsvColumns", texts: int, counts: Collection[str]) -> 
         return
     values = np.column_stack([content.array(name) for name in numbers])
     form = ",".join("%d" if name in counts else "%.17g" for name in numbers) + "\n"
-    starts = islice(csv_lines((), ((*row, "") for row in zip(*words, strict=True))), 1, None) if texts else repeat("\n")
-    for start, row in zip(starts, values, strict=False):
+    starts = (islice(csv_lines((), ((*row, "") for row in zip(*words, strict=True))), 1, None) if texts
+              else repeat("\n", len(values)))
+    for start, row in zip(starts, values, strict=True):
         yield start[:-1] + (form % tuple(row.tolist())).replace("nan", "")
 
 
