@@ -2,7 +2,7 @@
 
 Times show a user whether to expect minutes or hours, and choose between algorithms; what a stage takes stands beside
 what it computes. The reference was measured on one core of a processor with AVX-512 (`benchmarks/plan.py`).
-`mlcli doctor --calibrate FILE` measures another machine's (`calibration.py`), which a plan then goes by. Choices
+`mlcli doctor --calibrate FILE` measures another machine's (`planning/calibrate.py`), which a plan then goes by. Choices
 between algorithms always go by the reference, so that no file with rates changes a result.
 """
 
