@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mlcli.findings.finding import Columns, File, Finding
 from mlcli.findings.frame.finished_run import CsvColumns
 from tests.support import Notes
@@ -45,6 +47,12 @@ def test_columns_are_written_as_texts_counts_and_digits_and_read_back(tmp_path: 
     again = OneFile().read(tmp_path, RUN)
     assert again is not None and again.texts("id") == CONTENT.texts("id")
     assert [repr(again.numbers(name)) for name in ("count", "size")] == ["[1.0, 2.0, 3.0]", "[0.1, nan, 1e+300]"]
+
+
+def test_columns_of_unequal_lengths_are_not_written(tmp_path: Path) -> None:
+    content = CsvColumns({"id": ("a", "b"), "count": [1.0, 2.0, 3.0], "size": [0.1, 0.2, 0.3]})
+    with pytest.raises(ValueError, match="longer"):
+        OneFile().write(content, tmp_path, RUN)
 
 
 def test_several_files_have_their_contents_by_their_names(tmp_path: Path) -> None:
