@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.missing import is_missing
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import DataError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
@@ -109,7 +110,7 @@ def square_sheet(sheet: Sheet, input: Input) -> Sheet | None:
     if is_list_of_pairs(sheet, input):
         found = pairs_of([*sheet.labels.values()])
         if found is not None:
-            _refuse_roles(input)
+            _warn_of_roles(input)
     elif sheet.labels or (sheet.ids is not None and sheet.id_name and not sheet.apart):  # a fourth column
         return None
     else:
@@ -135,13 +136,13 @@ def _square(found: PairList, sheet: Sheet, input: Input) -> Sheet:
     return Sheet(values, found.ids, named=True, ids=found.ids)
 
 
-def _refuse_roles(input: Input) -> None:
-    """Raise ConfigError for options that name ids or labels of rows: rows of a list are pairs."""
-    for name in ("id_column", "label_columns"):
-        if getattr(input, name) not in (None, ()):
-            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with a list of pairs, which name its points",
-                              where=f"input.{name}", hint="leave it out, or say that its rows are points: "
-                              "{input.kind=features}")
+def _warn_of_roles(input: Input) -> None:
+    """Warn of options that name ids or labels of rows: rows of a list are pairs."""
+    chosen = [f"{{input.{name}}}" for name in ("id_column", "label_columns")
+              if getattr(input, name) not in (None, NO_IDS, ())]
+    if chosen:
+        note("W-PAIRS", f"each row of a list of pairs names two points, so {' and '.join(chosen)} had no effect; labels of "
+             "the points come from a file of their own ({input.labels})")
 
 
 def _repeated(found: PairList) -> int:

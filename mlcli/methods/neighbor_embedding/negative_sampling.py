@@ -62,8 +62,7 @@ def fit_curve(min_dist: float, spread: float) -> MembershipCurve:
     if not (np.isfinite(found).all() and found.min() > 0):
         raise ConfigError("CURVE", f"no curve 1 / (1 + a d^2b) fits a minimal distance of {min_dist:g} with a spread "
                           f"of {spread:g}", where="method.spread" if spread > WIDEST else "method.min_dist",
-                          hint="choose a smaller spread" if spread > WIDEST else
-                          "choose a minimal distance of at most the spread")
+                          hint="choose a minimal distance of at most the spread, and a spread near one")
     return MembershipCurve(float(found[0]), float(found[1]))
 
 

@@ -15,8 +15,9 @@ from mlcli.data.options.input import Input
 from mlcli.data.pairs.lists import pairs_of
 from mlcli.data.read.table import read
 from mlcli.data.text import delimited
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import DataError
 from tests.data.helpers import refused, table_of, written
+from tests.support import Notes
 from tests.wording import Wording
 
 WORDS = ("cat", "dog", "fish", "bird", "cow")
@@ -74,11 +75,12 @@ def test_a_list_of_pairs_is_read_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("chosen", [{"id_column": "w1"}, {"label_columns": ("w2",)}, {"id_column": "none"}])
-def test_rows_of_a_list_of_pairs_have_no_ids_and_no_labels(tmp_path: Path, chosen: dict[str, Any]) -> None:
-    """They name two points each, and an option that would have no effect is refused."""
-    (name,) = chosen
-    error = refused(written(tmp_path, text(UPPER)), ConfigError, "INPUT-OPTION", **GIVEN, **chosen)
-    assert error.where == f"input.{name}" and name in error.what
+def test_columns_of_a_list_of_pairs_are_no_ids_and_no_labels(tmp_path: Path, chosen: dict[str, Any]) -> None:
+    """They name two points each: a warning says that the option has no effect, and that of no ids is true."""
+    with Notes() as notes:
+        table = table_of(tmp_path, text(UPPER), **GIVEN, **chosen)
+    assert table.ids == WORDS and not table.labels
+    assert ("W-PAIRS" in notes.codes) == (chosen != {"id_column": "none"})
 
 
 def test_a_list_of_pairs_with_names_of_rows_as_r_writes_them_is_their_matrix(tmp_path: Path) -> None:
