@@ -64,7 +64,7 @@ def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) ->
     means, centered = centered_columns(points)
     factors = None if roots is None else roots / np.sqrt(np.mean(roots**2))
     if factors is not None:
-        shift = factors**2 / len(points) @ centered
+        shift = (factors**2 / len(points)) @ centered
         means, centered = means + shift, centered - shift
     if equal_columns:
         require_no_faint(centered, points)

@@ -88,8 +88,9 @@ def libraries() -> list[dict[str, Any]]:
 
 
 def name_of(info: dict[str, Any]) -> str:
-    """A library's name and version."""
-    return f"{info['internal_api']} {info.get('version') or ''}".strip()
+    """A library's name, and its version where the library says it."""
+    version = info.get("version")
+    return f"{info['internal_api']} {version}" if isinstance(version, str) else str(info["internal_api"])
 
 
 def user_of(info: dict[str, Any]) -> str:

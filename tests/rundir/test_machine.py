@@ -37,6 +37,13 @@ def test_libraries_stand_in_one_order(turned: bool, monkeypatch: pytest.MonkeyPa
     assert [library["used_by"] for library in machine.libraries()] == ["numpy", "scipy"]
 
 
+def test_a_library_that_does_not_say_its_version_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's reader of Matrix Market files gives a function, whose text is another one in each process."""
+    found = [{"filepath": "/x.so", "internal_api": "scipy_mmio", "num_threads": 1, "version": len}]
+    monkeypatch.setattr(machine, "blas_libraries", lambda: SimpleNamespace(info=lambda: found))
+    assert [library["library"] for library in machine.libraries()] == ["scipy_mmio"]
+
+
 def test_versions_are_those_of_the_packages() -> None:
     found = {name: machine.installed(name) for name in (*machine.PACKAGES, "no-such-package")}
     assert found == {**{name: version(name) for name in machine.PACKAGES}, "no-such-package": None}

@@ -418,10 +418,10 @@ def _check_scale(answers: Sequence[str], range: Sequence[float] | None, where: s
 
 
 def _refuse(what: str, where: str) -> None:
-    """Raise the error of two options that exclude each other."""
+    """Raise the error of two options that exclude each other, with the hint that all such errors have."""
     raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")
 
 
 def _reject(what: str, where: str, hint: str) -> None:
-    """Raise the error of options of answers that say nothing, or have no effect."""
+    """Raise the error of options of answers that say nothing, or have no effect, with a hint of its own."""
     raise ConfigError("INPUT-OPTION", what, where=where, hint=hint)

@@ -166,7 +166,7 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
         now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
             advance(epoch + 1, learning.epochs)
-        kept.offer(partial(replace, now))
+        kept.offer(partial(replace, now))  # the state of this epoch, and not of the one in which it is kept
     return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                           objective.figures)
 
