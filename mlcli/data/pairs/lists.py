@@ -141,8 +141,8 @@ def _warn_of_roles(input: Input) -> None:
     chosen = [f"{{input.{name}}}" for name in ("id_column", "label_columns")
               if getattr(input, name) not in (None, NO_IDS, ())]
     if chosen:
-        note("W-PAIRS", f"each row of a list of pairs names two points, so {' and '.join(chosen)} had no effect; labels of "
-             "the points come from a file of their own ({input.labels})")
+        note("W-PAIRS", f"each row of a list of pairs names two points, so {' and '.join(chosen)} had no effect; "
+             "labels of the points come from a file of their own ({input.labels})")
 
 
 def _repeated(found: PairList) -> int:
