@@ -1,6 +1,6 @@
 """Flags that stand for config paths: from their texts to a layer of options or to a sweep, and back to a command line.
 
-All that their help says comes from the options themselves (`cli/line/flags.py`).
+All that their help says comes from the options themselves (`cli/line/options.py`).
 """
 
 import itertools

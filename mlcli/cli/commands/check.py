@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell

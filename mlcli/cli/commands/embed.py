@@ -11,7 +11,7 @@ import typer
 from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
 from mlcli.config.flags import FLAGS, flag_sweep, layer_of, require_annotated, several_values

@@ -17,7 +17,7 @@ from mlcli.cli.batch.launch import Batch, PlannedRun, Presentation, TimeBudget, 
 from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out, overview
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.failure import attempt, say, say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, shown_as, watching

@@ -10,7 +10,7 @@ from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.batch.launch import built
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell

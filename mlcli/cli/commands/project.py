@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.reuse import Assignments, put_to_use
 
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False, help=(

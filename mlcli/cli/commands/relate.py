@@ -7,7 +7,7 @@ import typer
 
 from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import with_flags
+from mlcli.cli.line.options import with_flags
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching

@@ -75,7 +75,7 @@ class Command(LazyParsing, TyperCommand):
 
     def describe(self) -> None:
         """Set the help of the flags that stand for config paths, which parsing does not need."""
-        from mlcli.cli.line.flags import describe
+        from mlcli.cli.line.options import describe
 
         describe(self.params)
 
