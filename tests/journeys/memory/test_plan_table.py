@@ -49,8 +49,7 @@ def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["diffusion of neighbors", "diffusion of columns", "laplacian of columns",
-                                  "lle of columns"])
+@pytest.mark.parametrize("name", ["diffusion of neighbors", "diffusion of columns", "laplacian of columns"])
 def test_a_factor_of_many_neighbors_or_columns_takes_what_is_predicted(tmp_path: Path, name: str) -> None:
     """In many columns the factor of the cost fills up."""
     hold(measured(tmp_path, name, 2), slowest=4)

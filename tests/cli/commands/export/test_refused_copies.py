@@ -103,7 +103,7 @@ def test_a_disk_without_room_is_said_before(mlcli: Caller, cells: Path, monkeypa
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("force", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_killed_at_any_call_the_copy_is_whole_or_not_there(mlcli: Caller, cells: Path, force: bool) -> None:
     mlcli.bare("cells.h5ad", "-p", "2", "-o", "run", "-q")
     assert mlcli("export", "run", "--into", "whole.h5ad", "-q").code == 0  # imports all that the children need
