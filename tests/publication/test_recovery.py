@@ -95,6 +95,7 @@ def test_a_run_is_replaced_while_a_file_in_it_is_written_anew(tmp_path: Path, sy
 def exchanged(output: Path, prepare: Callable[[], Any], kind: Kind = "folder") -> None:
     """A writer is killed just after it has exchanged its draft with an output that is not what it had checked."""
     script = ("import os, signal, sys; from pathlib import Path; from mlcli.publication import publish\n"
+              "sys.path.append(os.getcwd())\n"  # after the installed program, whose kernels a checkout lacks
               "from tests.publication.outputs import write\n"
               "publish.require = lambda path, *_, **__: [path.rename(path.with_name('first')),\n"
               "    path.with_name('prepared').rename(path)]\n"
@@ -102,7 +103,7 @@ def exchanged(output: Path, prepare: Callable[[], Any], kind: Kind = "folder") -
               f"write(Path({str(output)!r}), {kind!r}, 'killed', force=True)")
     write(output, kind, "first", force=False)
     prepare()
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    assert subprocess.run([sys.executable, "-P", "-c", script], check=False).returncode == -9
     assert len(drafts_in(output.parent)) == 1 and read(output, kind) == "killed"
 
 
