@@ -8,6 +8,7 @@ import pytest
 
 from mlcli.cli.group import COMMANDS
 from tests.journeys.support import Caller
+from tests.native.support import needs_native
 from tests.processes import neutral, process, python
 from tests.wording import Wording
 
@@ -68,6 +69,7 @@ def test_a_method_of_an_array_imports_no_library_that_it_does_not_need(tmp_path:
     assert (tmp_path / "run").is_dir() and not {"scipy", "pyarrow", "rich"} & set(found)
 
 
+@needs_native
 def test_a_run_imports_the_parts_of_the_program_that_it_needs(tmp_path: Path) -> None:
     """A part that a run does not use is not loaded."""
     np.savetxt(tmp_path / "data.csv", np.random.default_rng(0).random((60, 3)), delimiter=",")

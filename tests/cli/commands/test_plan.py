@@ -26,6 +26,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
 from mlcli.rundir import disk_space
 from tests.journeys.support import Caller
+from tests.native.support import needs_native
 from tests.wording import Wording
 
 
@@ -78,6 +79,7 @@ def test_a_measured_share_stands_beside_the_prediction(mlcli: Caller, roll: str,
     assert document["seconds_measured"] == pytest.approx(others + measured["eigensolve"])
 
 
+@needs_native
 def test_on_a_cluster_only_passes_change(mlcli: Caller, roll: str) -> None:
     def steps(*more: str) -> dict[str, dict]:
         document = json.loads(mlcli("plan", roll, "-m", "isomap", "--json", *more).out)
@@ -111,6 +113,7 @@ def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, f
     assert "stages without workers are predicted as of this machine" in mlcli(*asked, "--cluster", "4").out
 
 
+@needs_native
 @pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
 def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
         mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,6 +206,7 @@ def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> No
     assert "per iteration" not in mlcli("plan", "data.csv").out
 
 
+@needs_native
 def test_passes_are_told_as_a_range(mlcli: Caller) -> None:
     np.save("many.npy", np.random.default_rng(0).random((2_500, 2)))
     planned = json.loads(mlcli("plan", "many.npy", "-m", "isomap", "--json").out)
@@ -389,6 +393,7 @@ def test_piped_text_in_a_file_gives_what_the_file_gives(mlcli: Caller, monkeypat
     assert Path("piped/embedding.csv").read_bytes() == Path("file/embedding.csv").read_bytes()
 
 
+@needs_native
 @pytest.mark.parametrize("columns", [2, 8])
 def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
     points = np.random.default_rng(0).random((5000, columns))
@@ -397,6 +402,7 @@ def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
     assert 0.5 < told / graphs._fill(points, 10, False) < 1.5
 
 
+@needs_native
 def test_the_factor_of_few_points_is_counted() -> None:
     points = np.random.default_rng(0).random((300, 3))
     assert fill_of(points, 299, squared=False) == 300 * 299 / 2  # all join all: a whole triangle

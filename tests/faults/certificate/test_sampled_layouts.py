@@ -18,6 +18,7 @@ from mlcli.errors import GeometryError
 from mlcli.methods import Model
 from tests.faults.certificate import layout_lies
 from tests.faults.certificate.layout_lies import checked, fit_of, moved
+from tests.native.support import needs_native
 from tests.support import dissimilarities, features
 from tests.wording import Wording
 
@@ -66,6 +67,7 @@ def test_another_seed_is_seen() -> None:
     assert {check.name for check in checked(method, data, lie) if check.verdict == "fail"} == {"seed"}
 
 
+@needs_native
 def test_epochs_of_another_formula_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that repels half as much repeats its own coordinates; NumPy's epochs are others."""
     from mlcli.methods.neighbor_embedding import negative_sampling
@@ -110,6 +112,7 @@ def test_another_correlation_of_radii_is_seen(lie: float | None) -> None:
     assert {check.name for check in checked(method, data, other) if check.verdict == "fail"} == {"radii"}
 
 
+@needs_native
 @pytest.mark.parametrize(("kernel", "factor"), [("radii_rows", 1.01), ("density_rows", 0.5)])
 def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlcli.methods.neighbor_embedding import negative_sampling
