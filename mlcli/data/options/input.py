@@ -175,6 +175,11 @@ class Input(Options):
         """Return these options as those of a subclass, with `others` that it adds or that differ."""
         return subclass(**{name: getattr(self, name) for name in Input.model_fields} | others)
 
+    def chosen_as(self, subclass: type[AnyInput], **others: Any) -> AnyInput:
+        """Return the chosen ones of these options as those of a subclass, with `others`; the rest have their defaults.
+        """
+        return subclass(**{name: getattr(self, name) for name in Input.model_fields if self.chosen(name)} | others)
+
     @property
     def views(self) -> tuple[View | FurtherView, ...]:
         """The sections of the second view and further ones."""
@@ -236,16 +241,10 @@ class LikeRun(WithCategories):
         return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=())
 
 
-def bare_input(input: Input, **chosen: Any) -> Input:
-    """Return the options of an input alone, with some chosen otherwise; what was chosen stays chosen."""
-    return Input(**{name: getattr(input, name) for name in Input.model_fields if input.chosen(name)} | chosen)
-
-
 def like_run(input: Input, *, texts: Iterable[str] = (), id_names: Iterable[str] = (),
              only: Iterable[str] = ()) -> LikeRun:
     """Return the input with the columns `texts` read as text, and the ids and columns that it should have."""
-    given = {name: getattr(input, name) for name in Input.model_fields if input.chosen(name)}
-    return LikeRun(**given, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
+    return input.chosen_as(LikeRun, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
 
 
 def with_categories(input: Input, names: Iterable[str], words: Literal["numbers", "labels", "categories"] = "numbers",

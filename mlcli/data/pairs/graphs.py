@@ -15,7 +15,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.formats.sparse import Edges
 from mlcli.data.options.formats import FORMATS
-from mlcli.data.options.input import Input, bare_input
+from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.pairs.lists import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.table.row_numbers import ROW, RowNumbers
@@ -36,7 +36,7 @@ class EdgeList(Input):
         if number is None or SOURCE not in names or TARGET not in names:
             raise DataError("EDGE-LIST", f"an edge list has the columns {SOURCE}, {TARGET} and {own} (or {EITHER})",
                             where=place(self.path), hint="name them so in the first row")
-        return bare_input(self, label_columns=(SOURCE, TARGET), columns=(number,))
+        return self.chosen_as(Input, label_columns=(SOURCE, TARGET), columns=(number,))
 
 
 def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:

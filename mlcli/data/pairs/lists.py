@@ -105,7 +105,7 @@ def square_sheet(sheet: Sheet, input: Input) -> Sheet | None:
     """Return the matrix of the pairs that a sheet lists; None for a matrix, and for names of other points.
 
     A pair stands in one direction or in both; a point has the dissimilarity zero to itself. Raises DataError for pairs
-    that are missing or there twice, and ConfigError for options that give its columns of names another role.
+    that are missing or there twice.
     """
     if is_list_of_pairs(sheet, input):
         found = pairs_of([*sheet.labels.values()])
