@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
-from mlcli.base.rows.source import Part, Rows
+from mlcli.base.rows.source import Part, RowPass, Rows
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
@@ -22,25 +22,16 @@ COPIES = 3  # arrays of coordinates at once
 
 
 @frozen
-class Placement:
+class Placement(RowPass):
     """A pass that computes coordinates of rows in a file: a source of blocks."""
 
-    rows: Rows
     projector: Projector
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
 
     def work(self, number: int) -> list[Part]:
         """Return the coordinates of a block's parts, each with the number of its first row."""
         place, axes = self.projector, self.projector.axes
         return [(first + some.start, place.centering(place.similarity.rows(rows[some])) @ axes)
                 for first, rows in self.rows.parts(number) for some in row_blocks(len(rows), TOGETHER, len(axes))]
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
 
 def place_points(fit: Model, rows: Array) -> Model:

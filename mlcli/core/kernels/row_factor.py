@@ -18,7 +18,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
-from mlcli.base.rows.source import CenteredSparseRows, Rows, as_array, in_memory, rows_of
+from mlcli.base.rows.source import CenteredSparseRows, RowPass, Rows, as_array, in_memory, rows_of
 from mlcli.base.rows.sparse import entries_of, is_sparse
 from mlcli.base.stages.stage import part, running
 from mlcli.base.stages.steps import Passes, Step
@@ -46,19 +46,13 @@ NONE = np.zeros((0, 0))  # in place of images that are not asked for
 
 
 @frozen
-class FactorProducts:
+class FactorProducts(RowPass):
     """F W and FᵀF W for vectors W, or the triangle R of F = Q R: a source of blocks."""
 
-    rows: Rows
     means: Means
     vectors: Array | None  # d x b
     order: Indices | None = None  # of the columns, for the triangle
     images: bool = True  # whether FᵀF W is summed
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks of work."""
-        return self.rows.blocks
 
     def work(self, number: int) -> tuple[Sequence[tuple[int, Array]], Array]:
         """Return scores with the position of the first of them, and the block's share of FᵀF W; or its triangle."""
@@ -87,22 +81,13 @@ class FactorProducts:
         product = rows.entries @ vectors - center @ vectors
         return [(first, product)], _lowered(rows.entries, center, product) if self.images else NONE
 
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
-
 
 @frozen
-class TransposedProducts:
+class TransposedProducts(RowPass):
     """Fᵀ V for vectors V of the rows: a source of blocks, each with its share."""
 
-    rows: Rows
     means: Means
     vectors: Array  # n x b
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks of work."""
-        return self.rows.blocks
 
     def work(self, number: int) -> Array:
         """Return the block's share of Fᵀ V, a (d, b) array."""
@@ -113,9 +98,6 @@ class TransposedProducts:
         for first, read in self.rows.parts(number):
             total += _lowered(read - self.means[0], self.means[1], self.vectors[first : first + len(read)])
         return total
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
 
 
 def _lowered(rows: Array, center: Array, vectors: Array) -> Array:

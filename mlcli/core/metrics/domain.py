@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.memo import memoize
-from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.rows.source import RowPass, Rows, rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.inputs import Features
@@ -127,25 +127,16 @@ def file_gap(metric: Metric, rows: Rows, columns: tuple[str, ...]) -> float:
 
 
 @frozen
-class Domains:
+class Domains(RowPass):
     """A pass that checks rows and compares them with the first: a source of blocks."""
 
-    rows: Rows
     metric: Metric
     columns: tuple[str, ...]
     first: Array  # 1 x d
 
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return self.rows.blocks
-
     def work(self, number: int) -> float:
         """Return the largest difference in a block; raises DataError for a row outside of the domain."""
         return max(self._parts(number), default=0.0)
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
     def _parts(self, number: int) -> Iterator[float]:
         metric = self.metric

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.source import Rows
+from mlcli.base.rows.source import RowPass, Rows
 from mlcli.base.rows.sparse import entries_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
@@ -60,16 +60,10 @@ class Change:
 
 
 @frozen
-class GenePass:
+class GenePass(RowPass):
     """A pass over rows that are read in blocks: a source of blocks."""
 
-    rows: Rows
     change: Change
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks of work."""
-        return self.rows.blocks
 
     def work(self, number: int) -> GeneSums:
         """Return the sums over a block, by its entries where it is sparse."""
@@ -87,9 +81,6 @@ class GenePass:
                 sums += np.bincount(columns, values, size)
                 squares += np.bincount(columns, values * values, size)
         return GeneSums(sums, squares, min(float(entries.data.min(initial=0.0)), 0.0), _are_whole(entries.data))
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
 
 
 def gene_sums(table: Array | Rows, change: Change | None = None) -> GeneSums:

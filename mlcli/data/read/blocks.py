@@ -24,6 +24,7 @@ from mlcli.base.rows.source import (
     Gaps,
     HalfSource,
     Part,
+    RowPass,
     Rows,
     RowSource,
     Sample,
@@ -182,24 +183,15 @@ class Scan:
 
 
 @frozen
-class ScanPass:
+class ScanPass(RowPass):
     """A pass over a matrix, as a source of blocks."""
 
-    rows: Rows
     probe: Array  # r
-
-    @property
-    def blocks(self) -> int:
-        """The number of blocks."""
-        return self.rows.blocks
 
     def work(self, number: int) -> Scan:
         """Return the findings of a block."""
         parts = self.rows.wedges(number) if self.rows.half_stored else self.rows.parts(number)
         return reduce(Scan.__add__, (self._scan(first, rows) for first, rows in parts))
-
-    def stop(self) -> None:
-        """Do nothing: blocks are short."""
 
     def _scan(self, first: int, rows: Array) -> Scan:
         """Return the findings of rows from number `first` on: whole ones, or from the first one's diagonal on."""
