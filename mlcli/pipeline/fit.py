@@ -20,9 +20,8 @@ from mlcli.data.options.wording import listed, place
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.dimension.rules import has_auto_axes
+from mlcli.findings import FINDINGS
 from mlcli.findings.frame.result import Result, Start, embedded_rows
-from mlcli.findings.quality.measures import Labels
 from mlcli.methods import Method, Model
 from mlcli.methods.method import peak, require_memory
 from mlcli.pipeline.session import Session
@@ -103,7 +102,7 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
 
     Raises ConfigError where figures are to show labels that the table lacks.
     """
-    table, asked = start.prepared.table, has_auto_axes(config.method)
+    table, asked = start.prepared.table, FINDINGS["dimension"].precedes_fit(config)
     source = start.source.source
     read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
     if config.output == "-":
@@ -111,6 +110,8 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     report, measures = config.report, config.report.setting("quality")
     report.require_point_labels(table.rows, table.labels)
     if measures is not None:
+        from mlcli.findings.quality.measures import Labels
+
         with no_listeners():
             Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
     if not table.rows:  # a covariance, whose columns have names

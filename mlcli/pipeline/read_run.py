@@ -23,8 +23,6 @@ from mlcli.findings.finding import Finding
 from mlcli.findings.frame.finished_run import Embedding, FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.report.page.figure_files import figures
-from mlcli.report.page.page import page
 from mlcli.report.tables import Form, Name
 from mlcli.rundir import names
 from mlcli.rundir.embedding import embedding_files, read_embedding
@@ -88,6 +86,8 @@ def edges_of(path: Path, rows: int) -> Indices:
 
 def show(folder: Path, run: FinishedRun) -> None:
     """Writes what a run shows of itself: its figures and its report."""
+    from mlcli.report.page.page import page
+
     for name, content in figure_files(run).items():
         (folder / name).write_bytes(content)
     (folder / names.REPORT).write_bytes(encoded(page(run)))
@@ -99,6 +99,8 @@ def show(folder: Path, run: FinishedRun) -> None:
 
 def figure_files(run: FinishedRun) -> dict[str, bytes]:
     """The figures of a run in its formats, by the names of their files."""
+    from mlcli.report.page.figure_files import figures
+
     return {names.figure(name, format): drawn(format) for name, drawn in figures(run).items()
             for format in run.config.report.figures}
 

@@ -19,7 +19,6 @@ from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
-from mlcli.findings.dimension.rules import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result, Start
@@ -88,7 +87,9 @@ def compute(session: Session, given: Table | None = None) -> Result:
     start, planned = read_start(config, session.process, given)
     _warn_of_columns(config, start)
     plan = plan_fit(config, start, planned)
-    if has_auto_axes(config.method):
+    if FINDINGS["dimension"].precedes_fit(config):
+        from mlcli.findings.dimension.rules import rules_of, with_recommended_axes
+
         method = with_recommended_axes(config.method, plan.data, lambda: rules_of(plan.fit(), long=True))
         plan = plan_fit(plan.config.replace(method=method), start)
     return plan.fit(session)

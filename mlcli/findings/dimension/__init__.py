@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.options import option
+from mlcli.core.eigen.options import AUTO
 from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
@@ -62,15 +63,13 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the rules."""
-        from mlcli.findings.dimension.rules import has_auto_axes, rules_step
+        from mlcli.findings.dimension.rules import rules_step
 
-        return rules_step(planned, planned.fit if has_auto_axes(planned.config.method) else ())
+        return rules_step(planned, planned.fit if self.precedes_fit(planned.config) else ())
 
     def precedes_fit(self, config: "RunConfig") -> bool:
         """Whether the rules determine how many axes are kept."""
-        from mlcli.findings.dimension.rules import has_auto_axes
-
-        return has_auto_axes(config.method)
+        return config.method.axes_options.components == AUTO
 
     def wanted(self, report: "Report") -> bool:
         """Whether the rules are applied."""

@@ -10,7 +10,6 @@ from mlcli.base.stages.stage import mute_notes, note, running, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
-from mlcli.core.eigen.options import AUTO
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.model import Model
 from mlcli.errors import ConfigError
@@ -180,11 +179,6 @@ def dimension_table(document: Mapping[str, Any]) -> str:
 
 
 COUNT = "give a count, as in {method.eigensolve.components=2}"
-
-
-def has_auto_axes(method: Method) -> bool:
-    """Whether the rules determine how many axes are kept."""
-    return bool(method.axes_options.components == AUTO)
 
 
 def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapping[str, Any]]) -> Method:
