@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha, factor_of_factors
+from mlcli.findings.reliability.measure import ItemStatistics, SchmidLeiman, alpha, factor_of_factors
 from tests.laws.agreement.columns.test_items import answers
 from tests.laws.agreement.tables import facts, read
 

@@ -48,7 +48,7 @@ class ReliabilityFinding(Finding[Mapping[str, Any]]):
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures, and a table of the items."""
-        from mlcli.findings.reliability.measure import reliability
+        from mlcli.findings.reliability.section import reliability
 
         return [(Place.COLUMNS, reliability(value[FIGURES.name], value[ITEMS.name]))]
 

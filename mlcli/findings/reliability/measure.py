@@ -1,25 +1,108 @@
-"""Coefficients of reliability and statistics of items, from a fit and its input; and their section of the page."""
+"""Coefficients of reliability and statistics of items: alpha, omega total and hierarchical, from a fit and its input.
+
+Source: Cronbach, 1951; McDonald, "Test theory", 1999; Schmid and Leiman, "The development of hierarchical factor
+solutions", 1957; Zinbarg and others, 2005; R's psych (`alpha`, `omega`, `schmid`).
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import note
+from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.iterate import Iterate
+from mlcli.core.latent.rotations import Oblimin
+from mlcli.core.linalg import inverse
 from mlcli.core.similarities.projector import Projector
 from mlcli.data.options.wording import listed
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.frame.result import Result
 from mlcli.findings.reliability import FIGURES, ITEMS
-from mlcli.methods.factors.reliability import ItemStatistics, SchmidLeiman, alpha
-from mlcli.report.drawing.html import Part, figures, fold, section, sentence
-from mlcli.report.drawing.text import number
-from mlcli.report.tables.table import ReportTable, as_html
+from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, least_squares
+
+SMALLEST = 0.005  # uniqueness of a factor of factors
+OBLIQUE = 1e-12  # correlations of factors beyond which they are oblique
+
+
+def alpha(covariance: Array) -> float:
+    """Return Cronbach's alpha of items with a covariance (d x d): d / (d - 1) (1 - tr C / Σ C)."""
+    size, total = len(covariance), float(covariance.sum())
+    return size / (size - 1) * (1 - float(np.trace(covariance)) / total) if size > 1 and total > 0 else float("nan")
+
+
+@frozen
+class ItemStatistics:
+    """Correlations of items with the sum of all, with the sum of the others, and alpha without each item; (d) each."""
+
+    whole: Array
+    others: Array
+    alpha_without: Array
+
+    @classmethod
+    def of(cls, covariance: Array) -> "ItemStatistics":
+        """Return the statistics of items with a covariance (d x d)."""
+        sums, variances, total = covariance.sum(axis=1), np.diag(covariance), float(covariance.sum())
+        rest = np.maximum(total - 2 * sums + variances, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            whole, others = sums / np.sqrt(variances * total), (sums - variances) / np.sqrt(variances * rest)
+        places = np.arange(len(covariance))
+        left = [alpha(covariance[np.ix_(places != place, places != place)]) for place in places]
+        return cls(whole, others, np.array(left))
+
+
+@frozen
+class SchmidLeiman:
+    """A general factor and group factors without correlations, which explain as much as correlated factors."""
+
+    general: Array  # d
+    groups: Array  # d x q; none of one factor
+    communalities: Array  # d
+
+    @classmethod
+    def of(cls, pattern: Array, factors: Array) -> "SchmidLeiman":
+        """Return the solution of standardized loadings (d x q) on factors with correlations (q x q).
+
+        Uncorrelated factors are first turned by oblimin. The factors' own factor has the least squared residuals; of
+        two factors, whose correlation alone determines no loadings, it loads equally on both.
+        """
+        communalities = np.einsum("ij,ij->i", pattern @ factors, pattern)
+        if pattern.shape[1] == 1:
+            return cls(pattern[:, 0], np.zeros((len(pattern), 0)), communalities)
+        if np.abs(factors - np.eye(len(factors))).max() <= OBLIQUE:
+            turn = Oblimin().turn(pattern).matrix
+            back = inverse(turn, where="report.reliability", hint="ask for fewer factors")
+            pattern, factors = pattern @ turn, back @ back.T
+        shared = factor_of_factors(factors)
+        return cls(pattern @ shared, pattern * np.sqrt(1 - shared**2), communalities)
+
+    def omega(self, correlations: Array) -> tuple[float, float]:
+        """Return omega total, 1 - Σ u² / Σ R, and hierarchical, (Σ g)² / Σ R, for correlations (d x d).
+
+        One factor has no groups to tell a general one from, so that hierarchical is NaN there, as psych's is left out.
+        """
+        total = float(correlations.sum())
+        if total <= 0:
+            return float("nan"), float("nan")
+        hierarchical = float(self.general.sum()) ** 2 / total if self.groups.shape[1] else float("nan")
+        return 1 - float((1 - self.communalities).sum()) / total, hierarchical
+
+
+def factor_of_factors(factors: Array) -> Array:
+    """Return the loadings (q) of correlated factors (q x q) on one factor, with a sum that is not negative."""
+    if len(factors) == 2:
+        shared = sqrt(abs(float(factors[0, 1])))
+        return np.array([shared, shared if factors[0, 1] >= 0 else -shared])
+    whole = ColumnCovariance(factors)
+    with no_listeners():
+        found = least_squares(whole, 1, Bounds.of(whole, SMALLEST), Iterate(tolerance=1e-12)).state
+    loadings = found.loadings[:, 0] if found.active else np.zeros(len(factors))
+    return np.asarray(loadings * (-1.0 if loadings.sum() < 0 else 1.0))
 
 
 def measure_reliability(result: Result) -> Mapping[str, Any] | None:
@@ -91,42 +174,3 @@ def fitted_correlations(fit: Mapping[str, Any], correlations: Array) -> Array:
     from mlcli.core.latent.polychoric import definite
 
     return definite(np.array(fit["polychoric"], dtype=np.float64))
-
-
-WORDS = {"items": "items", "alpha": "alpha", "alpha_standardized": "alpha, standardized",
-         "average_correlation": "average correlation", "omega_total": "omega total",
-         "omega_hierarchical": "omega hierarchical"}
-HEADS = {"item": "item", "mean": "mean", "deviation": "standard deviation", "total_correlation": "with the sum",
-         "corrected_correlation": "with the others", "alpha_without": "alpha without", "general": "general factor",
-         "communality": "communality", "uniqueness": "uniqueness"}
-DECIMALS = 3
-OPEN, MOST = 40, 500  # items up to which the table is not folded, and that it has
-
-
-def reliability(document: Mapping[str, Any], items: CsvColumns) -> Part:
-    """Return the coefficients with a sentence about each, and the table of the items."""
-    one = document["factors"] == 1  # runs of earlier versions have omega hierarchical there too
-    hierarchical = "" if one else (", hierarchical the share of the general factor of all, which a Schmid-Leiman "
-                                   f"solution of {document['factors']} factors separates from factors of groups")
-    said = ("Of the sum of all items. Alpha is of their covariances. Omega total is the share of the sum's variance "
-            f"that is common to items{hierarchical}. Omega, standardized alpha and the average correlation are of the "
-            "correlations that were fitted. \"With the others\" is the correlation of an item with the sum of the "
-            "others.")
-    made = items_of(items)
-    shown = as_html(replace(made, rows=made.rows[:MOST]))
-    stated = [name for name in WORDS if document[name] is not None and not (one and name == "omega_hierarchical")]
-    return section("Reliability", figures((WORDS[name], number(document[name])) for name in stated),
-                   sentence(said, "soft"),
-                   shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
-
-
-def items_of(items: CsvColumns) -> ReportTable:
-    """Return the statistics of the items as a table; columns without numbers are left out."""
-    names = [name for name in items.columns if name != "item" and any(cell == cell for cell in items.numbers(name))]
-    rows = [tuple(row) for row in zip(items.texts("item"), *(items.numbers_or_none(name) for name in names),
-                                      strict=True)]
-    several = any(name.startswith("group") for name in names)
-    heads = HEADS if several else {**HEADS, "general": "factor"}
-    return ReportTable(f"Statistics of the items{', and a Schmid-Leiman solution' if several else ''}.",
-                       [heads.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
-                       decimals=DECIMALS, keys=("item", *names))

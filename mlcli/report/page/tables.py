@@ -11,7 +11,7 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.measure import relevant_measures, share_kept
 from mlcli.findings.quality.section import measure_name
 from mlcli.findings.reliability import ITEMS, ReliabilityFinding
-from mlcli.findings.reliability.measure import items_of
+from mlcli.findings.reliability.section import items_of
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
 from mlcli.report.tables import Form, Name
