@@ -236,14 +236,17 @@ def spaced(lines: list[str]) -> list[str]:
 
 
 def raised_codes() -> list[tuple[tuple[str, int], tuple[str, str]]]:
-    """Code and exit code of every error that the package can raise, with its words, read from its source."""
-    found: dict[tuple[str, int], tuple[str, str]] = {}
+    """Code and exit code of every error that the package can raise, with each of its messages, read from its source."""
+    found: dict[tuple[str, int], dict[str, list[str]]] = {}
     for function, call in (*((None, call) for call in calls()), *calls_with_codes_passed()):
-        hints = [template(word.value) for word in call.keywords if word.arg == "hint"]
+        hint = "".join(template(word.value) for word in call.keywords if word.arg == "hint")
         for kind in error_kinds(call):
             for code, words in coded(function, call):
-                found.setdefault((code, kind.exit_code), (words, "".join(hints)))
-    return sorted(found.items())
+                found.setdefault((code, kind.exit_code), {}).setdefault(words, []).append(hint)
+    told = {code: [(words, "; or: ".join(dict.fromkeys(plain(hints)))) for words, hints in messages.items()]
+            for code, messages in sorted(found.items())}
+    return [(code, message) for code, messages in told.items()
+            for message in [one for one in messages if {*one} - EMPTY] or messages[:1]]
 
 
 def error_kinds(call: ast.Call) -> list[type[errors.MlcliError]]:
@@ -286,9 +289,12 @@ def noted_codes() -> dict[str, str]:
     return {code: text for code, text in told.items() if not code.startswith("F-")}
 
 
+EMPTY = {"", "…"}  # a text that is not known before it is said
+
+
 def plain(said: list[str]) -> list[str]:
-    """Messages that are more than a placeholder; all where there are no such messages."""
-    return [text for text in said if text != "…"] or said
+    """Messages that are more than a placeholder; the first where there are no such messages."""
+    return [text for text in said if text not in EMPTY] or said[:1]
 
 
 def found_codes() -> dict[str, tuple[str, str]]:
@@ -324,6 +330,8 @@ def template(node: ast.expr) -> str:
     """A message with an ellipsis for what it fills in."""
     if isinstance(node, ast.BoolOp):  # words chosen where others are lacking
         return template(node.values[-1])
+    if isinstance(node, ast.BinOp):  # words, and more of them
+        return f"{template(node.left)}{template(node.right)}".replace("……", "…")
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
     return " ".join(text.replace("|", "\\|").split())

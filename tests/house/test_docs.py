@@ -44,6 +44,19 @@ def test_every_code_in_the_source_stands_on_the_page_of_errors() -> None:
     assert sorted(codes - page) == []
 
 
+def test_every_message_of_an_error_stands_beside_its_code() -> None:
+    """Of messages without values in them, which are found by their form."""
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    kinds = "|".join(name for name, kind in vars(errors).items() if isinstance(kind, type))
+    found = re.findall(rf'(?:{kinds})\(\s*"([A-Z0-9-]+)",\s*"([^"{{}}\\|]+)"\s*[,"f]', source)
+    assert {words for code, words in found if code == "NO-VIEW"} == {
+        "the run has no second view", "the run places rows of one view only"}
+    lacking = [(code, words) for code, words in found
+               if not re.search(rf"^\| `E-{code}` \| \d+ \| {re.escape(words.strip())}", page, re.MULTILINE)]
+    assert lacking == []
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_data/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
@@ -100,7 +113,8 @@ def test_commands_in_pages_have_options_that_exist(capsys: pytest.CaptureFixture
     assert len(found) > 300
     assert [(page, name, word) for page, name, words in found for word in words
             if re.match("--?[a-zA-Z]", word) and word.partition("=")[0] not in flags[name]] == []
-    keys = [(page, key) for page, text in pages.items() for key in re.findall(r"--set ([a-z_.0-9]+)=", text)]
+    keys = [(page, key) for page, text in pages.items()
+            for key in re.findall(r"--set (?!section\.key)([a-z_.0-9]+)=", text)]
     assert len(keys) > 60 and [(page, key) for page, key in keys if not any(
         path == key or path.startswith(f"{key}.") for path in paths)] == []
 
