@@ -15,7 +15,7 @@ from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.columns import warn_of_codes, warn_of_dominant
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
-from mlcli.data.write.table import write_csv, write_table
+from mlcli.data.write.table import write_csv
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
@@ -31,7 +31,7 @@ from mlcli.pipeline.reading import read_start
 from mlcli.pipeline.session import Session
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.rundir.embedding import note_unnamed, write_dropped
+from mlcli.rundir.embedding import write_dropped, write_embedding
 from mlcli.rundir.journal import Journal
 from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
@@ -124,9 +124,8 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
     """
     config, arrays = result.config, dict[str, dict[str, Any]]()
     with running("write"):
-        note_unnamed(result.embedding, config.report.formats)
-        for format in config.report.formats if result.source.rows else ():
-            write_table(result.embedding, folder / names.embedding(format), format)
+        if result.source.rows:
+            write_embedding(result.embedding, folder, config.report.formats)
         write_text(folder / names.CONFIG, build.write(config))
         for name, value in findings.items():
             FINDINGS[name].write(value, folder, result)

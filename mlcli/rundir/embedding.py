@@ -1,6 +1,4 @@
-"""The embedding that a finished run wrote, read back, and the rows that it left out.
-
-It is written by `write` (`pipeline/run.py`) and `write_table` (`data/write/table.py`).
+"""The embedding in a run directory, as embedding.csv and other formats, and the rows left out: written, and read back.
 """
 
 import csv
@@ -17,12 +15,22 @@ from mlcli.data.prepare.missing import Dropped
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
+from mlcli.data.write.table import write_table
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import csv_of, damaged, own_file
 
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
+
+
+def write_embedding(table: Table, folder: Path, formats: Sequence[str]) -> None:
+    """Writes embedding.csv, or the embedding in other formats; says where rows have names that no file will hold."""
+    if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):
+        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels: commands that use the run call rows "
+             "by their numbers; csv and parquet hold both")
+    for format in formats:
+        write_table(table, folder / names.embedding(format), format)
 
 
 def embedding_files(manifest: Mapping[str, Any]) -> list[str]:
@@ -58,13 +66,6 @@ def intact_ids(folder: Path, manifest: Mapping[str, Any], file: str) -> Sequence
             rows = csv.reader(lines)
             next(rows, None)
             return tuple(row[0] for row in rows)
-
-
-def note_unnamed(table: Table, formats: Sequence[str]) -> None:
-    """Says where rows have names, and no file of the embedding will hold them."""
-    if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):
-        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels: commands that use the run call rows "
-             "by their numbers; csv and parquet hold both")
 
 
 def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:

@@ -287,3 +287,9 @@ def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Calle
     assert wording(used.err, "W-NO-IDS") == ["W-NO-IDS"] * named
     assert Path("second/embedding.csv").read_text().splitlines()[1].startswith("1,")
     assert mlcli("embed", "rows.csv", *options, "-o", "both", "--format", "npy,csv").err.count("NO-IDS") == 0
+
+
+def test_a_covariance_says_nothing_of_ids_in_a_file_that_it_does_not_write(mlcli: Caller) -> None:
+    Path("covariance.csv").write_text("a,b\n2,1\n1,3\n")
+    made = mlcli("embed", "covariance.csv", "--kind", "covariance", "-o", "run", "--format", "npy")
+    assert made.code == 0 and "N-NO-IDS" not in made.err and not Path("run/embedding.npy").exists()
