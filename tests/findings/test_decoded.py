@@ -19,10 +19,10 @@ from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded import sections
 from mlcli.findings.decoded.decode import CANDIDATES, CELLS, Decoded, decode_rows
-from mlcli.findings.decoded.sections import ImageShape
 from mlcli.methods import Model
 from mlcli.report.drawing.figure import Curve, Dots, Picture, png
 from mlcli.report.figures import shade
+from mlcli.report.figures.images import ImageShape
 from mlcli.report.figures.scatter import panel_of
 from mlcli.report.page.page import page
 from tests.laws.contract.toy import Parabola

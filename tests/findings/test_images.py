@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.sections import ImageShape
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.images.sections import (
     GAP,
@@ -19,6 +18,7 @@ from mlcli.findings.images.sections import (
 )
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Dots, Picture, Text
+from mlcli.report.figures.images import ImageShape
 from mlcli.report.figures.scatter import MOST, panel_of, plane
 from mlcli.report.page.page import page
 from tests.report.png import images

@@ -15,7 +15,6 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
-from mlcli.findings.decoded.sections import LETTER, ImageShape
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result
 from mlcli.findings.images import ImagesFinding
@@ -24,6 +23,7 @@ from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.drawing.html import Part, figure, section
 from mlcli.report.drawing.text import LONGEST, shorten
+from mlcli.report.figures.images import LETTER, ImageShape
 from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, backdrop, panel_of, plane, sample_rows, sides
 
 AREA = 37.4**2  # square pixels of a picture
