@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import after_fit
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
@@ -39,6 +40,7 @@ from mlcli.explore.settings import (
 )
 from mlcli.explore.structure import structure_of
 from mlcli.explore.verdict import Structure
+from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Start
 from mlcli.methods import METHODS
 from mlcli.methods.method import peak
@@ -253,7 +255,7 @@ def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: fl
     except MlcliError as error:
         return Exclusion(setting.name, error.what)
     needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
-    later = steps_after_fit(config, method, start, steps)
+    later = steps_after_fit(FitPlan(config, start, data, method, after_fit()), steps)
     seconds = reading + sum(step.seconds for step in (*steps, *later) if step.stage not in NEIGHBORS)
     if needed > limit:
         return Exclusion(setting.name, "it does not fit in memory", seconds)

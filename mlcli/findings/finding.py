@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
@@ -192,8 +193,8 @@ class Finding(ABC, Generic[Value]):
     def refuse_blocks(self) -> None:
         """Check that a table in blocks will do; raises ConfigError where the option needs all rows in memory."""
 
-    def step(self, planned: "Planned") -> Step | None:
-        """Return the predicted cost, None where it is negligible."""
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
+        """Return the predicted cost beside the steps of the fit, None where it is negligible."""
         return None
 
     def cells(self, method: "Method", table: "Table") -> float:

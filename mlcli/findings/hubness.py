@@ -12,7 +12,8 @@ from mlcli.findings.finding import File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.frame.finished_run import FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
 NUMBERS = File("hubness.json", Json("mlcli.findings.shapes:HubnessDocument"))
@@ -87,16 +88,16 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         return (f"hubness: skewness {first} in the data, {second} in the embedding; in no list of {fact['neighbors']} "
                 f"neighbors are {percent(fact['antihubs_data'])} and {percent(fact['antihubs'])} of the points",)
 
-    def step(self, planned: "Planned") -> Step | None:
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the cost of two lists of neighbors of each point."""
-        if not planned.points:
+        if not plan.points:
             return None
         from mlcli.base.machine.rates import product_rate, rates
 
-        rows, columns = planned.table.values.shape
-        pairs, cores = float(min(rows, EXACT)) ** 2, planned.threads
+        rows, columns = plan.table.values.shape
+        pairs, cores = float(min(rows, EXACT)) ** 2, plan.compute.thread_count()
         return Step(self.name, f"of {min(rows, EXACT)} of {rows} points",
-                    pairs * (rates().measured / cores + 2 * columns / product_rate(cores)), planned.memory)
+                    pairs * (rates().measured / cores + 2 * columns / product_rate(cores)), plan.memory_after)
 
 
 def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | None:

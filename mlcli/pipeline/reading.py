@@ -12,8 +12,9 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import can_be_cut
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError, RefusedByPlan
+from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Start
-from mlcli.pipeline.fit import FitPlan
+from mlcli.pipeline.fit import drawing_of
 from mlcli.pipeline.process import ALONE, Process, is_sketch
 from mlcli.pipeline.start import begin, is_run
 from mlcli.rundir.journal import Journal
@@ -41,7 +42,7 @@ class Reading:
             return None
         with suppress(MlcliError):
             config = config.with_image(start.source.image, start.features)
-            return cls(start, journal.notes, FitPlan.of(config, start))
+            return cls(start, journal.notes, FitPlan.of(config, start, drawing_of(config, start)))
         return cls(start, journal.notes, None)
 
     def take(self) -> tuple[Start, FitPlan | None]:

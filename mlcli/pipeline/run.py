@@ -24,7 +24,7 @@ from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.pipeline.certify import Certificate, certificate_of, document_of, require_passed
-from mlcli.pipeline.fit import plan_fit
+from mlcli.pipeline.fit import fit, plan_fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import finished_run_of, show
 from mlcli.pipeline.reading import read_start
@@ -90,9 +90,9 @@ def compute(session: Session, given: Table | None = None) -> Result:
     if FINDINGS["dimension"].precedes_fit(config):
         from mlcli.findings.dimension.rules import rules_of, with_recommended_axes
 
-        method = with_recommended_axes(config.method, plan.data, lambda: rules_of(plan.fit(), long=True))
+        method = with_recommended_axes(config.method, plan.data, lambda: rules_of(fit(plan), long=True))
         plan = plan_fit(plan.config.replace(method=method), start)
-    return plan.fit(session)
+    return fit(plan, session)
 
 
 def assess(result: Result) -> dict[str, Any]:

@@ -23,10 +23,11 @@ from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.result import Planned, ReducedInput, Start
+from mlcli.findings.frame.plan import FitPlan
+from mlcli.findings.frame.result import ReducedInput, Start
 from mlcli.methods import Method
-from mlcli.methods.method import checks_memory, footprint, peak, remedy
-from mlcli.pipeline.fit import FitPlan, plan_fit
+from mlcli.methods.method import footprint, peak, remedy
+from mlcli.pipeline.fit import plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, numbers_written, output_bytes
 from mlcli.rundir.kept import keep_step
@@ -79,7 +80,7 @@ def predict_fit(config: RunConfig, planned: FitPlan, measure: float | None, work
         parts = max({**parts, "rows before PCA": float(wide.bytes)},
                     footprint(ahead, wide.data(), first.method, config.compute), key=lambda one: sum(one.values()))
     memory = sum(parts.values())
-    steps = [*steps_before_fit(config, start, ahead), *fit, *steps_after_fit(config, method, start, fit)]
+    steps = [*steps_before_fit(config, start, ahead), *fit, *steps_after_fit(planned, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
     enforced = least(memory, config.compute.thread_count()) if config.compute.memory_enforce else None
     disk = output_bytes(config, method, table)
@@ -168,20 +169,17 @@ def reduce_step(first: ReducedInput, ahead: Sequence[Step]) -> Step:
                 max(step.memory for step in ahead))
 
 
-def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
+def steps_after_fit(plan: FitPlan, fit: Sequence[Step]) -> list[Step]:
     """Return the steps after the fit: dimension rules, quality, files and certificate."""
-    table, report, start_up = start.prepared.table, config.report, rates_at_hand().start
-    data = table.data()
-    held, model = checks_memory(method, data), method.stored(data)
+    config, method, table, data = plan.config, plan.method, plan.table, plan.data
+    report, start_up, held, model = config.report, rates_at_hand().start, plan.memory_after, method.stored(data)
     # the whole certificate takes about as long as the fit
     again = sum(step.seconds for step in fit) if report.certify == "full" else method.certified_seconds(data, fit)
-    points, kept = table.kind != "covariance", report.products_to_keep()
-    numbers, drawn = numbers_written(config, method, table), PLOT in after_fit().needs
-    planned = Planned(config, method, table, start.features, fit, held)
+    kept, numbers, drawn = report.products_to_keep(), numbers_written(config, method, table), PLOT in after_fit().needs
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.precedes_fit(config)]
     return [
-        *(step for finding in wanted if (step := finding.step(planned)) is not None),
-        Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
+        *(step for finding in wanted if (step := finding.step(plan, fit)) is not None),
+        Step("write", f"{', '.join(report.formats) if plan.points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
         *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),

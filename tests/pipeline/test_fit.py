@@ -9,9 +9,9 @@ import pytest
 
 from mlcli.core.chain.stages import Stages
 from mlcli.core.paths import paths
+from mlcli.findings.frame.plan import FitPlan
 from mlcli.methods import METHODS
 from mlcli.methods.method import Method
-from mlcli.pipeline.fit import FitPlan
 from tests.journeys.support import Caller
 
 POINTS = np.random.default_rng(0).random((60, 3))

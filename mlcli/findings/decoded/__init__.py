@@ -1,6 +1,6 @@
 """A decoder at work: rows with their reconstructions, and features over the plane of the first two axes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ from mlcli.findings.finding import Arrays, File, Finding, Place
 if TYPE_CHECKING:
     from mlcli.findings.decoded.decode import Decoded
     from mlcli.findings.frame.finished_run import FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
 ARRAYS = File("decoded.npz", Arrays("mlcli.findings.decoded.decode:Decoded"))
@@ -50,11 +51,11 @@ class DecodedFinding(Finding["Decoded"]):
         image = run.config.report.picture
         return [(Place.DECODER, side_by_side(plane(run, image), reconstructions(run, image)))]
 
-    def step(self, planned: "Planned") -> Step | None:
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the predicted cost of decoding."""
         from mlcli.base.machine.rates import rates
 
-        config = planned.config
-        if not (planned.points and config.report.writes("report") and config.draws_decoder(planned.features)):
+        config = plan.config
+        if not (plan.points and config.report.writes("report") and config.draws_decoder(plan.start.features)):
             return None
-        return Step("reconstruct", "some rows and a grid of the latent plane", SMALL * rates().start, planned.memory)
+        return Step("reconstruct", "some rows and a grid of the latent plane", SMALL * rates().start, plan.memory_after)

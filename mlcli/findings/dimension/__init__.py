@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
     from mlcli.findings.frame.finished_run import FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
 RULES = File("dimension.json", Json("mlcli.findings.shapes:DimensionDocument"))
@@ -61,11 +62,11 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
         """Return the recommendation in a sentence."""
         return ((summary.get(self.name) or {}).get("sentence", ""),)
 
-    def step(self, planned: "Planned") -> Step | None:
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the cost of the rules."""
         from mlcli.findings.dimension.rules import rules_step
 
-        return rules_step(planned, planned.fit if self.precedes_fit(planned.config) else ())
+        return rules_step(plan, fit, twice=self.precedes_fit(plan.config))
 
     def precedes_fit(self, config: "RunConfig") -> bool:
         """Whether the rules determine how many axes are kept."""

@@ -27,7 +27,8 @@ from mlcli.findings.dimension.spectral import (
     velicer,
 )
 from mlcli.findings.frame.files import csv_table
-from mlcli.findings.frame.result import Planned, Result, as_compared
+from mlcli.findings.frame.plan import FitPlan
+from mlcli.findings.frame.result import Result, as_compared
 from mlcli.methods.method import Method
 from mlcli.rundir.json_values import json_value
 
@@ -215,20 +216,20 @@ SMALL = 0.008  # constant part of the time, in starts of the program
 COLUMNS = 0.03  # additional part for rules about columns
 
 
-def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
+def rules_step(plan: FitPlan, fit: Sequence[Step], *, twice: bool) -> Step:
     """Return the cost of the rules: a search for neighbors, and passes over the columns.
 
-    `first` are the steps of the fit for `components: auto`, which come first.
+    With `twice`, of the fit too that comes first for `components: auto`.
     """
-    rows, columns = min(planned.table.values.shape[0], SAMPLED), planned.table.values.shape[1]
-    of_columns = planned.method.columns_model != "none"
+    rows, columns = min(plan.table.values.shape[0], SAMPLED), plan.table.values.shape[1]
+    of_columns = plan.method.columns_model != "none"
     seconds = rates().start * (SMALL + COLUMNS * of_columns) + neighbors_cost(
-        points=rows, columns=columns, count=10, tree=False, threads=planned.threads, native=True)
+        points=rows, columns=columns, count=10, tree=False, threads=plan.compute.thread_count(), native=True)
     seconds += of_columns * 20 * pass_cost(rows * columns)
-    seconds += sum(step.seconds for step in first)
-    memory = planned.memory
-    if "stress" in planned.method.rules and (first or planned.table.values.shape[0] <= FEW_POINTS):
-        starts = getattr(planned.method, "starts", 1)
-        seconds += MOST_AXES * sum(step.seconds for step in planned.fit) / starts
-        memory += max((step.memory for step in planned.fit), default=0.0)
-    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, memory)
+    seconds += twice * sum(step.seconds for step in fit)
+    memory = plan.memory_after
+    if "stress" in plan.method.rules and (twice or plan.table.values.shape[0] <= FEW_POINTS):
+        starts = getattr(plan.method, "starts", 1)
+        seconds += MOST_AXES * sum(step.seconds for step in fit) / starts
+        memory += max((step.memory for step in fit), default=0.0)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if twice else ''}", seconds, memory)

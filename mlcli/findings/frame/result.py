@@ -1,6 +1,5 @@
-"""A run in memory: planned, with the steps that led to its input, and with the result of its fit."""
+"""A run in memory: the steps that led to its input, and the result of its fit."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,6 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
@@ -25,28 +23,6 @@ from mlcli.rundir.model import Reduction, StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
-
-
-@frozen
-class Planned:
-    """A planned run: its options, table and the steps of the fit."""
-
-    config: RunConfig
-    method: Method  # with defaults resolved for the data
-    table: Table  # prepared rows
-    features: int  # number of columns of decoded rows
-    fit: Sequence[Step]
-    memory: float  # bytes for the checks of a result
-
-    @property
-    def threads(self) -> int:
-        """The number of threads."""
-        return self.config.compute.thread_count()
-
-    @property
-    def points(self) -> bool:
-        """Whether the input has rows, which a covariance matrix has not."""
-        return self.table.kind != "covariance"
 
 
 @frozen

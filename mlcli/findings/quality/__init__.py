@@ -13,7 +13,8 @@ from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.findings.frame.finished_run import FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
@@ -111,9 +112,9 @@ class QualityFinding(Finding["QualityResult"]):
 
         return (line(summary[self.name], summary.get("fit") or {}),)
 
-    def step(self, planned: "Planned") -> Step | None:
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the predicted cost of measuring from all points, or from a sample."""
-        return quality_step(planned.config.report.setting(self.name).sample, planned) if planned.points else None
+        return quality_step(plan.config.report.setting(self.name).sample, plan, fit) if plan.points else None
 
 
 SMALL = 0.03  # constant part of the time, in starts of the program
@@ -122,7 +123,7 @@ BESIDE = 0.65  # time of the measures of a baseline, in those of an embedding: t
 OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
 
 
-def quality_step(sample: int | str, planned: "Planned") -> Step:
+def quality_step(sample: int | str, plan: "FitPlan", fit: Sequence[Step]) -> Step:
     """Return the predicted cost of measuring the embedding from all points or from a sample."""
     from mlcli.base.machine.rates import product_rate, rates
     from mlcli.base.rows.blocks import row_blocks
@@ -131,17 +132,17 @@ def quality_step(sample: int | str, planned: "Planned") -> Step:
     from mlcli.engine.executor import WORTH
     from mlcli.native import available
 
-    table, threads = planned.table, planned.threads
+    table, threads = plan.table, plan.compute.thread_count()
     rows, columns = table.values.shape
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
     steps: Sequence[Step] = ()
-    if planned.method.beside_baseline:
+    if plan.method.beside_baseline:
         from mlcli.findings.quality.measure import baseline_steps
 
-        steps = baseline_steps(planned.method, table.data(), planned.config.compute)
+        steps = baseline_steps(plan.method, table.data(), plan.compute)
     measured = rates().measured * (1 + BESIDE * bool(steps))
-    found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
-    one_pass = next((step.passes.seconds for step in planned.fit if step.stage == "eigensolve" and step.passes),
+    found_again = count < rows and any(step.stage == "paths" for step in fit)
+    one_pass = next((step.passes.seconds for step in fit if step.stage == "eigensolve" and step.passes),
                     math.inf)  # which finds the paths from all points
 
     def seconds_on(cores: int) -> float:
@@ -151,7 +152,7 @@ def quality_step(sample: int | str, planned: "Planned") -> Step:
             paths if found_again else 0.0)
 
     alone, small = seconds_on(1), SMALL * rates().start + sum(step.seconds for step in steps)
-    memory = max([planned.memory, *(step.memory for step in steps)])
+    memory = max([plan.memory_after, *(step.memory for step in steps)])
     travels = table.kind == "features" and alone > WORTH
     return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
                 memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,

@@ -1,6 +1,6 @@
 """Stability: the change of a result with other rows, by fits to rows that are drawn again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import FinishedRun
-    from mlcli.findings.frame.result import Planned, Result
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
     from mlcli.findings.stability.measure import StabilityResult
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
@@ -95,9 +96,9 @@ class StabilityFinding(Finding["StabilityResult"]):
         where=WHERE,
                           hint="leave it out, or give {input.stream=never}")
 
-    def step(self, planned: "Planned") -> Step | None:
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the cost of the fits: each as much as the run's own, though some have fewer rows."""
-        count = planned.config.report.setting(self.name).resamples
+        count = plan.config.report.setting(self.name).resamples
         return Step("stability", f"{count} fits to resampled rows",
-                    count * sum(step.seconds for step in planned.fit),
-                    max([planned.memory, *(step.memory for step in planned.fit)]))
+                    count * sum(step.seconds for step in fit),
+                    max([plan.memory_after, *(step.memory for step in fit)]))

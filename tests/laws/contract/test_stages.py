@@ -124,6 +124,13 @@ def test_a_graph_runs_as_planned(method: str, tmp_path: Path, capsys: pytest.Cap
     assert "graph" in stages and "neighbors" not in stages
 
 
+def test_rows_that_the_file_says_are_images_run_as_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They have more columns than are drawn as profiles."""
+    np.save(tmp_path / "data.npy", np.random.default_rng(0).random((12, 40, 40)))
+    stages = same_everywhere(run_of(tmp_path, {"path": str(tmp_path / "data.npy")}, "pca", {}), capsys)
+    assert "reconstruct" in stages
+
+
 def test_what_is_kept_is_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = configured(tmp_path, "isomap", NINE)
     stages = same_everywhere(config.replace(report=config.report.replace(keep=("graph", "distances"))), capsys)
