@@ -1,11 +1,11 @@
 """The finding: a result of a run besides the embedding.
 
 A finding is one file, or one package, of this folder and one line in `NAMES`: its option, its files with their shapes
-(those of JSON files stand in `shapes.py`, which only reading a run loads), how it is computed, written and read back,
-its sections on the page, its facts for the end of the run, and the findings that it needs. Whatever goes over findings,
-as the pipeline, the page, the options and the plan do, goes over the registry. Every run imports the declaration with
-its options: the top of its file imports only modules below `config`; modules that compute, read and draw are imported
-inside its methods.
+(that of a JSON file stands in `document.py` of the package, which only reading a run loads), how it is computed,
+written and read back, its sections on the page, its facts for the end of the run, and the findings that it needs.
+Whatever goes over findings, as the pipeline, the page, the options and the plan do, goes over the registry. Every run
+imports the declaration with its options: the top of its file imports only modules below `config`; modules that compute,
+read and draw are imported inside its methods.
 """
 
 from abc import ABC, abstractmethod

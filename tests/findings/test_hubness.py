@@ -9,7 +9,8 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.cli.program import run
 from mlcli.core.similarities.spaces import EuclideanSpace
-from mlcli.findings.hubness import histograms, lists, occurrences
+from mlcli.findings.hubness.measure import lists, occurrences
+from mlcli.findings.hubness.section import histograms
 
 
 def counted(points: Array, neighbors: int) -> dict[str, object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-RULES = File("dimension.json", Json("mlcli.findings.shapes:DimensionDocument"))
+RULES = File("dimension.json", Json("mlcli.findings.dimension.document:DimensionDocument"))
 TABLE = File("dimension.csv")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("quality.json", Json("mlcli.findings.shapes:QualityDocument"))
+NUMBERS = File("quality.json", Json("mlcli.findings.quality.document:QualityDocument"))
 KINDS = ("distance", "embedded")  # of the distances of a pair
 PAIRS = File("shepard.csv", Columns(KINDS))
 SampleSize = Annotated[int, Field(ge=2)]

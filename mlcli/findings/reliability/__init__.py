@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("reliability.json", Json("mlcli.findings.shapes:ReliabilityDocument"))
+FIGURES = File("reliability.json", Json("mlcli.findings.reliability.document:ReliabilityDocument"))
 ITEMS = File("items.csv", Columns(("item", "mean", "deviation", "total_correlation", "corrected_correlation",
                                    "alpha_without", "general", "communality", "uniqueness"), texts=1))
 

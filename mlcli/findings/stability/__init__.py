@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
-NUMBERS = File("stability.json", Json("mlcli.findings.shapes:StabilityDocument"))
+NUMBERS = File("stability.json", Json("mlcli.findings.stability.document:StabilityDocument"))
 MOVES = File("stability.csv", Columns(("resamples", "y1"), texts=1))
 WHERE = "report.stability"
 

@@ -1,0 +1,54 @@
+"""The shape of quality.json, built only where the file is read back."""
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
+
+
+class Curve(Shape):
+    """A figure for every size of neighborhood."""
+
+    neighbors: list[Count]
+    values: list[Number]
+
+    @model_validator(mode="after")
+    def require_one_length(self) -> "Curve":
+        """Refuse values without a size of neighborhood, and vice versa."""
+        if len(self.neighbors) != len(self.values):
+            raise ValueError("should have as many neighbors as values")
+        return self
+
+
+class Measures(Shape):
+    """The measures of some coordinates."""
+
+    __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    q_nx: Curve | None = None
+
+
+class Baseline(Measures):
+    """The measures of the baseline, and its method."""
+
+    method: Name
+    components: Count
+
+
+class QualityDocument(Measures):
+    """quality.json."""
+
+    rows: Count = 0
+    anchors: Count | None = None
+    exact: bool = True
+    neighbors: Count | None = None
+    distances: Name | None = None
+    baseline: Baseline | None = None
+
+    @model_validator(mode="after")
+    def require_one_curve(self) -> "QualityDocument":
+        """Refuse curves over other sizes of neighborhoods than those of the embedding."""
+        if self.baseline is not None and self.baseline.q_nx is not None and (
+                self.q_nx is None or self.baseline.q_nx.neighbors != self.q_nx.neighbors):
+            raise ValueError("should have curves over the same neighbors")
+        return self
