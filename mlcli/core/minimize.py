@@ -160,7 +160,7 @@ class Minimize(Options):
         return Iterated(now.point, now.trace, converged)
 
     def share(self, fall: float, now: MinimizationState, numbers: int) -> float:
-        """Return a fall in the measure of the tolerance: as a share of the whole fall."""
+        """Return a fall in the measure of the tolerance: as a share of the whole fall, and of a likelihood in nats."""
         return fall / now.whole if now.whole > 0 else np.inf if fall else 0.0
 
     def _rests(self, end: MinimizationState, rest: Termination | None, numbers: int) -> bool:

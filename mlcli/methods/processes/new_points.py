@@ -330,7 +330,10 @@ KNOWN = 0.5  # share of the prior variance above which a place is far from all d
 @stored("latent-points")
 @frozen
 class LatentPoints(Similarity):
-    """The most probable latent point of each row, given its observed cells."""
+    """The most probable latent point of each row, given its observed cells.
+
+    Models of one view store it; the tag of those of several, with their further processes, is that of the class below.
+    """
 
     posterior: GaussianProcess
     prior: bool  # whether latent points are standard normal

@@ -34,7 +34,8 @@ class Program:
     """Maximize tr R over positive semidefinite R (r x r) with vᵀRv = b, or at most b, for each row v.
 
     A row is the difference of the basis vectors V at the two points of a pair. The
-    dual: minimize bᵀy over weights y with Σ y vvᵀ - I positive semidefinite (y >= 0 for `at most`).
+    dual: minimize bᵀy over weights y with Σ y vvᵀ - I positive semidefinite (y >= 0 for `at most`). This keeps the
+    distances; with few unknowns that is impossible, and `PenalizedProgram` (`basis.py`) has another objective and dual.
     """
 
     basis: Array  # n x r, V
