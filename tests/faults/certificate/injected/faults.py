@@ -433,9 +433,9 @@ FAULTS: dict[str, Fault] = {
             table if chosen is None else whole(table, (chosen + 1) % 5))), {"prepared"},
         sections={"prepare": {"top_variance": 3}}),
     "the embedding is written with few digits": Fault(
-        PCA, replacing("mlcli.pipeline.run.write_table", few_digits), {"scores"}, full=True),
+        PCA, replacing("mlcli.rundir.embedding.write_table", few_digits), {"scores"}, full=True),
     "the embedding is written in another order": Fault(
-        MDS, replacing("mlcli.pipeline.run.write_table", reversed_rows), {"residual"},
+        MDS, replacing("mlcli.rundir.embedding.write_table", reversed_rows), {"residual"},
         sections={"report": {"formats": ["npy"]}}, full=True),
     "the noise is not the mean of the discarded eigenvalues": Fault(
         PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
