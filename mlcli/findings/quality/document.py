@@ -1,10 +1,8 @@
 """The shape of quality.json, built only where the file is read back."""
 
-from typing import Any
-
 from pydantic import Field, model_validator
 
-from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
+from mlcli.base.values.shape import Count, Name, Number, Shape
 
 
 class Curve(Shape):
@@ -22,10 +20,11 @@ class Curve(Shape):
 
 
 class Measures(Shape):
-    """The measures of some coordinates."""
+    """The measures of some coordinates: single numbers but for the curves."""
 
-    __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    __pydantic_extra__: dict[str, Number | None] = Field(init=False)
     q_nx: Curve | None = None
+    q_nx_se: Curve | None = None
 
 
 class Baseline(Measures):
@@ -43,6 +42,8 @@ class QualityDocument(Measures):
     exact: bool = True
     neighbors: Count | None = None
     distances: Name | None = None
+    label: Name | None = None
+    scale: Name | None = None
     baseline: Baseline | None = None
 
     @model_validator(mode="after")
