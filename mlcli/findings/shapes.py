@@ -1,10 +1,10 @@
 """The shapes of the JSON files of findings, for the parts that are read back; built only where such a file is read."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
+from mlcli.base.values.shape import Count, Name, Number, Shape
 
 
 class Curve(Shape):
@@ -22,10 +22,11 @@ class Curve(Shape):
 
 
 class Measures(Shape):
-    """The measures of some coordinates."""
+    """The measures of some coordinates: single numbers but for the curves."""
 
-    __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    __pydantic_extra__: dict[str, Number | None] = Field(init=False)
     q_nx: Curve | None = None
+    q_nx_se: Curve | None = None
 
 
 class Baseline(Measures):
@@ -43,6 +44,8 @@ class QualityDocument(Measures):
     exact: bool = True
     neighbors: Count | None = None
     distances: Name | None = None
+    label: Name | None = None
+    scale: Name | None = None
     baseline: Baseline | None = None
 
     @model_validator(mode="after")

@@ -25,6 +25,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("known"), "fa")
 
 
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a layout, whose measures lie beside those of a baseline."""
+    return made(tmp_path_factory.mktemp("known"), "nmds")
+
+
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None:
     file, place, value = DAMAGES[name]
@@ -37,6 +43,15 @@ def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None
 @pytest.mark.medium
 def test_a_number_of_rows_that_is_a_table_is_refused(tmp_path: Path) -> None:
     copy = edited(made(tmp_path, "mds"), tmp_path / "damaged", "quality.json", "rows", {"rows": 3})
+    trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
+    assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("place", ["baseline.stress_1_scaled", "baseline.continuity_se", "label"])
+@pytest.mark.parametrize("value", [{"a": {"b": 1}}, [1], True])
+def test_a_measure_that_is_no_number_is_refused(layout: Path, tmp_path: Path, place: str, value: Any) -> None:
+    copy = edited(layout, tmp_path / "damaged", "quality.json", place, value)
     trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
     assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)
 
