@@ -39,8 +39,8 @@ class Baseline(Measures):
 class QualityDocument(Measures):
     """quality.json."""
 
-    rows: Count = 0
-    anchors: Count | None = None
+    rows: Count
+    anchors: Annotated[Count, Field(gt=0)]
     exact: bool = True
     neighbors: Count | None = None
     distances: Name | None = None
