@@ -19,7 +19,7 @@ scoring in dynamic exponential family regression", 1991.
 from dataclasses import replace
 from functools import cached_property
 from math import pi
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from mlcli.methods.processes.kalman import StateSpace
 from mlcli.methods.processes.state_space import StateSpaceForm
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
+FEW = 1e-6  # relative error of a likelihood that is worth a warning, though rounding may explain it
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
@@ -65,12 +66,19 @@ def gradient_check(points: Array, means: Array, states: Array, model: StateSpace
     gradient[1:] -= surprise
     evidence = float(np.linalg.norm((loadings.T * weights) @ loadings, 2))
     stiffness = float(np.linalg.norm(precision, 2)) * (1 + float(np.linalg.norm(model.transition, 2))) ** 2
-    spread = float(np.linalg.norm(model.innovation, 2))
-    # the error of the recursions: rounding times the information of the rows over the prior information
-    scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * max_abs(states)
+    # the error of the recursions
+    scale = EPS * (evidence + stiffness) * condition(evidence, model) * max_abs(states)
     origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
     return ratio("states", max_abs(gradient), scale * len(model.transition) + 10 * EPS * origin,
                  "the gradient of the probability of all rows and states is zero")
+
+
+def condition(evidence: float, model: StateSpace) -> float:
+    """Return the condition of 1 + J P, which Kalman's recursions invert, for rows with information J of a norm.
+
+    The covariance P of a state before its row is taken for Q.
+    """
+    return 1 + evidence * float(np.linalg.norm(model.innovation, 2))
 
 
 def form_checks(model: StateSpace, carried: Array, form: StateSpaceForm, least: Array) -> list[Check]:
@@ -148,22 +156,45 @@ class RowLikelihood:
 
     def __call__(self, model: StateSpace) -> tuple[float, float]:
         """Return the log-likelihood at the best start, and its rounding; minus infinity where Q is singular."""
-        (kinds, kind), weights = self.patterns, 1 / model.noise
+        weights = 1 / model.noise
         precision, spread = long_inverse(model.innovation)
         if not np.isfinite(spread):
             return -np.inf, np.inf
-        evidence = np.stack([(model.loadings.T * (weights * some)) @ model.loadings for some in kinds])[kind]
-        band = precision_band(evidence, precision, model.transition)
-        states, pivots = most_probable(band, (self.values * weights) @ model.loadings, precision)
-        errors = np.where(self.present, self.values - states @ model.loadings.T, 0.0)
-        steps = (states[1:] - states[:-1] @ model.transition.T).astype(np.longdouble)
+        band, best = self.most_probable(model, precision)
+        errors = np.where(self.present, self.values - best.states @ model.loadings.T, 0.0)
+        steps = (best.states[1:] - best.states[:-1] @ model.transition.T).astype(np.longdouble)
         squares = float(np.sum(errors**2 * weights)) + float(np.sum((steps @ precision) * steps))
         terms = np.array([squares, float(np.sum(self.present @ np.log(2 * pi * model.noise))),
-                          len(states) * spread, float(np.log(pivots).sum())])
+                          len(errors) * spread, float(np.log(best.pivots).sum())])
         rounding = float(np.abs(terms).sum()) + float(np.abs(errors * weights).sum(axis=0) @ self.origin)
-        rounding += float(np.sum(band[0] / pivots))  # of H
-        lost = float(np.finfo(np.longdouble).eps) * float(np.max(band[0] / pivots)) * len(states)
+        rounding += float(np.sum(band[0] / best.pivots))  # of H
+        lost = float(np.finfo(np.longdouble).eps) * float(np.max(band[0] / best.pivots)) * len(errors)
         return -0.5 * float(terms.sum()), 4 * EPS * rounding + lost * float(np.linalg.cond(model.innovation))
+
+    def most_probable(self, model: StateSpace, precision: Array) -> tuple[Array, "MostProbable"]:
+        """Return the band of H (2K x n K) and the most probable states, with Q⁻¹ (K x K)."""
+        (kinds, kind), weights = self.patterns, 1 / model.noise
+        evidence = np.stack([(model.loadings.T * (weights * some)) @ model.loadings for some in kinds])[kind]
+        band = precision_band(evidence, precision, model.transition)
+        return band, MostProbable.of(band, (self.values * weights) @ model.loadings, precision)
+
+    def filter_losses(self, model: StateSpace) -> tuple[float, float]:
+        """Return the rounding of Kalman's value, and what it leaves out, where Q is not singular.
+
+        With errors e of its prediction, J = Cᵀ R⁻¹ C and the covariance P of the predicted state, a row adds
+
+            eᵀ R⁻¹ e - eᵀ R⁻¹ C P (1 + J P)⁻¹ Cᵀ R⁻¹ e + log |1 + J P|.
+
+        The second term is no larger than the first, which a small noise makes large; the inverse has lost the condition
+        of 1 + J P, so that of the difference as many digits are lost, and of each of the logarithm's K factors. What
+        the rows say of the start no more clearly than their sum is rounded is left out.
+        """
+        _, best = self.most_probable(model, long_inverse(model.innovation)[0])
+        before = np.vstack([best.states[:1], best.states[:-1] @ model.transition.T])
+        errors = np.where(self.present, self.values - before @ model.loadings.T, 0.0)
+        evidence = float(np.linalg.norm((model.loadings.T / model.noise) @ model.loadings, 2))
+        squares = float(np.sum(errors**2 / model.noise))
+        return EPS * condition(evidence, model) * (squares + before.size), best.undetermined
 
 
 def long_inverse(matrix: Array) -> tuple[Array, float]:
@@ -200,20 +231,41 @@ def precision_band(evidence: Array, precision: Array, transition: Array) -> Arra
     return band.reshape(2 * size, -1)
 
 
-def most_probable(band: Array, pull: Array, precision: Array) -> tuple[Array, Array]:
-    """Return the states (n x K) of largest probability at the best start, and the pivots (n K) of H, or NaN."""
-    from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+@frozen
+class MostProbable:
+    """The states of largest probability, and the best start."""
 
-    size = len(precision)
-    try:
-        factor = cholesky_banded(band, lower=True)
-    except LinAlgError:
-        return pull, np.full(band.shape[1], np.nan)
-    first = np.zeros((band.shape[1], size))
-    first[:size] = precision  # the start's part in the pull, for each of its numbers
-    solved = cho_solve_banded((factor, True), np.column_stack([pull.ravel(), first]))
-    start = np.linalg.lstsq(np.eye(size) - solved[:size, 1:], solved[:size, 0], rcond=None)[0]
-    return (solved[:, 0] + solved[:, 1:] @ start).reshape(pull.shape), factor[0] ** 2
+    states: Array  # n x K
+    pivots: Array  # n K, of H; NaN where it is not positive
+    start: Array  # K
+    information: Array  # K x K: of the rows about the start
+    rounding: float  # of the information
+
+    @classmethod
+    def of(cls, band: Array, pull: Array, precision: Array) -> Self:
+        """Return the states for the band of H (2K x n K), the pull of the rows (n x K) and Q⁻¹."""
+        from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+
+        size = len(precision)
+        try:
+            factor = cholesky_banded(band, lower=True)
+        except LinAlgError:
+            return cls(pull, np.full(band.shape[1], np.nan), np.zeros(size), np.zeros((size, size)), 0.0)
+        first = np.zeros((band.shape[1], size))
+        first[:size] = precision  # the start's part in the pull, for each of its numbers
+        solved = cho_solve_banded((factor, True), np.column_stack([pull.ravel(), first]))
+        rest = np.eye(size) - solved[:size, 1:]
+        start = np.linalg.lstsq(rest, solved[:size, 0], rcond=None)[0]
+        return cls(states=(solved[:, 0] + solved[:, 1:] @ start).reshape(pull.shape), pivots=factor[0] ** 2,
+                   start=start, information=np.asarray(precision @ rest, dtype=np.float64),
+                   rounding=size * EPS * float(np.abs(precision).max()))
+
+    @property
+    def undetermined(self) -> float:
+        """The log-likelihood that the start adds where a sum over the rows, of rounded terms, cannot determine it."""
+        values, vectors = np.linalg.eigh((self.information + self.information.T) / 2)
+        least = 10 * EPS * len(self.pivots) * values[-1] + self.rounding
+        return 0.5 * float(np.sum(np.abs(values) * (vectors.T @ self.start) ** 2, where=values <= least))
 
 
 @frozen
@@ -287,7 +339,8 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: S
     """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
 
     Convergence says that the gain to come, if gains shrink by a steady factor, is within `tolerance` of the
-    likelihood; or that what it gains is as small as rounding, which its falls and changes of 10⁻¹⁰ show.
+    likelihood; or that what it gains is as small as rounding, which its falls and changes of 10⁻¹⁰ show. What the
+    filter leaves out, it does not seek to gain either.
     """
     model, varying, points = similarity.model, similarity.model.noise > 0, data.values
     stated, trace = fitted.fit["log_likelihood"], fitted.trace
@@ -302,7 +355,8 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: S
         return [skipped("log-likelihood", "states follow each other almost without innovation")]
     cells = likelihood.present.sum(axis=0)
     gap = np.inf if stated is None else abs(found - stated - data.unit.logarithm(int(cells.sum())))
-    checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * (abs(found) + float(cells.sum())),
+    (lost, left_out), size = likelihood.filter_losses(model), abs(found) + float(cells.sum())
+    checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * size + min(lost, FEW * size) + left_out,
                     "log p(y, x) - log p(x | y), by the precision of the states")]
     least = floor * np.nanvar(points[:, varying], axis=0)
     least = least if form.noise == "each" else np.full(len(least), least.mean())
@@ -310,7 +364,7 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: S
     directions = displacement.directions(8 if full else 1)
     hidden = 0.0 if trace is None else float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0))
     course = Course(lambda some: -likelihood(displacement(some))[0], np.zeros(sum(displacement.sizes)), -found,
-                    directions, noise, max(tolerance, SMALL) * abs(found) + hidden + noise)
+                    directions, noise, max(tolerance, SMALL) * abs(found) + hidden + noise + left_out)
     information = np.array([displacement.information(some, len(points), cells) for some in directions])
     return [*checks, stationarity_check(course, information, bool(fitted.fit["converged"]))]
 

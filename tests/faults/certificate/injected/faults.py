@@ -14,6 +14,7 @@ from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.factored import Factored
 from mlcli.core.kernels.forms import Dense
+from mlcli.core.kernels.streamed import BlockSums
 from mlcli.core.metrics import EUCLIDEAN
 from mlcli.core.metrics.angles import Cosine
 from mlcli.methods import METHODS, Model
@@ -185,8 +186,12 @@ def without_edges(graph: Graph, vertex: int = 3, few: int = 4) -> Graph:
     return Graph(starts, graph.indices[~gone], graph.lengths[~gone])
 
 
-def longer_edges(graph: Graph) -> Graph:
-    return replace(graph, lengths=graph.lengths * np.where(np.arange(len(graph.lengths)) == 17, 1.5, 1.0))
+def longer_edges(graph: Graph, place: int = 17) -> Graph:
+    """One edge is longer in both directions: else the kernel has two halves, of which some solvers read one only."""
+    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    ends = {int(rows[place]), int(graph.indices[place])}
+    longer = [{row, column} == ends for row, column in zip(rows.tolist(), graph.indices.tolist(), strict=True)]
+    return replace(graph, lengths=graph.lengths * np.where(longer, 1.5, 1.0))
 
 
 def shortcut_missed(whole: Any, graph: Graph, *rest: Any) -> Any:
@@ -258,9 +263,11 @@ def altered_digit(whole: Any, *arguments: Any) -> list[str]:
 
 
 def shifted_rows(whole: Any, kernel: Any, number: int, vectors: Array, moments: bool) -> Any:
-    """Columns are shifted as rows are: with an operator that is not symmetric a search may not end, by its rounding."""
-    shifted = whole(kernel, number, np.roll(vectors, -1, axis=0), moments)
-    return [replace(found, product=np.roll(found.product, 1, axis=0)) for found in shifted]
+    """Columns are shifted as rows are, over all blocks: an operator that is not symmetric is given up by the search."""
+    size = len(vectors)
+    return [some for found in whole(kernel, number, np.roll(vectors, -1, axis=0), moments) for some in (
+        replace(found, product=np.zeros_like(found.product)),
+        BlockSums((np.arange(size)[found.rows] + 1) % size, found.product))]
 
 
 def wrong_landmarks(model: Model) -> Model:
