@@ -2,7 +2,7 @@
 
 Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md,
 docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi,
-and the list of methods in the README.
+and the lists of methods in the README and in zensical.toml.
 """
 
 import ast
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 
 from estimators import stubs
 from manual import manual
@@ -38,6 +39,7 @@ SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 WRITTEN = ("README.md", "methods.md")  # of which only a part is made
 TABLE = "<!-- methods: made by `python docs/generate.py` -->"
+NAVIGATION = "    # methods: made by `python docs/generate.py`"
 
 
 def pages() -> dict[Path, str]:
@@ -51,6 +53,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "mlcli" / "sklearn" / "__init__.pyi"] = stubs()
     made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
     made[ROOT / "README.md"], made[ROOT / "docs/methods.md"] = readme(), methods_page()
+    made[ROOT / "zensical.toml"] = navigation()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
 
@@ -121,10 +124,17 @@ def methods_page() -> str:
     return _renewed(ROOT / "docs/methods.md", lines)
 
 
-def _renewed(page: Path, lines: list[str]) -> str:
-    """A page with other lines after its mark."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(f"{TABLE}\n")
-    return before + "\n".join([TABLE, *lines]) + rest[rest.index("\n\n"):]
+def navigation() -> str:
+    """The navigation of the site with its pages of methods made anew."""
+    listed = " ".join(f'"methods/{name}.md",' for name in METHODS)
+    lines = wrap(listed, 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    return _renewed(ROOT / "zensical.toml", lines, NAVIGATION, "\n  ] }")
+
+
+def _renewed(page: Path, lines: list[str], mark: str = TABLE, end: str = "\n\n") -> str:
+    """A page with other lines between its mark and the next `end`."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(f"{mark}\n")
+    return before + "\n".join([mark, *lines]) + rest[rest.index(end):]
 
 
 def config_page() -> str:

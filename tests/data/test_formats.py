@@ -24,11 +24,10 @@ from mlcli.data.read.table import can_be_cut, read
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
-from tests.faults.fuzz.inputs import KINDS
 from tests.processes import python
 
-POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
-COLUMNS = numbered_names("x", 4)
+POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 3)))  # three columns, as places in space have
+COLUMNS = numbered_names("x", 3)
 DOCS = (Path(__file__).parents[2] / "docs" / "input.md").read_text(encoding="utf-8")
 TABLES = [format for format in FORMATS.values() if not format.pairs]
 
@@ -44,8 +43,6 @@ def lacking(format: Format, reader: Any) -> list[str]:
         "a title": bool(format.title),
         "its title in docs/input.md": re.search(rf"\b{format.title}\b", DOCS) is not None,
         "a file to test it with (tests/data/format_samples.py)": format.name in WRITERS,
-        "a file to damage (tests/faults/fuzz/inputs.py)": format.folder or any(name.rpartition(".")[2] in (
-            format.name, *(ending[1:] for ending in format.endings)) for name in KINDS),
         **{f"{part} in its file and in FORMATS alike": (getattr(reader, part, None) is not None) == there
            for part, there in said.items()}}
     return [part for part, there in checks.items() if not there]
@@ -65,8 +62,7 @@ def test_every_format_has_all_its_parts(name: str) -> None:
     (replace(FORMATS["npy"], endings=(), starts=()), npy.READER, ["endings or first bytes to be known by"]),
     (replace(FORMATS["parquet"], parts=False), parquet.READER, ["parts in its file and in FORMATS alike"]),
     (Format("abc", "A B C", (".abc",)), Reader(array=npy.array_in), [
-        "its title in docs/input.md", "a file to test it with (tests/data/format_samples.py)",
-        "a file to damage (tests/faults/fuzz/inputs.py)"])])
+        "its title in docs/input.md", "a file to test it with (tests/data/format_samples.py)"])])
 def test_a_part_that_is_missing_is_named(format: Format, reader: Any, said: list[str]) -> None:
     assert lacking(format, reader) == said
 
@@ -136,7 +132,7 @@ def test_blocks_hold_the_same_numbers_whatever_reads_them(tmp_path: Path, format
     input = Input(path=path, stream="always", label_columns=("x2",))
     with open_input(path, Compute()) as file:
         sheet = Reader(blocks=reader.blocks).table(file, input, Compute())
-    np.testing.assert_array_equal(sheet.values, POINTS[:, [0, 2, 3]])
+    np.testing.assert_array_equal(sheet.values, POINTS[:, [0, 2]])
     np.testing.assert_array_equal(np.concatenate([rows for _, rows in _parts(read(input).values)]), sheet.values)
     assert [float(label) for label in sheet.labels["x2"]] == POINTS[:, 1].tolist()
 

@@ -3,10 +3,11 @@
 import bz2
 import gzip
 import io
-import struct
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import pyarrow.parquet
 from scipy import sparse
 from scipy.io import mmwrite, savemat
 
+from mlcli.data.options.formats import FILES
+from tests.data.format_samples import WRITERS
 from tests.data.text.test_distances import PRINTED
 from tests.faults.failures.support import saved
 from tests.faults.fuzz.arrays import of_bytes, of_npy, of_npz
@@ -96,6 +99,13 @@ def square(values: np.ndarray) -> bytes:
         names, values.tolist(), strict=True)), ""]).encode()
 
 
+def written(format: str) -> bytes:
+    """A table of three columns, as a format's tests write it."""
+    with tempfile.TemporaryDirectory() as folder:
+        WRITERS[format](path := Path(folder) / "x", POINTS[:, :3])
+        return path.read_bytes()
+
+
 KINDS: dict[str, Kind] = {
     "x.csv": Kind(partial(sample, "us_arrests.csv"), of_csv),
     "d.csv": Kind(partial(sample, "eurodist.csv"), of_csv, SQUARE),
@@ -111,8 +121,6 @@ KINDS: dict[str, Kind] = {
     "x.npy": Kind(lambda: saved(lambda stream: np.save(stream, POINTS)), of_npy),
     "f.npy": Kind(lambda: saved(lambda stream: np.save(stream, np.asfortranarray(POINTS.astype(">f4")))), of_npy),
     "x.npz": Kind(lambda: saved(lambda stream: np.savez_compressed(stream, x=POINTS)), of_npz),
-    "x.idx": Kind(lambda: b"\0\0\x0e\2" + struct.pack(">2I", *POINTS.shape) + POINTS.astype(">f8").tobytes(), of_bytes,
-                  ("--set", "input.format=idx")),
     "x.parquet": parquet(),
     "plain.parquet": parquet(compression="none", use_dictionary=False, data_page_version="2.0", row_group_size=7),
     "typed.parquet": parquet(typed, compression="gzip", write_page_checksum=True),
@@ -135,3 +143,6 @@ KINDS: dict[str, Kind] = {
     "x.phy": Kind(partial(sample, "us_cities.phy"), of_bytes, SQUARE),
     "lower.phy": Kind(lower, of_bytes, SQUARE),
 }
+KINDS |= {f"x.{format.name}": Kind(partial(written, format.name), of_bytes, ("--set", f"input.format={format.name}", *(
+    SQUARE if format.pairs else ()))) for format in FILES
+    if not {format.name, *(ending[1:] for ending in format.endings)} & {name.rpartition(".")[2] for name in KINDS}}

@@ -125,7 +125,8 @@ def alike(name: str, points: Array, *, rows: Indices | None = None, moved: bool 
 def same_graph(model: Model, other: Model, order: Indices) -> None:
     """Every sparse matrix of a model is that of another one whose points are in another order."""
     graphs = {kind: materialize(product) for kind, product in model.products.items()}
-    assert graphs.keys() == other.products.keys() and graphs
+    assert graphs, "a layout that keeps neighbors gives its graph among the products of its model"
+    assert graphs.keys() == other.products.keys()
     for kind, graph in graphs.items():
         left, right = (sparse.csr_array((made.values, made.indices, made.starts)).toarray()
                        for made in (graph, materialize(other.products[kind])) if isinstance(made, Sparse))
