@@ -40,7 +40,7 @@ def _of_coordinates(chain: ChainInput) -> Composition[Model]:
         found: Composition[Model] = object_at(stages.paths.way)(chain)
         return found
     if kernel.of_distances and not (chain.data.kind == "features" and kernel.direct and stages.landmarks is None):
-        from mlcli.core.chain.distances import distance_chain
+        from mlcli.core.chain.distance_chains import distance_chain
 
         return distance_chain(chain)
     if stages.by_columns:
