@@ -1,4 +1,7 @@
-"""The choice of a chain's computation: the kernel's own, or by paths, distances, columns or pairs of points."""
+"""The choice of a chain's computation: the kernel's own, or by paths, distances, columns or pairs of points.
+
+`base/stages/composition.py` says what a composition is, and who asks for one.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
