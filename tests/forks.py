@@ -20,7 +20,7 @@ from typing import Any
 LATER = ("mlcli.cli.batch.launch", "mlcli.pipeline.run", "mlcli.report.page.page", "mlcli.rundir.shapes",
          "mlcli.pipeline.read_run", "mlcli.pipeline.certify", "mlcli.data.read.table", "mlcli.data.read.blocks",
          "mlcli.findings.dimension.rules", "mlcli.findings.quality.measure", "mlcli.report.page.figure_files",
-         "mlcli.core.chain.columns", "mlcli.core.chain.functions", "mlcli.core.chain.distances",
+         "mlcli.core.chain.columns", "mlcli.core.chain.functions", "mlcli.core.chain.distance_chains",
          "mlcli.methods.geodesic.isomap", "mlcli.report.paper.drawings", "numpy.ma",
          "typer._adapters")  # what a run imports on its way, but for Arrow, which starts a thread
 

@@ -9,14 +9,14 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Spatial, WeightedGraph
 from mlcli.base.values.sample_size import sample_of
 from mlcli.checkup.report import Concentration, EdgeFacts, GraphFacts, HubnessFacts, IntrinsicDimension, Reach
-from mlcli.core.distances import HELD, squared_distances
+from mlcli.core.euclidean_distances import HELD, squared_distances
 from mlcli.core.graph.connecting import connecting_count, connecting_radius
 from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.neighbors import Neighbors, nearest_lists
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.distances import metric_of
 from mlcli.core.paths.geodesics import dijkstra_rows
-from mlcli.findings.dimension.distances import maximum_likelihood, two_nn, two_nn_error
+from mlcli.findings.dimension.intrinsic_dimension import maximum_likelihood, two_nn, two_nn_error
 
 LISTED = 10
 ROUNDING = 1e-12  # of an edge: a path shorter by no more counts as equally long

@@ -22,7 +22,7 @@ from mlcli.checkup.report import (
     Triangle,
     Unknown,
 )
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
 from mlcli.core.kernels.forms import Dense
 from mlcli.core.linalg import symmetric_eigenvalues

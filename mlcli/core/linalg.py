@@ -174,14 +174,22 @@ def orthonormal(columns: Array) -> Array:
     return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
 
-def solve_positive(matrices: Array, rights: Array, *, where: str, hint: str) -> Array:
-    """Return the x of A x = b for positive definite matrices (... x k x k, ... x k); NumericalError where singular."""
+def solve_regularized(matrices: Array, rights: Array) -> Array:
+    """Return the x of A x = b for positive definite matrices (... x k x k, ... x k) with a ridge.
+
+    Raises NumericalError where the ridge leaves one singular.
+    """
     try:
         solutions: Array = np.linalg.solve(matrices, rights[..., None])[..., 0].astype(np.float64)
         return solutions
     except np.linalg.LinAlgError as error:
-        raise NumericalError("SINGULAR", "a local system of equations is singular",
-                             where=where, hint=hint) from error
+        raise singular_in_spite_of_ridge() from error
+
+
+def singular_in_spite_of_ridge() -> NumericalError:
+    """Return the error for a local system of equations that its ridge leaves singular."""
+    return NumericalError("SINGULAR", "a local system of equations is singular", where="method.ridge",
+                          hint="use a larger ridge")
 
 
 def lowest_eigenvector(matrix: Array) -> Array:

@@ -1,8 +1,8 @@
-"""The base of all methods: what a class says of its input, its results and its laws, and the frame of a fit, with the
-memory that a run of it takes.
+"""The base of all methods: what a class says of its input, its results and its laws, and the frame of a fit.
 
-`mlcli plan` shows the memory, and a fit over the limit is refused. The figures besides the steps' own were measured as
-resident memory of whole processes (`benchmarks/plan.py`).
+The class comes first. Below it stands the memory that a run of a method takes, from `peak` on: a fit refuses by it what
+is over the limit, and it asks the method for its sizes, so that neither of them does without the other. `mlcli plan`
+shows it. The figures besides the steps' own were measured as resident memory of whole processes (`benchmarks/plan.py`).
 """
 
 import sys
@@ -396,6 +396,8 @@ class Method(Options):
             raise NotImplementedError
         return compose(chain, data, compute, lambda steps, rows: require_memory(steps, rows, self, compute), share)
 
+
+# The memory of a run: what it takes and of what, the refusal of what is over the limit, and its remedy.
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
 SAMPLED = 18 * MIB  # memory of measures of a sample besides the distances from it: mostly ranks of pairs

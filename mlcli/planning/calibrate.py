@@ -15,7 +15,7 @@ import numpy as np
 from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.inputs import Features
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.graph import graph_of
 from mlcli.core.graph.search import nearest
 from mlcli.core.paths.elimination import Analysis, EliminationRows

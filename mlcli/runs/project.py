@@ -62,7 +62,6 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Tab
 
     Raises DataError also for a matrix that has the names of the run's columns on both sides.
     """
-    kept = {name for name in ("id_column", "columns") if own.chosen(name) and not new.chosen(name) and new.path != "-"}
     marks = own.missing_markers if own.chosen("missing_markers") and not new.chosen("missing_markers") else None
     asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}))
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
@@ -70,8 +69,7 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Tab
     try:
         table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
                          streams=alone and run.kind == "features" and not run.categories and run.coding is None,
-                         closed=closed, coding=run.coding, alone="columns" in kept and bool(own.columns),
-                         id_column=own.id_column if "id_column" in kept else None)
+                         closed=closed, coding=run.coding, own=own)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table
@@ -118,8 +116,8 @@ def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: StoredModel, gi
                  compute: Compute) -> Table:
     """Coordinates of rows of one view alone, read as those of the fit were."""
     of_view, own = run.of_view(number), own_input(folder, manifest)
-    if number > 1 and (id_column := own.views[number - 2].id_column) is not None:
-        own = own.replace(id_column=id_column)
+    if number > 1:
+        own = own.of_view(own.views[number - 2])
     for step in of_view.steps:
         step.projector.require_places()
     return placed(of_view, read_rows(of_view, own, given, compute))

@@ -163,5 +163,5 @@ def test_a_file_loads_the_reader_of_its_own_format_alone(tmp_path: Path) -> None
     loaded = python("import sys; from mlcli.data.read.table import *; read(Input(path=sys.argv[1])); "
                     "print(*(name for name in sys.modules if name.startswith('mlcli.data.')))", path).split()
     readers = {f"mlcli.data.formats.{name}" for name in FORMATS}
-    assert ({*readers, "mlcli.data.text.distances"} & {*loaded}
+    assert ({*readers, "mlcli.data.text.distance_matrices"} & {*loaded}
             == {"mlcli.data.formats.csv"})

@@ -11,7 +11,7 @@ ROOMS = ("mlcli.core.", "mlcli.methods.")
 # Functions of core and of families by which checks read the input, repeat what is defined by its rounding alone, or
 # bound rounding (docs/certificate.md, "what is shared").
 SHARED = {
-    "core.distances": {"squared_distances"},
+    "core.euclidean_distances": {"squared_distances"},
     "core.graph.pieces": {"connected_graph"},
     "core.latent.rotations": {"rows_of_length_one"},
     "core.linalg": {"threads_for"},

@@ -24,9 +24,9 @@ from mlcli.certify.subject import Subject
 from mlcli.core.centering import Centering
 from mlcli.core.check.kernels import of_paths
 from mlcli.core.check.metrics import bounded_distances
-from mlcli.core.distances import gower
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Nearest, Neighbors
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph

@@ -1,4 +1,10 @@
-"""Compositions: the stages of a fit in their order, each with what it computes and, beside it, what that costs."""
+"""Compositions: the stages of a fit in their order, each with what it computes and, beside it, what that costs.
+
+A `Composition` is the computation for one input, before it is carried out: `steps()` are its costs, `fit()` carries it
+out. A method's `composition(data, compute)` makes it. For a method that is a chain of stages this is the work of
+`compose(chain, data, compute)` (`core/chain/compose.py`), which chooses among the computations of chains by kernel and
+input; a method without a chain makes its own.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Self, TypeVar, overload

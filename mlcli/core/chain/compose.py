@@ -1,4 +1,7 @@
-"""The choice of a chain's computation: the kernel's own, or by paths, distances, columns or pairs of points."""
+"""The choice of a chain's computation: the kernel's own, or by paths, distances, columns or pairs of points.
+
+`base/stages/composition.py` says what a composition is, and who asks for one.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,7 +43,7 @@ def _of_coordinates(chain: ChainInput) -> Composition[Model]:
         found: Composition[Model] = object_at(stages.paths.way)(chain)
         return found
     if kernel.of_distances and not (chain.data.kind == "features" and kernel.direct and stages.landmarks is None):
-        from mlcli.core.chain.distances import distance_chain
+        from mlcli.core.chain.distance_chains import distance_chain
 
         return distance_chain(chain)
     if stages.by_columns:

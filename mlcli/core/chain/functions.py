@@ -7,9 +7,9 @@ from mlcli.base.stages.steps import Step
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.options import LANDMARKS
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import BLOCK
 from mlcli.core.kernels.forms import BENT, Dense, centering_step
 from mlcli.core.kernels.functions import rate_step
 from mlcli.core.kernels.square import distances_product, kernel_product

@@ -17,7 +17,7 @@ from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Carried, Products, Sparse
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import GAUSSIAN_RATE
+from mlcli.core.euclidean_distances import GAUSSIAN_RATE
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists

@@ -16,7 +16,7 @@ from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import pair_distances, rounding_of_products
+from mlcli.core.euclidean_distances import pair_distances, rounding_of_products
 
 QUICK_BLOCK = 2**18  # numbers that are looked at together: they stay in the second cache
 LARGEST = 255  # of a byte

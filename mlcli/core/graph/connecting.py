@@ -5,8 +5,8 @@ import numpy as np
 from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.core.distances import HELD
-from mlcli.core.distances import squared_distances as squared_euclidean
+from mlcli.core.euclidean_distances import HELD
+from mlcli.core.euclidean_distances import squared_distances as squared_euclidean
 from mlcli.core.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.core.graph.search import Lists, nearest_of_some, smallest
 from mlcli.core.metrics.distances import metric_of

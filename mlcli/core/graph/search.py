@@ -17,7 +17,7 @@ from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.core.distances import BLOCK, HELD, pair_distances, squared_distances
+from mlcli.core.euclidean_distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.core.graph.candidates import (
     FINER,
     LEAST,

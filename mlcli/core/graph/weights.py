@@ -9,7 +9,7 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.core.graph.search import Lists
-from mlcli.core.linalg import require_finite, solve_positive
+from mlcli.core.linalg import require_finite, solve_regularized
 from mlcli.core.metrics.distances import LocalDistances, is_euclidean, local_distances, metric_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     with np.errstate(over="ignore"):
         gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
     require_finite(gram, "a local Gram matrix")
-    weights = solve_positive(gram, np.ones(gram.shape[:2]), where="method.ridge", hint="use a larger ridge")
+    weights = solve_regularized(gram, np.ones(gram.shape[:2]))
     return weights / weights.sum(axis=1, keepdims=True)
 
 

@@ -10,7 +10,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.forms import Dense
 from mlcli.core.linalg import lowest_eigenvector, symmetric_eigenvalues, threads_for
 from mlcli.errors import NumericalError

@@ -10,10 +10,10 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import Centering
-from mlcli.core.distances import inner_products
 from mlcli.core.eigen.options import MOST, WHOLE, SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import STORED, solve_symmetric
+from mlcli.core.euclidean_distances import inner_products
 
 WIDTH = 12  # vectors multiplied in a pass, which takes hardly longer than one of fewer, and fewer passes suffice
 CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in the cache

@@ -12,7 +12,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.options import Power, option
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import GAUSSIAN_RATE, inner_products, squared_distances
+from mlcli.core.euclidean_distances import GAUSSIAN_RATE, inner_products, squared_distances
 from mlcli.core.kernels.median import (
     euclidean_median_step,
     median_square,

@@ -8,7 +8,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.distances import pair_distances, rounding_of_products, squared_distances
+from mlcli.core.euclidean_distances import pair_distances, rounding_of_products, squared_distances
 from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.distances import distances_cost, kernel_cost
 

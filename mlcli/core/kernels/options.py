@@ -10,7 +10,7 @@ from mlcli.base.values.inputs import Given
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import inner_products
+from mlcli.core.euclidean_distances import inner_products
 
 if TYPE_CHECKING:
     from mlcli.core.graph.neighbors import Neighbors

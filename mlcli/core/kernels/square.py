@@ -8,7 +8,7 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.products import Products, Square
 from mlcli.core.centering import Centering
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.metrics.distances import metric_of, squared
 

@@ -20,9 +20,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.distances import BLOCK
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import BLOCK
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.kernels.row_factor import factor_of
 from mlcli.core.linalg import inverse, root_positive, symmetric_eigen

@@ -15,8 +15,8 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.core.chain.compose import compose
 from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.stages import Stages
-from mlcli.core.distances import squared_distances
 from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.graph import Graph
 from mlcli.core.krylov import SPARE, krylov
 from mlcli.core.layouts.pairs import Pairs

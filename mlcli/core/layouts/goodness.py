@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import PairOrder, Ranks
 from mlcli.core.model import Goodness

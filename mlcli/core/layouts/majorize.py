@@ -11,7 +11,7 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.iterate import ROUNDING, Iterate, Iterated
 from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
 from mlcli.errors import DataError

@@ -11,7 +11,7 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Spatial
 from mlcli.base.values.metric import RowMetric
-from mlcli.core.distances import BLOCK, pair_distances, squared_distances
+from mlcli.core.euclidean_distances import BLOCK, pair_distances, squared_distances
 from mlcli.core.metrics import EUCLIDEAN, Metric
 from mlcli.core.metrics.base import squared_at
 from mlcli.core.metrics.domain import require_domain

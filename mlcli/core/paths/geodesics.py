@@ -11,7 +11,7 @@ from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.streamed import BlockSums, KernelRows
 from mlcli.errors import GeometryError

@@ -23,9 +23,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.units import memory
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
-from mlcli.core.distances import HELD
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import WHOLE
+from mlcli.core.euclidean_distances import HELD
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.search import Lists
 from mlcli.core.kernels.forms import CACHED, Dense, square_memory

@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.distances import HELD
+from mlcli.core.euclidean_distances import HELD
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.corrections import Correction

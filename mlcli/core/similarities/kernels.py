@@ -9,7 +9,7 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.base.values.scaling import Unit
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.functions import Function, Radial, fix_defaults
 from mlcli.core.metrics import EUCLIDEAN, RowMetric

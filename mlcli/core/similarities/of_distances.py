@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products, Square
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels.functions import Gaussian, LaplacianKernel
 from mlcli.core.kernels.square import distance_products

@@ -11,7 +11,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighborhood
 from mlcli.core.kernels.square import distance_products

@@ -7,7 +7,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.core.distances import BLOCK, squared_distances
+from mlcli.core.euclidean_distances import BLOCK, squared_distances
 from mlcli.core.graph.search import Lists, nearest_of_new
 from mlcli.core.graph.weights import barycentric_weights
 from mlcli.core.similarities.projector import Decoder

@@ -15,7 +15,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, Similarit
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, read_only
-from mlcli.core.distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
+from mlcli.core.euclidean_distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
 from mlcli.core.graph.graph import Graph
 from mlcli.core.kernels import options
 from mlcli.core.kernels.options import Pairwise

@@ -3,6 +3,9 @@
 A data frame is whatever gives its columns by Arrow's capsule (`__arrow_c_stream__`): pandas, Polars, Arrow, DuckDB and
 others, none of which is imported here. AnnData is recognized by its attributes. Options choose from it as they do from
 a file (.h5ad).
+
+First what is asked for: the table of a run, and new rows for one. Then arrays by the kind of table that they become,
+data frames, and AnnData.
 """
 
 import hashlib
@@ -42,9 +45,203 @@ from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, option, options_in
 
+Names = Sequence[Any] | None
 HERE = "array"  # the name in place of a file's
 NAMED = ("columns", "column_names", "schema")  # attributes of tables, which a single column does not have
 ONE_LENGTH = "give all lists one length, or leave the column out"
+CHOICES = ("rows", "where", "columns")
+OF_FILES = ("format", "header", "separator", "decimal", "encoding", "missing_markers", "rows", "where", "labels",
+            "view", "decompress_ratio", "decompress_limit")  # options of reading that arrays have no use for
+OF_ANNOTATED = ("key", "label_columns", "columns")
+PAIRS = {"obsp": "obs_names", "varp": "var_names"}  # matrices of pairs of AnnData, and their points
+
+
+@stage("read")
+def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
+             labels: Any = None, view: Any = None, streams: bool = False) -> Table:
+    """Return the table of an (n, d) array, a data frame or AnnData, or of an (n, n) matrix of pairs by its kind.
+
+    Names as arguments take precedence over those of a frame. `view` is a second table of the same rows. A large sparse
+    array keeps its sparse form if the next step `streams`, else it gets its zeros. Raises DataError as reading a file
+    does, and if names do not fit.
+    """
+    require_effect(input, annotated=is_annotated(array))
+    check_items(input)
+    if is_annotated(array) or is_sparse_array(array) or view is not None:
+        refuse_coding(input, "AnnData, a sparse array or a table with a second view")
+    frame = (read_annotated(array, input) if is_annotated(array) else
+             read_frame(array) if is_frame(array) else None)
+    array = array if frame is None else frame.values
+    words = () if frame is None else tuple(frame.labels)
+    labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
+    ids = ids if frame is None or ids is not None else frame.ids
+    labels = labels if frame is None else {**frame.labels, **labels}
+    if input.kind == "graph":
+        table = _of_graph(array, input, compute, ids=ids, labels=labels)
+    elif is_sparse_array(array):
+        table = _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
+    else:
+        values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
+        table = _of_dense(values, input, ids=ids, columns=columns, labels=labels, words=words)
+    if view is None:
+        return table
+    other = None if is_annotated(view) or is_frame(view) else ids
+    with errors_for_view(0):
+        return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
+
+
+def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str,
+             coding: Coding | None = None) -> Table:
+    """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
+
+    Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
+    numbers already.
+    """
+    wanted = tuple(columns) if kind == "features" else tuple(points)
+    if is_frame(array):
+        with hints_for_python():
+            sheet = replace(read_frame(array), ids=None)
+            values = match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
+    else:
+        values = doubles(array.toarray() if is_sparse_array(array) else array)
+    if values.shape[1] != len(wanted):
+        what = "columns" if kind == "features" else "points"
+        raise DataError("COLUMNS-DIFFER", f"{counted(values.shape[1], 'column')}, and the run has {len(wanted):,} "
+                        f"{what}", where=HERE, hint=f"give a column for each of the run's {what}, in their order")
+    ids = RowNumbers.up_to(len(values))
+    values = values if coding is None else coding.turned(values, wanted, ids, HERE)
+    if kind != "features":
+        refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
+    if kind == "dissimilarities":
+        refuse_negative(values, ids, wanted, HERE)
+    return Table(values, wanted, ids, ROW, kind=kind)
+
+
+def require_effect(input: Input, *, annotated: bool) -> None:
+    """Raise ConfigError for options of reading that have no effect on an array, with some more on AnnData alone."""
+    for name in (*OF_FILES, *(() if annotated else OF_ANNOTATED)):
+        if input.chosen(name) and getattr(input, name) != type(input).model_fields[name].default:
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with an array", where=f"input.{name}",
+                              hint="leave it out, and choose rows and columns of the array" if name in CHOICES else
+                              "leave it out")
+
+
+def labels_of(given: Any) -> dict[str, Sequence[Any]]:
+    """Return labels by name; a single column has its own name, or the name label. Raises DataError."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    if is_frame(given):
+        frame = read_frame(given)
+        return {**{name: frame.values[:, place].tolist() for place, name in enumerate(frame.columns)}, **frame.labels}
+    if isinstance(given, str) or np.ndim(given) != 1:
+        raise DataError("NAMES", "labels must be one text for each row, or a dictionary of such columns", where=HERE,
+                        hint="give labels=column, or labels={'name': column}")
+    return {str(getattr(given, "name", None) or LABEL): list(given)}
+
+
+def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels: Mapping[str, Sequence[Any]],
+              words: Sequence[str] = ()) -> Table:
+    """Return the table of an (n, d) array of doubles; `words` are labels that may hold answers. Raises DataError."""
+    names = numbered_names("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
+    told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
+    rows = None if ids is None else texts(ids, len(values), "ids")
+    sheet = Sheet(values.copy() if input.square else values, names, columns is not None and not input.square, rows,
+                  "id", told)
+    if has_coding(input):
+        sheet = coded_frame(sheet, input, {name: told[name] for name in words})
+        require_content(len(sheet.values), len(sheet.columns), HERE)
+    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
+    with hints_for_python():
+        table = (square_table if input.square else features_table)(sheet, input, source)
+    if input.square:
+        values = check_square(table.values, tuple(table.ids), input)
+        return replace(table, values=values, labels=told)
+    refuse_resemblance(table, input)
+    return table
+
+
+def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
+               labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
+    """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
+    if input.square:
+        raise DataError("ARRAY", "a sparse array cannot hold a matrix of pairs", where=HERE,
+                        hint="give a dense array: x.toarray()")
+    matrix = array.tocsr().astype(np.float64)
+    matrix.sum_duplicates()
+    require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)
+    size = 8.0 * matrix.shape[0] * matrix.shape[1]
+    if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
+        compute.require_data(2 * size, "a sparse array with all its zeros", FEWER)
+        return _of_dense(matrix.toarray(), input, ids=ids, columns=columns, labels=labels)
+    names = numbered_names("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
+    rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")
+    require_unique_ids(rows, HERE)
+    told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
+    source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
+    with hints_for_python():
+        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told,
+                      source=source)
+        return after_first_pass(table, input, compute)
+
+
+def _of_graph(array: Any, input: Input, compute: Compute, *, ids: Names, labels: Mapping[str, Sequence[Any]]) -> Table:
+    """Return the table of the points of a graph: a sparse array (n, n) of its edges, or a dense one without zeros.
+
+    A stored zero of a sparse array is an edge. Raises DataError.
+    """
+    from scipy.sparse import coo_array
+
+    from mlcli.data.formats.sparse import Entries
+    from mlcli.data.pairs.graphs import points_of_graph
+
+    matrix = array.tocoo() if is_sparse_array(array) else coo_array(doubles(array))
+    values = matrix.data.astype(np.float64)
+    rows, columns = matrix.coords
+    entries = Entries(matrix.shape, rows, columns, values)
+    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
+    names = None if ids is None else texts(ids, matrix.shape[0], "ids")
+    told = {str(name): texts(given, matrix.shape[0], f"the label {name}") for name, given in labels.items()}
+    table = points_of_graph(replace(entries, ids=names).edges(HERE), input, source, compute, matrix=True)
+    return replace(table, labels=told)
+
+
+def doubles(array: Any) -> Array:
+    """Return an array of numbers with two dimensions in double precision; raises DataError for any other."""
+    given: AnyArray = np.asarray(array)
+    if given.ndim != 2 or given.dtype.kind not in KINDS:
+        raise DataError("ARRAY", f"expected a 2-D array of numbers, got a {given.ndim}-D array of type {given.dtype}",
+        where=HERE, hint="give numbers in rows and columns")
+    require_content(given.shape[0], given.shape[1], HERE)
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def texts(given: Sequence[Any], count: int, what: str) -> tuple[str, ...]:
+    """Return `count` names as texts; raises DataError for another number of them."""
+    if isinstance(given, str) or len(given) != count:
+        raise DataError("NAMES", f"{what}: {len(given):,} were given for {count:,}", where=HERE,
+                        hint="give one for each")
+    return tuple(map(str, given))
+
+
+def digest(values: Array) -> str:
+    """Return the sha256 of the numbers of an (n, d) array."""
+    return hashlib.sha256(values.data).hexdigest()
+
+
+@contextmanager
+def hints_for_python() -> Iterator[None]:
+    """Name the index of a frame in hints, where files have a column of ids."""
+    try:
+        yield
+    except DataError as error:
+        hint = error.hint
+        for path, name in options_in(hint):
+            if path == "input.id_column" and name != NO_IDS:
+                hint = hint.replace(f"give {option(path, name)}",
+                                    f"make it the index of the frame, or leave out the column {name}")
+        raise error.changed(hint=hint) from error
 
 
 def is_frame(given: Any) -> bool:
@@ -130,33 +327,12 @@ def _neither(name: str) -> DataError:
                      hint="leave it out, or make it numbers")
 
 
-def is_text_column(column: AnyArray) -> bool:
-    """Whether a column holds texts, or nothing but missing values among them."""
-    return column.dtype.kind in "OUST" and all(isinstance(cell, str) or _is_none(cell) for cell in column.tolist())
-
-
-def text_column(column: AnyArray) -> tuple[str, ...]:
-    """Return a column as texts, missing ones empty; numbers as they are written."""
-    texts = is_text_column(column)
-    return tuple("" if _is_none(cell) or (texts and is_missing(cell)) else str(cell) for cell in column.tolist())
-
-
-def _is_none(cell: Any) -> bool:
-    """Whether a cell is a missing value: None, NaN, or pandas' own, which equals nothing."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and cell != cell
-
-
 def _ids(frame: Any) -> tuple[str, ...] | None:
     """Return the texts of an index; None if it only counts the rows."""
     index: Sequence[Any] | None = getattr(frame, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
     return tuple(" ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in index)
-
-
-PAIRS = {"obsp": "obs_names", "varp": "var_names"}
 
 
 def is_annotated(given: Any) -> bool:
@@ -211,196 +387,19 @@ def _column(frame: Any, name: str, where: str = "input.label_columns") -> Any:
     return frame[name]
 
 
-Names = Sequence[Any] | None
-CHOICES = ("rows", "where", "columns")
-OF_FILES = ("format", "header", "separator", "decimal", "encoding", "missing_markers", "rows", "where", "labels",
-            "view", "decompress_ratio", "decompress_limit")  # options of reading that arrays have no use for
-OF_ANNOTATED = ("key", "label_columns", "columns")
+def is_text_column(column: AnyArray) -> bool:
+    """Whether a column holds texts, or nothing but missing values among them."""
+    return column.dtype.kind in "OUST" and all(isinstance(cell, str) or _is_none(cell) for cell in column.tolist())
 
 
-@stage("read")
-def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
-             labels: Any = None, view: Any = None, streams: bool = False) -> Table:
-    """Return the table of an (n, d) array, a data frame or AnnData, or of an (n, n) matrix of pairs by its kind.
-
-    Names as arguments take precedence over those of a frame. `view` is a second table of the same rows. A large sparse
-    array keeps its sparse form if the next step `streams`, else it gets its zeros. Raises DataError as reading a file
-    does, and if names do not fit.
-    """
-    require_effect(input, annotated=is_annotated(array))
-    check_items(input)
-    if is_annotated(array) or is_sparse_array(array) or view is not None:
-        refuse_coding(input, "AnnData, a sparse array or a table with a second view")
-    frame = (read_annotated(array, input) if is_annotated(array) else
-             read_frame(array) if is_frame(array) else None)
-    array = array if frame is None else frame.values
-    words = () if frame is None else tuple(frame.labels)
-    labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
-    ids = ids if frame is None or ids is not None else frame.ids
-    labels = labels if frame is None else {**frame.labels, **labels}
-    if input.kind == "graph":
-        table = _of_graph(array, input, compute, ids=ids, labels=labels)
-    elif is_sparse_array(array):
-        table = _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
-    else:
-        values = frame.values if frame is not None and has_coding(input) else doubles(array)  # or all are words
-        table = _of_dense(values, input, ids=ids, columns=columns, labels=labels, words=words)
-    if view is None:
-        return table
-    other = None if is_annotated(view) or is_frame(view) else ids
-    with errors_for_view(0):
-        return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
+def text_column(column: AnyArray) -> tuple[str, ...]:
+    """Return a column as texts, missing ones empty; numbers as they are written."""
+    texts = is_text_column(column)
+    return tuple("" if _is_none(cell) or (texts and is_missing(cell)) else str(cell) for cell in column.tolist())
 
 
-def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels: Mapping[str, Sequence[Any]],
-              words: Sequence[str] = ()) -> Table:
-    """Return the table of an (n, d) array of doubles; `words` are labels that may hold answers. Raises DataError."""
-    names = numbered_names("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
-    told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
-    rows = None if ids is None else texts(ids, len(values), "ids")
-    sheet = Sheet(values.copy() if input.square else values, names, columns is not None and not input.square, rows,
-                  "id", told)
-    if has_coding(input):
-        sheet = coded_frame(sheet, input, {name: told[name] for name in words})
-        require_content(len(sheet.values), len(sheet.columns), HERE)
-    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
-    with hints_for_python():
-        table = (square_table if input.square else features_table)(sheet, input, source)
-    if input.square:
-        values = check_square(table.values, tuple(table.ids), input)
-        return replace(table, values=values, labels=told)
-    refuse_resemblance(table, input)
-    return table
-
-
-def require_effect(input: Input, *, annotated: bool) -> None:
-    """Raise ConfigError for options of reading that have no effect on an array, with some more on AnnData alone."""
-    for name in (*OF_FILES, *(() if annotated else OF_ANNOTATED)):
-        if input.chosen(name) and getattr(input, name) != type(input).model_fields[name].default:
-            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with an array", where=f"input.{name}",
-                              hint="leave it out, and choose rows and columns of the array" if name in CHOICES else
-                              "leave it out")
-
-
-def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
-               labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
-    """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
-    if input.square:
-        raise DataError("ARRAY", "a sparse array cannot hold a matrix of pairs", where=HERE,
-                        hint="give a dense array: x.toarray()")
-    matrix = array.tocsr().astype(np.float64)
-    matrix.sum_duplicates()
-    require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)
-    size = 8.0 * matrix.shape[0] * matrix.shape[1]
-    if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
-        compute.require_data(2 * size, "a sparse array with all its zeros", FEWER)
-        return _of_dense(matrix.toarray(), input, ids=ids, columns=columns, labels=labels)
-    names = numbered_names("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
-    rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")
-    require_unique_ids(rows, HERE)
-    told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
-    source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
-    with hints_for_python():
-        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told,
-                      source=source)
-        return after_first_pass(table, input, compute)
-
-
-def _of_graph(array: Any, input: Input, compute: Compute, *, ids: Names, labels: Mapping[str, Sequence[Any]]) -> Table:
-    """Return the table of the points of a graph: a sparse array (n, n) of its edges, or a dense one without zeros.
-
-    A stored zero of a sparse array is an edge. Raises DataError.
-    """
-    from scipy.sparse import coo_array
-
-    from mlcli.data.formats.sparse import Entries
-    from mlcli.data.pairs.graphs import points_of_graph
-
-    matrix = array.tocoo() if is_sparse_array(array) else coo_array(doubles(array))
-    values = matrix.data.astype(np.float64)
-    rows, columns = matrix.coords
-    entries = Entries(matrix.shape, rows, columns, values)
-    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
-    names = None if ids is None else texts(ids, matrix.shape[0], "ids")
-    told = {str(name): texts(given, matrix.shape[0], f"the label {name}") for name, given in labels.items()}
-    table = points_of_graph(replace(entries, ids=names).edges(HERE), input, source, compute, matrix=True)
-    return replace(table, labels=told)
-
-
-def labels_of(given: Any) -> dict[str, Sequence[Any]]:
-    """Return labels by name; a single column has its own name, or the name label. Raises DataError."""
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        return dict(given)
-    if is_frame(given):
-        frame = read_frame(given)
-        return {**{name: frame.values[:, place].tolist() for place, name in enumerate(frame.columns)}, **frame.labels}
-    if isinstance(given, str) or np.ndim(given) != 1:
-        raise DataError("NAMES", "labels must be one text for each row, or a dictionary of such columns", where=HERE,
-                        hint="give labels=column, or labels={'name': column}")
-    return {str(getattr(given, "name", None) or LABEL): list(given)}
-
-
-@contextmanager
-def hints_for_python() -> Iterator[None]:
-    """Name the index of a frame in hints, where files have a column of ids."""
-    try:
-        yield
-    except DataError as error:
-        hint = error.hint
-        for path, name in options_in(hint):
-            if path == "input.id_column" and name != NO_IDS:
-                hint = hint.replace(f"give {option(path, name)}",
-                                    f"make it the index of the frame, or leave out the column {name}")
-        raise error.changed(hint=hint) from error
-
-
-def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str,
-             coding: Coding | None = None) -> Table:
-    """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
-
-    Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
-    numbers already.
-    """
-    wanted = tuple(columns) if kind == "features" else tuple(points)
-    if is_frame(array):
-        with hints_for_python():
-            sheet = replace(read_frame(array), ids=None)
-            values = match_columns(sheet if coding is None else with_codes(sheet, coding, HERE), wanted, HERE, "column")
-    else:
-        values = doubles(array.toarray() if is_sparse_array(array) else array)
-    if values.shape[1] != len(wanted):
-        what = "columns" if kind == "features" else "points"
-        raise DataError("COLUMNS-DIFFER", f"{counted(values.shape[1], 'column')}, and the run has {len(wanted):,} "
-                        f"{what}", where=HERE, hint=f"give a column for each of the run's {what}, in their order")
-    ids = RowNumbers.up_to(len(values))
-    values = values if coding is None else coding.turned(values, wanted, ids, HERE)
-    if kind != "features":
-        refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
-    if kind == "dissimilarities":
-        refuse_negative(values, ids, wanted, HERE)
-    return Table(values, wanted, ids, ROW, kind=kind)
-
-
-def doubles(array: Any) -> Array:
-    """Return an array of numbers with two dimensions in double precision; raises DataError for any other."""
-    given: AnyArray = np.asarray(array)
-    if given.ndim != 2 or given.dtype.kind not in KINDS:
-        raise DataError("ARRAY", f"expected a 2-D array of numbers, got a {given.ndim}-D array of type {given.dtype}",
-        where=HERE, hint="give numbers in rows and columns")
-    require_content(given.shape[0], given.shape[1], HERE)
-    return np.ascontiguousarray(given, dtype=np.float64)
-
-
-def texts(given: Sequence[Any], count: int, what: str) -> tuple[str, ...]:
-    """Return `count` names as texts; raises DataError for another number of them."""
-    if isinstance(given, str) or len(given) != count:
-        raise DataError("NAMES", f"{what}: {len(given):,} were given for {count:,}", where=HERE,
-                        hint="give one for each")
-    return tuple(map(str, given))
-
-
-def digest(values: Array) -> str:
-    """Return the sha256 of the numbers of an (n, d) array."""
-    return hashlib.sha256(values.data).hexdigest()
+def _is_none(cell: Any) -> bool:
+    """Whether a cell is a missing value: None, NaN, or pandas' own, which equals nothing."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and cell != cell

@@ -177,15 +177,17 @@ def blockwise(table: Table, place: Callable[[Table], Table], *, drops: bool) -> 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
              categories: Categories | None = None, streams: bool = False, closed: bool = False,
-             coding: Coding | None = None, id_column: str | None = None, alone: bool = False) -> Table:
+             coding: Coding | None = None, own: Input | None = None) -> Table:
     """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
     If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
-    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. Where the file has
-    them, ids are in the run's `id_column`, and with `alone` no other column of numbers is read than the run's. Raises
-    ConfigError and DataError.
+    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. `own` is the input that
+    the run read: where the file has them and the input says nothing else, ids are in its column of ids, and if it chose
+    columns, no other column of numbers is read than the run's. Raises ConfigError and DataError.
     """
     compute = compute or Compute()
+    id_column = own.id_column if own is not None and input.id_column is None else None
+    alone = own is not None and bool(own.columns) and not input.columns
     texts = (*(categories or ()), *(coding.answers if coding else ()))
     asked = input if id_column is None else input.replace(id_column=id_column)
     check(asked.replace(label_columns=(*input.label_columns, *texts)))

@@ -276,7 +276,7 @@ def _of_pairs(text: InputText, compute: Compute) -> Sheet | None:
 
     If no kind was chosen, such a layout may also be another table.
     """
-    from mlcli.data.text.distances import is_printed, read_printed, read_ragged
+    from mlcli.data.text.distance_matrices import is_printed, read_printed, read_ragged
 
     input = text.input
     if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):

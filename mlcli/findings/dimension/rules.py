@@ -13,9 +13,10 @@ from mlcli.base.values.inputs import Input
 from mlcli.core.graph.search import neighbors_cost
 from mlcli.core.model import Model
 from mlcli.errors import ConfigError
-from mlcli.findings.dimension.distances import FEW_POINTS, MOST_AXES, estimates, residual_variance, stress_verdict
 from mlcli.findings.dimension.evidence import Evidence, NotApplicable, RuleVerdict, evidence_of
+from mlcli.findings.dimension.intrinsic_dimension import estimates
 from mlcli.findings.dimension.likelihood import likelihood_verdicts
+from mlcli.findings.dimension.residual_variance import FEW_POINTS, MOST_AXES, residual_variance, stress_verdict
 from mlcli.findings.dimension.spectral import (
     broken_stick,
     eigengap,

@@ -15,7 +15,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option_of
-from mlcli.core.chain.distances import kernel_of_function
+from mlcli.core.chain.distance_chains import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel

@@ -28,11 +28,11 @@ from mlcli.core.chain.graphs import estimate_fill
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import AnyDecoder, Stages
-from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved, rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import halve
 from mlcli.core.graph.affinities import LocalScale, incidence, local_scales, weights_step
 from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.neighbors import Nearest, graph_bytes

@@ -22,11 +22,10 @@ from mlcli.core.graph.neighbors import Neighborhood, Neighbors
 from mlcli.core.graph.pieces import Policy
 from mlcli.core.graph.search import Lists
 from mlcli.core.graph.weights import entries_of, equal_blocks
-from mlcli.core.linalg import leading_roots, left_singular, require_finite
+from mlcli.core.linalg import leading_roots, left_singular, require_finite, singular_in_spite_of_ridge
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import is_euclidean, local_distances, metric_of
 from mlcli.core.sparse_factors import CompressedRows
-from mlcli.errors import NumericalError
 from mlcli.methods.local.tangents import Part, TangentMethod, stack_functionals
 from mlcli.methods.trials import variant
 
@@ -111,8 +110,7 @@ def regular_weights(found: Differences, ridge: float) -> Array:
         damped = found.values + ridge * np.where(traces > 0, traces, 1.0)
     require_finite(damped, "a local Gram matrix")
     if np.any(damped.min(axis=1) <= VANISHED * damped.max(axis=1)):
-        raise NumericalError("SINGULAR", "a local system of equations is singular", where="method.ridge",
-                             hint="use a larger ridge")
+        raise singular_in_spite_of_ridge()
     sums = found.vectors.sum(axis=1) / damped
     weights = (found.vectors @ sums[:, :, None])[:, :, 0]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

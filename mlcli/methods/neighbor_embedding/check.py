@@ -13,7 +13,7 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, J
 from mlcli.base.values.missing import is_missing
 from mlcli.certify.subject import max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists
 from mlcli.core.metrics.distances import metric_of

@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.layouts.new_points import AmongFixed
 from mlcli.core.metrics import EUCLIDEAN, RowMetric

@@ -24,7 +24,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.distances import squared_distances
+from mlcli.core.euclidean_distances import squared_distances
 from mlcli.native.layouts import ORDER, Octree, attract_rows, collect_points, repel_rows, spread_points, turn_sources
 
 NODE_BLOCK = 2**20  # numbers of a block of points and nodes

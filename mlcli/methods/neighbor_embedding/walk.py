@@ -15,7 +15,7 @@ from mlcli.base.stages.stage import advance
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial, WeightedGraph
-from mlcli.core.distances import BLOCK, CACHED, inner_products, squared_distances
+from mlcli.core.euclidean_distances import BLOCK, CACHED, inner_products, squared_distances
 from mlcli.core.metrics.distances import distances_to, metric_of
 
 if TYPE_CHECKING:

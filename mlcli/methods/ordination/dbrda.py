@@ -19,11 +19,11 @@ from mlcli.base.values.inputs import Features, Input, TwoViews, ViewedDissimilar
 from mlcli.base.values.signs import leading_signs
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
-from mlcli.core.distances import halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import SpectrumRequest, first_columns
 from mlcli.core.eigen.solved import rounding_floor
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import halve
 from mlcli.core.kernels.corrections import Correction
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.linalg import singular_step, symmetric_eigen

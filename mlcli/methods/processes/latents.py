@@ -16,7 +16,7 @@ from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.distances import GAUSSIAN_RATE, squared_distances
+from mlcli.core.euclidean_distances import GAUSSIAN_RATE, squared_distances
 from mlcli.core.kernels.median import euclidean_median_step, median_squared_distance
 from mlcli.core.linalg import singular, symmetric_eigen
 

@@ -26,7 +26,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
-from mlcli.core.distances import BLOCK
+from mlcli.core.euclidean_distances import BLOCK
 from mlcli.core.linalg import cholesky, lower_solve, orthonormal, positive_inverse
 from mlcli.errors import NumericalError
 from mlcli.methods.processes.process import CovarianceFunction, GaussianProcess, Rbf

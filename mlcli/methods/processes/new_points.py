@@ -23,7 +23,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.core.centering import uncentered
-from mlcli.core.distances import BLOCK
+from mlcli.core.euclidean_distances import BLOCK
 from mlcli.core.linalg import threads_for
 from mlcli.core.minimize import run_lbfgs
 from mlcli.core.similarities.base import Similarity

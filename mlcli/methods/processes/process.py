@@ -16,7 +16,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.distances import BLOCK, by_differences
+from mlcli.core.euclidean_distances import BLOCK, by_differences
 from mlcli.core.linalg import symmetric_eigen
 
 Name = Literal["rbf", "rbf-ard", "linear", "bias"]

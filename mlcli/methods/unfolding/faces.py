@@ -22,7 +22,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.core.blocked import gram_product, steady_solver
-from mlcli.core.distances import gower
+from mlcli.core.euclidean_distances import gower
 from mlcli.core.linalg import cholesky, independent_columns, orthonormal, positive_solver, singular, symmetric_eigen
 from mlcli.errors import NumericalError
 from mlcli.methods.unfolding.interior import inverse_root, longest_step, symmetric_part

@@ -21,7 +21,7 @@ from mlcli.core.paths.floyd import floyd_warshall
 from mlcli.core.paths.paths import Paths
 from mlcli.errors import NumericalError
 from mlcli.methods.factors.factor_analysis import Bounds, ColumnCovariance, maximum_likelihood
-from mlcli.methods.unfolding.sde import Unfolding
+from mlcli.methods.unfolding.semidefinite import Unfolding
 from tests.checkpoints import Died, Dying, in_parts, restored, stored
 from tests.native.support import random_graph
 from tests.support import Notes, features

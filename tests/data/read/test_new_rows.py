@@ -172,14 +172,14 @@ def test_ids_and_columns_are_those_of_the_run_where_the_file_has_them(tmp_path: 
                                                                       ids: tuple[str, ...],
                                                                       labels: dict[str, tuple[str, ...]]) -> None:
     asked = Input(path=written(tmp_path, content, "new.csv"))
-    table = read_new(asked, ("a", "b"), (), id_column="name", alone=True)
+    table = read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name", columns=("a", "b")))
     assert (tuple(table.ids), table.labels, table.values.tolist()) == (ids, labels, [[1, 2], [3, 4]])
 
 
 def test_without_all_columns_of_the_run_the_others_are_named(tmp_path: Path) -> None:
     asked = Input(path=written(tmp_path, "name,a,c\nx,1,2\n", "new.csv"))
     with pytest.raises(DataError) as caught:
-        read_new(asked, ("a", "b"), (), id_column="name", alone=True)
+        read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name", columns=("a", "b")))
     assert (caught.value.code, "'b'" in caught.value.what, "'c'" in caught.value.what) == (
         "E-COLUMNS-DIFFER", True, True)
 
@@ -187,4 +187,4 @@ def test_without_all_columns_of_the_run_the_others_are_named(tmp_path: Path) -> 
 def test_the_id_column_of_the_run_is_no_label(tmp_path: Path) -> None:
     asked = Input(path=written(tmp_path, "name,a,b\nx,1,2\n", "new.csv"), label_columns=("name",))
     with pytest.raises(ConfigError):
-        read_new(asked, ("a", "b"), (), id_column="name")
+        read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name"))

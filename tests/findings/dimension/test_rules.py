@@ -7,7 +7,7 @@ from mlcli.base.values.inputs import Covariance
 from mlcli.core.metrics.distances import with_metric
 from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.findings.dimension import spectral
-from mlcli.findings.dimension.distances import residual_variances
+from mlcli.findings.dimension.residual_variance import residual_variances
 from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares, common_eigenvalues
 from mlcli.methods import METHODS
 from tests.findings.dimension.support import counts, found, planted, roll, standardized
@@ -107,7 +107,7 @@ def test_distances_beyond_the_range_of_doubles_have_no_curve() -> None:
 def test_a_sampled_curve_is_near_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     points = roll(690)
     whole = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
-    monkeypatch.setattr("mlcli.findings.dimension.distances.EXACT", 100)
+    monkeypatch.setattr("mlcli.findings.dimension.residual_variance.EXACT", 100)
     part = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
     assert (whole["from"], part["from"], part["to"]) == (690, 58, 690)
     assert part["residual_variances"] == pytest.approx(whole["residual_variances"], abs=0.04)

@@ -102,3 +102,25 @@ def test_a_run_of_one_table_has_no_view_to_place(mlcli: Caller) -> None:
     mlcli.finished("embed", "x.csv", "-o", "run", "-q")
     called = mlcli("project", "run", "x.csv", "--as-view", "2")
     assert called.code == 78 and "E-NO-VIEW" in called.err
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_new_rows_of_a_view_are_read_by_its_own_columns_and_ids(mlcli: Caller, first: bool) -> None:
+    """Each view is read as that of the run was, whatever the run chose for the other."""
+    chosen, whole = ("x", "y") if first else ("y", "x")
+    lines = Path(f"{chosen}.csv").read_text(encoding="utf-8").splitlines()
+    Path(f"{chosen}.csv").write_text("\n".join(f"{line},{'more' if place == 0 else place}"
+                                               for place, line in enumerate(lines)) + "\n", encoding="utf-8")
+    columns = [f"{chosen}{column}" for column in range(PARTS[chosen].shape[1])]
+    some = {"columns": columns}
+    given = {"path": "x.csv", "id_column": "id", **(some if first else {}),
+             "view": {"path": "y.csv", **({} if first else some)}}
+    Path("run.yaml").write_text(json.dumps({"input": given, "method": {"name": "ibfa"}, "output": "run"}),
+                                encoding="utf-8")
+    assert mlcli("run", "run.yaml", "-q").code == 0
+    Path(f"{whole}.csv").write_text(Path(f"{whole}.csv").read_text(encoding="utf-8").replace("\n", ",9\n").replace(
+        ",9\n", ",other\n", 1), encoding="utf-8")
+    for words in (("x.csv", "--view", "y.csv"), ("x.csv",), ("y.csv", "--as-view", "2")):
+        called = mlcli("project", "run", *words, "-o", "new.csv", "--force")
+        assert called.code == 0, called.err
+        assert "'more'" not in called.err and ("'other'" in called.err) == (f"{whole}.csv" in words), words

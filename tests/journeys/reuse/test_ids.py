@@ -1,5 +1,6 @@
 """Ids of the file are found whatever columns are chosen, and numbers that nobody gave join nothing in silence."""
 
+import io
 import json
 from pathlib import Path
 
@@ -113,6 +114,23 @@ def test_new_rows_are_placed_by_the_columns_of_the_run(mlcli: Caller, files: tup
     assert f"wrote {folder / 'more-placed.csv'}: 2 x 2" in called.err
     back = mlcli("reconstruct", folder / "whole", folder / "more-placed.csv", "-o", folder / "back.csv", "--json")
     assert back.code == 0 and json.loads(back.out)["columns"] == ["x", "y", "z"]
+
+
+def test_new_rows_on_standard_input_are_read_as_those_of_a_file(mlcli: Caller, files: tuple[np.ndarray, Path],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """The column of ids stands at the end and holds numbers, so that nothing but the run says what it is."""
+    values, folder = files
+    data = folder / "data.csv"
+    write(data, ["x", "y", "other", "z", "key"], [[row[1], row[2], "7", row[3], row[0]] for row in rows_of(values)])
+    assert mlcli.bare(data, "--id-column", "key", "--columns", "x,y,z", "--outputs", "embedding,model",
+                      "-o", folder / "run").code == 0
+    placed = []
+    for given in (data, "-"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.read_bytes())))
+        called = mlcli("project", folder / "run", given, "-o", folder / "new.csv", "--force")
+        assert called.code == 0 and "N-OTHER-COLUMNS" not in called.err, called.err
+        placed.append((folder / "new.csv").read_text())
+    assert placed[0].startswith("key,y1") and placed[1] == placed[0]
 
 
 def test_labels_of_a_second_file_are_named_as_in_a_report(mlcli: Caller, files: tuple[np.ndarray, Path]) -> None:

@@ -166,7 +166,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"edges", "graph"}, RING, GIVEN),
     "landmarks place points without centering": Fault(
         {"name": "chain", "landmarks": 20}, replacing(
-            "mlcli.core.chain.distances.place_features", lambda whole, fit, points: (
+            "mlcli.core.chain.distance_chains.place_features", lambda whole, fit, points: (
                 replace(whole(fit, points), embedding=fit.projector.similarity.rows(points) @ fit.projector.axes))),
         {"projection"}),
 }

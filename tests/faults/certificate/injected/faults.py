@@ -328,9 +328,9 @@ FAULTS: dict[str, Fault] = {
     "the kernel is centered on one side": Fault(MDS, centering(centered_once), {"residual", "centering"}),
     "the kernel is not symmetric": Fault(GAUSSIAN, unguarded(centering(lopsided)), {"residual"}),
     "one row of D is wrong": Fault(
-        MDS, replacing("mlcli.core.chain.distances.squares", one_bad_row), {"residual", "means"}),
+        MDS, replacing("mlcli.core.chain.distance_chains.squares", one_bad_row), {"residual", "means"}),
     "distances are squared twice": Fault(
-        MDS, replacing("mlcli.core.chain.distances.squares", lambda whole, *a: whole(*a) ** 2), {"residual"}),
+        MDS, replacing("mlcli.core.chain.distance_chains.squares", lambda whole, *a: whole(*a) ** 2), {"residual"}),
     "given dissimilarities are not squared": Fault(
         MDS, lambda patch: patch.setattr("mlcli.core.kernels.corrections.Correction.off_diagonal",
                                          lambda self, squared: np.sqrt(squared)),
@@ -378,8 +378,9 @@ FAULTS: dict[str, Fault] = {
         {"rate"}),
     "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
     "Lingoes' constant is halved": Fault(
-        {**MDS, "correction": "lingoes"}, replacing("mlcli.core.chain.distances.correction_for", lambda whole, *a: (
-            lambda c: replace(c, constant=c.constant / 2))(whole(*a))), {"correction"}, CITY,
+        {**MDS, "correction": "lingoes"}, replacing(
+            "mlcli.core.chain.distance_chains.correction_for", lambda whole, *a: (
+                lambda c: replace(c, constant=c.constant / 2))(whole(*a))), {"correction"}, CITY,
         {"input": {"kind": "dissimilarities"}}),
     "eigenvectors have not converged": Fault(MDS, eigenpairs(noisy), {"residual"}),
     "axes are turned in their plane": Fault(MDS, eigenpairs(turned), {"residual"}),

@@ -14,7 +14,7 @@ from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.methods.unfolding.faces import centered_basis, cliques
 from mlcli.methods.unfolding.interior import Program, least_eigenvalue, maximize
 from mlcli.methods.unfolding.pairs import NeighborPairs
-from mlcli.methods.unfolding.sde import DualityCertificate, Unfolding
+from mlcli.methods.unfolding.semidefinite import DualityCertificate, Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 from tests.wording import Wording
 

@@ -17,10 +17,10 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.distances import gower, halve
 from mlcli.core.eigen.eigensolve import NOTABLE
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.euclidean_distances import gower, halve
 from mlcli.core.kernels.corrections import Correction, correction_for
 from mlcli.core.kernels.forms import CACHED, Dense, gower_steps
 from mlcli.core.kernels.square import corrected_rows, distance_products

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import KDTree
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.distances import maximum_likelihood, two_nn, two_nn_error
+from mlcli.findings.dimension.intrinsic_dimension import maximum_likelihood, two_nn, two_nn_error
 
 RANDOM = np.random.default_rng(0)
 ESTIMATES = pytest.mark.parametrize("estimate", [two_nn, maximum_likelihood])

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.values.sample_size import FEW_COLUMNS
-from mlcli.core.distances import CACHED, pair_distances, squared_distances
+from mlcli.core.euclidean_distances import CACHED, pair_distances, squared_distances
 from tests.processes import python
 
 SHAPES = [(0, 5), (1, 1), (7, 300), (300, 7), (2, CACHED + 3), (CACHED // 4, 6)]
@@ -31,6 +31,6 @@ def test_they_are_symmetric_and_zero_between_equals(columns: int) -> None:
 
 
 def test_few_columns_need_no_scipy() -> None:
-    code = ("import sys; import numpy as np; from mlcli.core.distances import squared_distances\n"
+    code = ("import sys; import numpy as np; from mlcli.core.euclidean_distances import squared_distances\n"
             "squared_distances(np.eye(9), np.eye(9)); print('scipy' in sys.modules)")
     assert python(code) == "False\n"

@@ -10,8 +10,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.cli.program import run
-from mlcli.findings.dimension.distances import FEW_POINTS, MOST_AXES, stress_verdict
 from mlcli.findings.dimension.evidence import NotApplicable, RuleVerdict
+from mlcli.findings.dimension.residual_variance import FEW_POINTS, MOST_AXES, stress_verdict
 from mlcli.methods import METHODS
 
 RANDOM = np.random.default_rng(3)
