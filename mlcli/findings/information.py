@@ -59,7 +59,7 @@ class InformationFinding(Finding["CsvColumns"]):
             drawn = curve("Von Neumann entropy by the power of the walk", "power", "entropy, nats",
                           value.numbers("power"), {"entropy": value.numbers("entropy")})
             said = ("Of the powers of the walk (entropy.csv). It falls fast while noise is averaged out, then slowly: "
-                    f"at the knee t = {run.manifest['fit']['time']}, where the power is t + 1.")
+                    f"at the knee t = {run.fit['time']}, where the power is t + 1.")
             return [(Place.DETAIL, section("Entropy of the walk", sentence(said, "soft"), figure(drawn)))]
         kept, relevant = value.numbers("kept"), value.numbers("relevant")
         if not kept:
