@@ -1,5 +1,7 @@
 """The shape of quality.json, built only where the file is read back."""
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from mlcli.base.values.shape import Count, Name, Number, Shape
@@ -37,8 +39,8 @@ class Baseline(Measures):
 class QualityDocument(Measures):
     """quality.json."""
 
-    rows: Count = 0
-    anchors: Count | None = None
+    rows: Count
+    anchors: Annotated[Count, Field(gt=0)]
     exact: bool = True
     neighbors: Count | None = None
     distances: Name | None = None

@@ -265,16 +265,16 @@ def about_label(found: QualityResult, embedding: Array, labels: Mapping[str, Seq
     classes = Labels.first_of(labels, label, remedy)
     if classes is None:
         return found
-    rows, size = found.figures.get("rows"), len(embedding)
+    rows, size = found.figures["rows"], len(embedding)
     if rows != size:
         note("N-QUALITY-ROWS", f"label measures are of all {size:,} rows, the other measures of {rows:,}")
-    anchors = Anchors.choose(size, 1, "auto" if rows != size else int(found.figures["anchors"]), compute.generator())
+    anchors = Anchors.choose(size, 1, "auto" if rows != size else found.figures["anchors"], compute.generator())
     space = EuclideanSpace.of(embedding, anchors.rows)
     with running("quality"):
         values = estimates_of([classes], anchors, sums_over_anchors([classes], anchors, Spaces(space, space, space)))
     every = [key for name in OF_LABELS for key in (name, f"{name}_se")]
     others = {key: value for key, value in found.figures.items() if key not in every}
     figures = {**others, "label": classes.column, **{name: plain_value(value) for name, value in values.items()}}
-    if "baseline" in others:  # its coordinates are not kept
+    if others.get("baseline") is not None:  # its coordinates are not kept
         figures["baseline"] = {**others["baseline"], **dict.fromkeys(every)}
     return replace(found, figures=figures)

@@ -1,5 +1,6 @@
 """Damages of run directories that once ended in an internal error are refused by name."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,24 @@ def test_a_measure_that_is_no_number_is_refused(layout: Path, tmp_path: Path, pl
     copy = edited(layout, tmp_path / "damaged", "quality.json", place, value)
     trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
     assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("place", "value"), [("rows", None), ("anchors", None), ("anchors", 0)])
+def test_measures_of_labels_are_not_taken_from_anchors_that_are_none(
+        tmp_path: Path, place: str, value: int | None) -> None:
+    copy = edited(made(tmp_path, "lda"), tmp_path / "damaged", "quality.json", place, value)
+    trial = tried("report", str(copy), "--quality-label", "Species", "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+def test_labels_are_measured_beside_a_baseline_that_is_null(tmp_path: Path) -> None:
+    directory = made(tmp_path, "lda")
+    document = json.loads((directory / "quality.json").read_bytes()) | {"baseline": None}
+    copy = damaged(directory, tmp_path / "damaged", "quality.json", json.dumps(document).encode())
+    trial = tried("report", str(copy), "--quality-label", "Species", "-q")
+    assert (trial.code, trial.fault) == (0, "")
 
 
 @pytest.mark.parametrize("share", ["9223372036854775808", "1e308", ""])
