@@ -41,10 +41,10 @@ class RadiiFinding(Finding["CsvColumns"]):
 
         pairs = np.column_stack([value.array(name) for name in NUMBERS])
         pairs = pairs[np.isfinite(pairs).all(axis=1)]
-        some = sample_rows(len(pairs), SHOWN, int(run.manifest.get("seed") or 0))
+        some = sample_rows(len(pairs), SHOWN, run.seed)
         drawn = beside("Local radii", pairs if some is None else pairs[some], "log radius in the data",
                        "log radius in the embedding")
-        known = (run.manifest.get("fit") or {}).get("radius_correlation")
+        known = run.fit.get("radius_correlation")
         said = ("Points whose neighbors are near have small radii. " + (
             "All radii in the embedding are equal." if known is None else
             f"Over the neighbors in the data, the correlation of log radii in data and embedding is {known:.3f}; at 1 "

@@ -90,7 +90,7 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
         rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", percent(shares[place], 2))
                 for place in worst]
         return [(Place.RESULT, section(
-            "Stress", sentence(fits(run.manifest.get("fit") or {}, ranked=ranked)), figure(drawn, said),
+            "Stress", sentence(fits(run.fit, ranked=ranked)), figure(drawn, said),
             fold("points that fit worst", table(("point", "goodness", "share of the stress"), rows, (1, 2), (0,)))))]
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from mlcli.config.report_options import Report
 from mlcli.findings.frame.finished_run import CsvColumns
-from mlcli.findings.loadings.tables import MOST_AXES, OPEN
+from mlcli.findings.loadings.tables import MOST_AXES
 from mlcli.findings.quality.measure import QualityResult
 from mlcli.report.page.page import _checks, page
+from mlcli.report.tables.table import OPEN
 from tests.report.support import finished_run, with_findings
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',

@@ -69,19 +69,33 @@ class FinishedRun:
     drawn: dict[tuple[str | None, str], bytes] = field(default_factory=dict)  # scatter plots, by column and format
 
     @property
+    def seed(self) -> int:
+        """The seed; 0 of a run that states none."""
+        return int(self.manifest.get("seed") or 0)
+
+    @property
+    def fit(self) -> Mapping[str, Any]:
+        """The figures of the fit, by name."""
+        return self.manifest.get("fit") or {}
+
+    @property
+    def ranks(self) -> Mapping[str, Any]:
+        """The facts of the spectrum besides its values; empty where there is none."""
+        return self.manifest.get("spectrum") or {}
+
+    @property
     def eigenvalues(self) -> ScreeValues | None:
         """The spectrum to show; None where there is none."""
         spectrum: CsvColumns | None = self.findings.get("spectrum")
-        summary = self.manifest.get("spectrum") or {}
         if spectrum is None:
             return None
         values = spectrum.numbers("eigenvalue")
-        computed = summary.get("computed") or len(values)
-        line = () if self.correlations else self._line(summary.get("trace"))
+        computed = self.ranks.get("computed") or len(values)
+        line = () if self.correlations else self._line(self.ranks.get("trace"))
         sums = [None] * len(values) if self.overlapping else spectrum.numbers_or_none("cumulative")
         return ScreeValues(values, sums, self.embedding.values.shape[1], computed,
-                           summary.get("ranked_by", "eigenvalues"),
-                           summary.get("further_at_least", ()) if len(values) == computed else (), line)
+                           self.ranks.get("ranked_by", "eigenvalues"),
+                           self.ranks.get("further_at_least", ()) if len(values) == computed else (), line)
 
     @property
     def scree(self) -> ScreeValues | None:
@@ -113,8 +127,7 @@ class FinishedRun:
     @property
     def overlapping(self) -> bool:
         """Whether axes are correlated factors, whose shares of the variance stand with the loadings alone."""
-        ranked_by = (self.manifest.get("spectrum") or {}).get("ranked_by", "")
-        return shares_overlap(ranked_by, self.manifest.get("fit") or {})
+        return shares_overlap(self.ranks.get("ranked_by", ""), self.fit)
 
     @property
     def title(self) -> str:

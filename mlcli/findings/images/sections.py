@@ -153,8 +153,7 @@ def rows_drawn(run: FinishedRun, title: str = TITLE) -> Figure | None:
     image, found = run.config.report.picture, ImagesFinding.of(run)
     if found is None or image is None:
         return None
-    seed = int(run.manifest.get("seed") or 0)
-    return pictures_over_plane(run.embedding.values, found, image, seed, run.axes, title)
+    return pictures_over_plane(run.embedding.values, found, image, run.seed, run.axes, title)
 
 
 def axes(run: FinishedRun, image: Image | None) -> Part:

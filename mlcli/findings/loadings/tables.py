@@ -10,8 +10,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.loadings import LoadingsFinding
-from mlcli.report.drawing.html import Part, fold, section, sentence
-from mlcli.report.tables.table import ReportTable, Row, as_html
+from mlcli.report.drawing.html import Part, section, sentence
+from mlcli.report.tables.table import ReportTable, Row, as_html, fold_long
 
 DECIMALS = 3  # decimals of loadings about as large as correlations
 ORDINARY = 0.1, 10.0  # range of the largest of these
@@ -73,7 +73,7 @@ def loadings_of(run: FinishedRun) -> FactorLoadings | None:
     if given is None or len(given.columns) < 2:
         return None
     head, *columns = given.columns
-    names, fit = tuple(given.texts(head)), run.manifest.get("fit", {})
+    names, fit = tuple(given.texts(head)), run.fit
     values = np.stack([given.array(column) for column in columns], axis=1)
     values = np.where(np.isfinite(values), values, np.nan)
     stated, correlations = fit.get("factor_correlations"), np.eye(len(columns))
@@ -105,7 +105,7 @@ def _with_shares(run: FinishedRun, found: FactorLoadings, variances: Array | Non
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
         return found
     communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
-    trace = (run.manifest.get("spectrum") or {}).get("trace")
+    trace = run.ranks.get("trace")
     known = variances.sum() if variances is not None and found.standardized else trace
     total = np.nan if known is None else float(known)
     if uniquenesses is None and variances is not None:
@@ -117,7 +117,7 @@ def _scaled_variances(run: FinishedRun, loadings: Array) -> Array | None:
     """Return the variances of columns that were scaled to one, over the method's divisor, or of the normal variables
     behind answers; None for others.
     """
-    if run.manifest.get("fit", {}).get("polychoric"):
+    if run.fit.get("polychoric"):
         return np.where(loadings.any(axis=1), 1.0, 0.0)
     config, rows = run.config, int(run.manifest["embedding"]["rows"])
     divisor = getattr(config.method, "divisor", None)
@@ -206,7 +206,6 @@ def correlations_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | N
 
 
 MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table
-OPEN = 40  # number of rows up to which the table is not folded
 
 
 def loadings(run: FinishedRun, cutoff: float) -> Part:
@@ -223,6 +222,4 @@ def loadings(run: FinishedRun, cutoff: float) -> Part:
     factors = correlations_table(run)
     beside = [] if factors is None or axes > MOST_AXES else [sentence(factors.caption, "soft"), as_html(factors)]
     said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
-    rows = as_html(table)
-    return section("Loadings", sentence(said, "soft"), rows if len(table.rows) <= OPEN else
-                   fold(f"{len(table.rows)} columns", rows), *beside)
+    return section("Loadings", sentence(said, "soft"), fold_long(table, f"{len(table.rows)} columns"), *beside)

@@ -79,7 +79,7 @@ class QualityFinding(Finding["QualityResult"]):
         """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
         from mlcli.findings.quality.section import in_words, quality
 
-        method, fit = run.config.method, run.manifest.get("fit") or {}
+        method, fit = run.config.method, run.fit
         of_ranks = fit.get("stress") if method.keeps_order else None
         return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)), (Place.RESULT, quality(value))]
 

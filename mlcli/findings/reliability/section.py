@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from mlcli.findings.frame.finished_run import CsvColumns
-from mlcli.report.drawing.html import Part, figures, fold, section, sentence
+from mlcli.report.drawing.html import Part, figures, section, sentence
 from mlcli.report.drawing.text import number
-from mlcli.report.tables.table import ReportTable, as_html
+from mlcli.report.tables.table import ReportTable, fold_long
 
 WORDS = {"items": "items", "alpha": "alpha", "alpha_standardized": "alpha, standardized",
          "average_correlation": "average correlation", "omega_total": "omega total",
@@ -16,7 +16,7 @@ HEADS = {"item": "item", "mean": "mean", "deviation": "standard deviation", "tot
          "corrected_correlation": "with the others", "alpha_without": "alpha without", "general": "general factor",
          "communality": "communality", "uniqueness": "uniqueness"}
 DECIMALS = 3
-OPEN, MOST = 40, 500  # items up to which the table is not folded, and that it has
+MOST = 500  # items in the table
 
 
 def reliability(document: Mapping[str, Any], items: CsvColumns) -> Part:
@@ -29,11 +29,11 @@ def reliability(document: Mapping[str, Any], items: CsvColumns) -> Part:
             "correlations that were fitted. \"With the others\" is the correlation of an item with the sum of the "
             "others.")
     made = items_of(items)
-    shown = as_html(replace(made, rows=made.rows[:MOST]))
+    shown = replace(made, rows=made.rows[:MOST])
     stated = [name for name in WORDS if document[name] is not None and not (one and name == "omega_hierarchical")]
     return section("Reliability", figures((WORDS[name], number(document[name])) for name in stated),
                    sentence(said, "soft"),
-                   shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
+                   fold_long(shown, f"{len(shown.rows)} items"))
 
 
 def items_of(items: CsvColumns) -> ReportTable:

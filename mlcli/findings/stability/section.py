@@ -71,7 +71,7 @@ def _ellipses(run: FinishedRun, stable: StabilityResult) -> Part:
     found = stable.figures
     names, spreads = spreads_of(stable)
     known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
-    some = sample_rows(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
+    some = sample_rows(len(known), ELLIPSES, run.seed)
     rows = known if some is None else known[some]
     drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]), run.axes)
     sample = f" A random sample of {len(rows)} of {len(known):,} points." if some is not None else ""

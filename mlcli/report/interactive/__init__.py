@@ -26,7 +26,7 @@ AXES = 10  # largest number of axes to choose from
 def data_of(run: FinishedRun) -> dict[str, Any]:
     """Return the data for the page's script, with the chosen columns as the first colors; a sample of many rows."""
     table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
-    rows = sample_rows(len(table.values), MOST, int(run.manifest.get("seed") or 0))
+    rows = sample_rows(len(table.values), MOST, run.seed)
     rows = np.arange(len(table.values)) if rows is None else rows
     columns = list(dict.fromkeys((*run.colors, *table.labels)))[:max(MOST_LABELS, len(run.colors))]
     return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": pack(rows, "<u4"),

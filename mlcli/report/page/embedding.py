@@ -47,7 +47,7 @@ def embedding(run: FinishedRun) -> Part:
     shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
-        some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
+        some = points[0].sample(MOST_IN_PAIRS, run.seed) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
                             f"scales.{_sample_note(some)}{_density_note(some)}"))
     interactive = ("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
@@ -107,7 +107,7 @@ def _edges(run: FinishedRun) -> DrawnEdges | None:
     """Return the edges of the neighbor graph, where they are drawn: on a plane."""
     if run.edges is None or run.embedding.values.shape[1] < 2:
         return None
-    return DrawnEdges.of(run.embedding.values, run.edges, int(run.manifest.get("seed") or 0))
+    return DrawnEdges.of(run.embedding.values, run.edges, run.seed)
 
 
 def _background_note(deviations: Array | None) -> str:

@@ -34,7 +34,7 @@ LISTED = 20  # largest number of columns or classes with figures
 
 def fit(run: FinishedRun) -> Part:
     """Return the figures of the fit: single numbers, and one for every column or class."""
-    found = run.manifest.get("fit", {})
+    found = run.fit
     single = [(in_words(name), _cell(value)) for name, value in found.items()
               if value is None or isinstance(value, int | float)]
     loadings = LoadingsFinding.of(run)
@@ -178,7 +178,7 @@ def page(run: FinishedRun, *, cutoff: float | None = None) -> str:
     shown = join([embedding.embedding(run), *sections[Place.PICTURE]])
     words = join([*sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
-    items = run.config.method.columns_model == "own noise" or run.manifest.get("fit", {}).get("polychoric")
+    items = run.config.method.columns_model == "own noise" or run.fit.get("polychoric")
     first = items or not run.embedding.values.size  # loadings, then scores
     parts = [*(factors if first else []), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
              *sections[Place.RESULT], *sections[Place.DECODER], *([] if first else factors), *sections[Place.DETAIL],

@@ -26,7 +26,7 @@ def spectrum_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     columns = spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
         spectrum.numbers("component"), *(spectrum.numbers_or_none(name) for name in list(columns)[1:]), strict=True)]
-    what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
+    what = run.ranks.get("ranked_by", "eigenvalues")
     return ReportTable(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
 
@@ -43,7 +43,7 @@ def quality_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
 
 def fit_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     """Return the single figures of the fit."""
-    rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
+    rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.fit.items()
                        if value is None or isinstance(value, bool | int | float)]
     return ReportTable("Fit indices.", ("figure", "value"), rows) if rows else None
 

@@ -15,7 +15,7 @@ from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, p
 from mlcli.report.page.figure_files import render
 from mlcli.report.paper.scatter import Arrows, Named, Plot
 from mlcli.report.relation.contents import Relation, tables_of
-from mlcli.report.tables.table import ReportTable, as_html
+from mlcli.report.tables.table import ReportTable, as_html, fold_long
 
 MOST_ARROWS, MOST_NAMES = 20, 30  # of variables, and of species
 HEAD, SPREAD = 9.0, 0.4  # pixels of an arrow's head, and half its angle
@@ -198,8 +198,8 @@ def _species(tables: Mapping[str, ReportTable]) -> Part:
     table = tables.get("species.csv")
     if table is None:
         return None
-    said, shown = sentence(f"{table.caption} species.csv has all digits.", "soft"), as_html(table)
-    return section("Species", said, shown if len(table.rows) <= MOST else fold(f"All {len(table.rows):,}", shown))
+    return section("Species", sentence(f"{table.caption} species.csv has all digits.", "soft"),
+                   fold_long(table, f"All {len(table.rows):,}", MOST))
 
 
 def _conditions(found: Relation) -> Part:

@@ -16,6 +16,7 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
          ">": r"\textgreater{}", "²": r"\textsuperscript{2}", "≥": r"$\geq$", "–": "--", "−": "$-$",
          "∞": r"$\infty$", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
 NAME = 26  # largest number of characters of row names that are never broken
+OPEN = 40  # rows up to which a table on a page is usually not folded
 LONG = 400  # characters of a caption
 MARKDOWN = {sign: f"\\{sign}" for sign in "\\|*_`<>[]"}
 
@@ -107,6 +108,12 @@ def as_html(table: ReportTable) -> html.Part:
     places, lines = range(len(table.head)), table.lines
     short = all(len(line[0]) <= NAME for line in lines)
     return html.table(table.head, lines, [place for place in places if place not in table.words], [0] if short else [])
+
+
+def fold_long(table: ReportTable, words: str, most: int = OPEN) -> html.Part:
+    """Return the table as a part of a page, folded under `words` where it has more than `most` rows."""
+    shown = as_html(table)
+    return shown if len(table.rows) <= most else html.fold(words, shown)
 
 
 FORMS: Mapping[Form, Callable[[ReportTable], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}
