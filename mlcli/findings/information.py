@@ -58,8 +58,10 @@ class InformationFinding(Finding["CsvColumns"]):
         if "power" in value.columns:
             drawn = curve("Von Neumann entropy by the power of the walk", "power", "entropy, nats",
                           value.numbers("power"), {"entropy": value.numbers("entropy")})
-            said = ("Of the powers of the walk (entropy.csv). It falls fast while noise is averaged out, then slowly: "
-                    f"at the knee t = {run.manifest['fit']['time']}, where the power is t + 1.")
+            time = run.manifest["fit"].get("time")
+            knee = "" if time is None else f": at the knee t = {time}, where the power is t + 1"
+            said = ("Of the powers of the walk (entropy.csv). It falls fast while noise is averaged out, then "
+                    f"slowly{knee}.")
             return [(Place.DETAIL, section("Entropy of the walk", sentence(said, "soft"), figure(drawn)))]
         kept, relevant = value.numbers("kept"), value.numbers("relevant")
         if not kept:

@@ -87,6 +87,10 @@ class Fit(Shape):
     log_likelihood: Number | None = None
     dynamics_log_density: Number | None = None
     trace: Number | None = None
+    stress: Annotated[Number, Field(ge=0, lt=2**500)] | None = None  # its square is shown, too
+    linear_r_squared: Number | None = None
+    radius_correlation: Number | None = None
+    time: Number | None = None
     dual_bound: Number | None = None
     duality_gap: Number | None = None
     constraint_violation: Number = 0.0

@@ -58,6 +58,29 @@ def test_a_measure_that_is_no_number_is_refused(layout: Path, tmp_path: Path, pl
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("place", ["fit.stress", "fit.linear_r_squared"])
+@pytest.mark.parametrize("value", ["text", [], {}, [[1]]])
+def test_a_figure_of_the_fit_that_is_no_number_is_refused(
+        layout: Path, tmp_path: Path, place: str, value: Any) -> None:
+    copy = edited(layout, tmp_path / "damaged", "run.json", place, value)
+    trial = tried("report", str(copy), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+def test_a_stress_whose_square_is_beyond_all_numbers_is_refused(layout: Path, tmp_path: Path) -> None:
+    trial = tried("report", str(edited(layout, tmp_path / "damaged", "run.json", "fit.stress", 1e308)), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+def test_a_page_without_the_knee_of_the_entropy_is_drawn(tmp_path: Path) -> None:
+    copy = edited(made(tmp_path, "phate"), tmp_path / "damaged", "run.json", "fit.time", None)
+    trial = tried("report", str(copy), "-q")
+    assert (trial.code, trial.fault) == (0, "")
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize(("place", "value"), [("rows", None), ("anchors", None), ("anchors", 0)])
 def test_measures_of_labels_are_not_taken_from_anchors_that_are_none(
         tmp_path: Path, place: str, value: int | None) -> None:
