@@ -67,6 +67,7 @@ class Figures(Shape):
     """Figures of a rule that are drawn."""
 
     residual_variances: list[Number] = Field(default=[])
+    stresses: list[Number] = Field(default=[])
     line_shares: list[Number] = Field(default=[])
 
 

@@ -68,6 +68,14 @@ def test_a_figure_of_the_fit_that_is_no_number_is_refused(
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("value", [3, "text", [None], [[1]], {"a": {"b": 1}}])
+def test_a_curve_of_stresses_that_is_no_list_of_numbers_is_refused(layout: Path, tmp_path: Path, value: Any) -> None:
+    copy = edited(layout, tmp_path / "damaged", "dimension.json", "rules.stress.figures.stresses", value)
+    trial = tried("report", str(copy), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
 def test_a_stress_whose_square_is_beyond_all_numbers_is_refused(layout: Path, tmp_path: Path) -> None:
     trial = tried("report", str(edited(layout, tmp_path / "damaged", "run.json", "fit.stress", 1e308)), "-q")
     assert (trial.code, trial.fault) == (83, "")
