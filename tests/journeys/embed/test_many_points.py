@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from tests.journeys.support import Caller
+from tests.native.support import needs_native
 
 
 @pytest.mark.medium
+@needs_native  # without kernels the paths of a pass take minutes
 def test_isomap_of_many_points_streams(mlcli: Caller) -> None:
     """Blocks of vectors are tall then: they are worked on in parts."""
     generator = np.random.default_rng(0)
