@@ -16,7 +16,7 @@ import pyarrow.parquet
 from scipy import sparse
 from scipy.io import mmwrite, savemat
 
-from tests.data.text.test_distances import PRINTED
+from tests.data.text.test_distance_matrices import PRINTED
 from tests.faults.failures.support import saved
 from tests.faults.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.faults.fuzz.directories import SAMPLES

@@ -10,7 +10,7 @@ from mlcli.data.text import delimited, distances
 from tests.data.helpers import table_of
 from tests.data.pairs.square.test_triangles import APART as SIDES
 from tests.data.pairs.square.test_triangles import NAMES, triangle
-from tests.data.text.test_distances import APART, PRINTED, ROADS
+from tests.data.text.test_distance_matrices import APART, PRINTED, ROADS
 
 ROADS_AS_PRINTED = [[3313, 2963, 3175, 2610], [1318, 1326, 803], [204, 677], [747], []]
 NUMBERS = ("1", "2", "3", "4", "5")
