@@ -23,7 +23,7 @@ from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.runs.columns import with_colors
+from mlcli.runs.colors import with_colors
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs

@@ -17,7 +17,7 @@ from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.views import match_views
 from mlcli.data.read.chosen_rows import require_all
 from mlcli.data.read.detect_pairs import refuse_resemblance
-from mlcli.data.read.new_rows import MappedTable, blockwise, read_coordinates, read_new
+from mlcli.data.read.new_rows import MappedTable, RunInput, blockwise, read_coordinates, read_new
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
@@ -67,9 +67,10 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Tab
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     closed = require_projector(run.steps[0].projector).similarity.comparison.closed
     try:
-        table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
-                         streams=alone and run.kind == "features" and not run.categories and run.coding is None,
-                         closed=closed, coding=run.coding, own=own)
+        read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
+                        closed=closed, options=own)
+        table = read_new(asked, read, compute, streams=alone and run.kind == "features" and not run.categories
+                         and run.coding is None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table

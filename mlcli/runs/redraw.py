@@ -26,8 +26,8 @@ from mlcli.report.page.page import page
 from mlcli.rundir import names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
-from mlcli.runs.columns import FLAG as COLOR_BY
-from mlcli.runs.columns import with_colors
+from mlcli.runs.colors import FLAG as COLOR_BY
+from mlcli.runs.colors import with_colors
 
 FIGURES = [names.figure(name, format) for name in (*NAMES, *FURTHER) for format in get_args(FigureFormat)]
 

@@ -19,7 +19,7 @@ from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FILES, FORMATS, Format
 from mlcli.data.options.input import Input, LabelFile, View
 from mlcli.data.read.labels import read_labels
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import can_be_cut, read
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
@@ -121,7 +121,7 @@ def test_a_second_view_of_every_format(tmp_path: Path, format: Format) -> None:
 @pytest.mark.parametrize("format", TABLES, ids=lambda format: format.name)
 def test_new_rows_of_every_format(tmp_path: Path, format: Format) -> None:
     path = sample(tmp_path, format)
-    np.testing.assert_array_equal(read_new(Input(path=path), COLUMNS, ["a"]).values, POINTS)
+    np.testing.assert_array_equal(read_new(Input(path=path), RunInput(COLUMNS, ["a"])).values, POINTS)
 
 
 @pytest.mark.parametrize("format", [format for format in TABLES if "features" in format.blocks],

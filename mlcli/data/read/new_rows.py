@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import cast
 
@@ -174,36 +174,56 @@ def blockwise(table: Table, place: Callable[[Table], Table], *, drops: bool) -> 
     return place(table) if rows is None else MappedTable(table, rows, place, drops)
 
 
+@frozen
+class RunInput:
+    """The input of a finished run, as far as rows that are new to it are read by it."""
+
+    columns: tuple[str, ...]  # of features
+    points: Sequence[str] = ()  # ids of the rows of a square matrix
+    categories: Categories = field(default_factory=dict)  # texts that numbers of a column stand for
+    coding: Coding | None = None  # of answers
+    closed: bool = False  # whether texts that the columns of text do not have are refused
+    options: Input | None = None  # by which it was read
+
+    def like(self, input: Input) -> Input:
+        """Return the options by which new rows are read as this input was, where they say nothing else.
+
+        Where the file has them, ids are in its column of ids, and if it chose columns, no others of numbers are read.
+        Raises ConfigError.
+        """
+        id_column = self.options.id_column if self.options is not None and input.id_column is None else None
+        alone = self.options is not None and bool(self.options.columns) and not input.columns
+        texts = (*self.categories, *(self.coding.answers if self.coding else ()))
+        asked = input if id_column is None else input.replace(id_column=id_column)
+        check(asked.replace(label_columns=(*input.label_columns, *texts)))
+        without = asked.without_ids
+        return like_run(asked if without else input, texts=texts, only=self.columns if alone else (),
+                        id_names=() if without or id_column is None else (id_column,))
+
+    def table(self, sheet: Sheet, input: Input, source: Source) -> Table:
+        """Return the table of a sheet: its features in the columns of this input, answers coded as these were."""
+        coding, columns = self.coding, self.columns
+        sheet = sheet if coding is None else with_codes(sheet, coding, input.path)
+        values = match_columns(sheet, columns, input.path, "column")
+        values = values if coding is None else coding.turned(values, columns, sheet.row_names(), input.path)
+        return table_of(sheet, values, columns, input, source)
+
+
 @stage("read")
-def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
-             categories: Categories | None = None, streams: bool = False, closed: bool = False,
-             coding: Coding | None = None, own: Input | None = None) -> Table:
+def read_new(input: Input, run: RunInput, compute: Compute | None = None, *, streams: bool = False) -> Table:
     """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
-    If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
-    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. `own` is the input that
-    the run read: where the file has them and the input says nothing else, ids are in its column of ids, and if it chose
-    columns, no other column of numbers is read than the run's. Raises ConfigError and DataError.
+    If the next step `streams`, a table that does not fit in memory is read in blocks. Raises ConfigError and DataError.
     """
-    compute = compute or Compute()
-    id_column = own.id_column if own is not None and input.id_column is None else None
-    alone = own is not None and bool(own.columns) and not input.columns
-    texts = (*(categories or ()), *(coding.answers if coding else ()))
-    asked = input if id_column is None else input.replace(id_column=id_column)
-    check(asked.replace(label_columns=(*input.label_columns, *texts)))
-    if asked.without_ids:
-        input = asked
-    input = like_run(input, texts=texts, id_names=() if asked.without_ids or id_column is None else (id_column,),
-                     only=columns if alone else ())
-    points = tuple(ids)
+    compute, input = compute or Compute(), run.like(input)
     if folder := read_folder(input, compute):
         sheet, source = folder
-        return add_labels(_features(sheet, tuple(columns), input, source, coding), input, compute)
+        return add_labels(run.table(sheet, input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         found, source = read_parts(files, input, compute), source_of_parts(files, input)
-        table = new_in_blocks(found, source, input, tuple(columns), compute) if streams else None
+        table = new_in_blocks(found, source, input, run.columns, compute) if streams else None
         if table is None:
-            table = _features(sheet_of_blocks(found, input, compute), tuple(columns), input, source, coding)
+            table = run.table(sheet_of_blocks(found, input, compute), input, source)
         return add_labels(table, input, compute)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
@@ -213,26 +233,19 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               "point of the run")
         source = source_of(input, file, format)
         if streams:
-            blocks = block_file_of(file, input, format, compute, tuple(columns))
-            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
+            blocks = block_file_of(file, input, format, compute, run.columns)
+            if (table := new_in_blocks(blocks, source, input, run.columns, compute)) is not None:
                 return add_labels(table, input, compute)
+        points = tuple(run.points)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
-                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
+                            else partial(features_layout, known=() if input.transpose else run.columns))
         sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
-        if closed and categories:
-            require_known(sheet, categories)
-        sheet = encode(sheet, categories or {})
+        if run.closed and run.categories:
+            require_known(sheet, run.categories)
+        sheet = encode(sheet, run.categories)
         table = (table_of(sheet, match_points(sheet, points, input), points, input, source) if input.square else
-                 _features(sheet, tuple(columns), input, source, coding))
+                 run.table(sheet, input, source))
         return add_labels(table, input, compute)
-
-
-def _features(sheet: Sheet, wanted: tuple[str, ...], input: Input, source: Source, coding: Coding | None) -> Table:
-    """Return the table of a sheet's features in the run's columns, with answers coded as the run's were."""
-    sheet = sheet if coding is None else with_codes(sheet, coding, input.path)
-    values = match_columns(sheet, wanted, input.path, "column")
-    values = values if coding is None else coding.turned(values, wanted, sheet.row_names(), input.path)
-    return table_of(sheet, values, wanted, input, source)
 
 
 @stage("read")

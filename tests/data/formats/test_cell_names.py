@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError
 from mlcli.runs.input import file_state
@@ -96,7 +96,7 @@ def test_a_changed_file_of_names_is_another_input(tmp_path: Path) -> None:
 
 def test_new_cells_are_read_alike(tmp_path: Path) -> None:
     path = folder(tmp_path)
-    new = read_new(cells_of(path), GENES[::-1], ())
+    new = read_new(cells_of(path), RunInput(GENES[::-1]))
     assert new.ids == CELLS and new.values.tolist() == COUNTS[::-1].T.tolist()
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from mlcli.base.types import AnyArray
 from mlcli.data.formats.arrays import image_of
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing
 from mlcli.report.drawing.figure import png
@@ -160,10 +160,10 @@ def test_folders_beside_images_are_said_not_to_be_read(tmp_path: Path) -> None:
 
 def test_new_images_for_a_run(tmp_path: Path) -> None:
     path = save(tmp_path, a_png=levels(2, 2), b_png=levels(2, 2))
-    new = read_new(Input(path=path), ("x1", "x2", "x3", "x4"), ())
+    new = read_new(Input(path=path), RunInput(("x1", "x2", "x3", "x4")))
     np.testing.assert_array_equal(new.values, read(Input(path=path)).values)
     with pytest.raises(DataError):
-        read_new(Input(path=path), ("x1", "x2", "x3"), ())
+        read_new(Input(path=path), RunInput(("x1", "x2", "x3")))
 
 
 def test_without_pillow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted, written
@@ -21,7 +21,7 @@ POINTS = ("p", "q", "r")
 
 def new(folder: Path, content: str | bytes, name: str = "new.csv", columns: tuple[str, ...] = ("a", "b"),
         ids: tuple[str, ...] = POINTS, **options: Any) -> Table:
-    return read_new(Input(path=written(folder, content, name), **options), columns, ids)
+    return read_new(Input(path=written(folder, content, name), **options), RunInput(columns, ids))
 
 
 def refused(folder: Path, code: str, *args: Any, **options: Any) -> MlcliError:
@@ -62,7 +62,7 @@ def test_missing_and_extra_columns_are_listed(tmp_path: Path, wording: Wording) 
 def test_extra_columns_can_be_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, "name,b,c,a,kind\nx,2,9,1,u\n")
     chosen = Input(path=path, id_column="name", label_columns=("kind",), columns=("a", "b"))
-    table = read_new(chosen, ("a", "b"), ())
+    table = read_new(chosen, RunInput(("a", "b")))
     assert (table.values.tolist(), dict(table.labels)) == ([[1, 2]], {"kind": ("u",)})
 
 
@@ -172,14 +172,14 @@ def test_ids_and_columns_are_those_of_the_run_where_the_file_has_them(tmp_path: 
                                                                       ids: tuple[str, ...],
                                                                       labels: dict[str, tuple[str, ...]]) -> None:
     asked = Input(path=written(tmp_path, content, "new.csv"))
-    table = read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name", columns=("a", "b")))
+    table = read_new(asked, RunInput(("a", "b"), options=Input(path="run.csv", id_column="name", columns=("a", "b"))))
     assert (tuple(table.ids), table.labels, table.values.tolist()) == (ids, labels, [[1, 2], [3, 4]])
 
 
 def test_without_all_columns_of_the_run_the_others_are_named(tmp_path: Path) -> None:
     asked = Input(path=written(tmp_path, "name,a,c\nx,1,2\n", "new.csv"))
     with pytest.raises(DataError) as caught:
-        read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name", columns=("a", "b")))
+        read_new(asked, RunInput(("a", "b"), options=Input(path="run.csv", id_column="name", columns=("a", "b"))))
     assert (caught.value.code, "'b'" in caught.value.what, "'c'" in caught.value.what) == (
         "E-COLUMNS-DIFFER", True, True)
 
@@ -187,4 +187,4 @@ def test_without_all_columns_of_the_run_the_others_are_named(tmp_path: Path) -> 
 def test_the_id_column_of_the_run_is_no_label(tmp_path: Path) -> None:
     asked = Input(path=written(tmp_path, "name,a,b\nx,1,2\n", "new.csv"), label_columns=("name",))
     with pytest.raises(ConfigError):
-        read_new(asked, ("a", "b"), (), own=Input(path="run.csv", id_column="name"))
+        read_new(asked, RunInput(("a", "b"), options=Input(path="run.csv", id_column="name")))

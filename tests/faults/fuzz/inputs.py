@@ -19,7 +19,7 @@ from scipy.io import mmwrite, savemat
 
 from mlcli.data.options.formats import FILES
 from tests.data.format_samples import WRITERS
-from tests.data.text.test_distances import PRINTED
+from tests.data.text.test_distance_matrices import PRINTED
 from tests.faults.failures.support import saved
 from tests.faults.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.faults.fuzz.directories import SAMPLES

@@ -17,7 +17,7 @@ from mlcli.pipeline.read_run import read_run
 from mlcli.report.drawing.palette import STEPS
 from mlcli.report.figures.coloring import ColorRange, Groups
 from mlcli.report.page.embedding import coloring_of
-from mlcli.runs.columns import split_names, with_colors
+from mlcli.runs.colors import split_names, with_colors
 from tests.journeys.support import Caller
 from tests.wording import Wording
 

@@ -12,7 +12,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.pipeline.read_run import read_run
-from mlcli.runs.columns import with_colors
+from mlcli.runs.colors import with_colors
 from tests.journeys.support import Caller
 from tests.wording import Wording
 

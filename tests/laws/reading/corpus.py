@@ -22,7 +22,7 @@ from mlcli.base.rows.source import in_memory, rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.read.labels import LabelColumns, read_labels
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
@@ -130,12 +130,12 @@ def _read(found: Case, way: str) -> Table | LabelColumns:
         return read_labels(LabelFile(**{**found["file"], "path": asked.path}))
     if way == "read_new":
         categories = {name: tuple(texts) for name, texts in found.get("categories", {}).items()}
-        return read_new(asked, found["columns"], found.get("ids", ()), compute, categories, found.get("streams", False),
-                        found.get("closed", False))
+        run = RunInput(tuple(found["columns"]), found.get("ids", ()), categories, closed=found.get("closed", False))
+        return read_new(asked, run, compute, streams=found.get("streams", False))
     if way == "labels":
         return read_labels(LabelFile(path=asked.path))
     if way == "new rows":
-        return read_new(Input(path=asked.path), ("a", "b"), ("p", "q"), compute)
+        return read_new(Input(path=asked.path), RunInput(("a", "b"), ("p", "q")), compute)
     if way == "answers":
         return read(asked.replace(answers=("no", "yes")), compute)
     if way == "in blocks":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import noted, refused, table_of, written
 from tests.wording import Wording
@@ -32,7 +32,7 @@ def test_the_first_column_of_text_names_the_columns(tmp_path: Path, content: str
         table = table_of(tmp_path, content, transpose=True)
     assert (tuple(table.ids), table.columns, dict(table.labels)) == (("s1", "s2", "s3"), ("a", "b"), {})
     assert wording(notes.message("N-TEXT-COLUMNS")) == []
-    new = read_new(Input(path=written(tmp_path, content), transpose=True), ("b", "a"), ())
+    new = read_new(Input(path=written(tmp_path, content), transpose=True), RunInput(("b", "a")))
     assert new.values.tolist() == [[4, 1], [5, 2], [6, 3]]
 
 
@@ -49,11 +49,11 @@ def test_columns_that_are_chosen_are_those_of_the_file(tmp_path: Path) -> None:
 def test_new_points_are_matched_by_the_names_of_their_rows(tmp_path: Path, wording: Wording) -> None:
     path = written(tmp_path, "gene,t1,t2\nb,8,9\na,6,7\n")
     with noted() as notes:
-        table = read_new(Input(path=path, transpose=True, id_column="gene"), ("a", "b"), ())
+        table = read_new(Input(path=path, transpose=True, id_column="gene"), RunInput(("a", "b")))
     assert (tuple(table.ids), table.values.tolist()) == (("t1", "t2"), [[6, 8], [7, 9]])
     assert notes.codes == ["N-REORDERED"]
     with pytest.raises(DataError) as caught:
-        read_new(Input(path=path, transpose=True, id_column="gene"), ("a", "c"), ())
+        read_new(Input(path=path, transpose=True, id_column="gene"), RunInput(("a", "c")))
     assert "E-COLUMNS-DIFFER" in wording(caught.value)
 
 

@@ -16,7 +16,7 @@ from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.in_memory import HERE
 from mlcli.data.read.in_memory import table_of as frame_table
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
@@ -154,7 +154,7 @@ def test_a_folder_of_tables_is_coded_as_one_file_and_so_are_new_rows_of_one(tmp_
     order = [1, 0, 2, 3]
     assert parts.columns == whole.columns and tuple(parts.ids) == tuple(whole.ids[row] for row in order)
     assert np.array_equal(parts.values, whole.values[order], equal_nan=True) and parts.coding == whole.coding
-    new = read_new(folder, whole.columns, (), coding=whole.coding)
+    new = read_new(folder, RunInput(whole.columns, coding=whole.coding))
     assert np.array_equal(new.values, parts.values, equal_nan=True)
     with wording.raises(DataError, "UNLISTED"):
         read(folder.replace(answers=SCALE[:3]), Compute())
@@ -164,10 +164,11 @@ def test_a_folder_of_tables_is_coded_as_one_file_and_so_are_new_rows_of_one(tmp_
 def test_new_rows_whose_columns_have_no_names_are_turned_by_their_places(tmp_path: Path, wording: Wording) -> None:
     coding = table_of(tmp_path, "a,b\n2,3\n3,1\n", reverse=("b",), range=(1, 6)).coding
     np.save(tmp_path / "new.npy", [[2.0, 3.0]])
-    assert read_new(Input(path=str(tmp_path / "new.npy")), ("a", "b"), (), coding=coding).values.tolist() == [[2, 4]]
+    run = RunInput(("a", "b"), coding=coding)
+    assert read_new(Input(path=str(tmp_path / "new.npy")), run).values.tolist() == [[2, 4]]
     np.save(tmp_path / "new.npy", [[2.0, 7.0]])
     with wording.raises(DataError, "SCALE"):
-        read_new(Input(path=str(tmp_path / "new.npy")), ("a", "b"), (), coding=coding)
+        read_new(Input(path=str(tmp_path / "new.npy")), run)
 
 
 @pytest.mark.filterwarnings("ignore")

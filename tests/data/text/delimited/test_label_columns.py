@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.errors import DataError
 from tests.data.formats.test_columns import FORMS, name, stored
 from tests.data.helpers import noted, refused, table_of, written
@@ -75,7 +75,7 @@ def test_the_first_record_is_data_where_its_words_come_again(tmp_path: Path) -> 
 
 def test_new_rows_may_have_the_same_words(tmp_path: Path) -> None:
     path = written(tmp_path, "soil,slope,site,height\npeat,2.5,New,1\n")
-    table = read_new(Input(path=path), ("height", "slope"), (), Compute())
+    table = read_new(Input(path=path), RunInput(("height", "slope")), Compute())
     assert table.values.tolist() == [[1, 2.5]]
     assert (tuple(table.ids), dict(table.labels)) == (("peat",), {"site": ("New",)})
 

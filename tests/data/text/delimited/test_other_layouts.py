@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.data.text import delimited, distances
+from mlcli.data.text import delimited, distance_matrices
 from tests.data.helpers import table_of
 from tests.data.pairs.square.test_triangles import APART as SIDES
 from tests.data.pairs.square.test_triangles import NAMES, triangle
-from tests.data.text.test_distances import APART, PRINTED, ROADS
+from tests.data.text.test_distance_matrices import APART, PRINTED, ROADS
 
 ROADS_AS_PRINTED = [[3313, 2963, 3175, 2610], [1318, 1326, 803], [204, 677], [747], []]
 NUMBERS = ("1", "2", "3", "4", "5")
@@ -41,8 +41,8 @@ def test_a_triangle_with_empty_cells_is_a_table_as_well_and_read_as_a_triangle(
         tmp_path: Path, separator: str, header: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     text = triangle(SIDES, header=header, ragged=False, separator=separator, names=names)
     assert also_parses_as_csv(tmp_path, text)
-    seen, read = [], distances.read_ragged
-    monkeypatch.setattr(distances, "read_ragged", lambda *given: seen.append(1) or read(*given))
+    seen, read = [], distance_matrices.read_ragged
+    monkeypatch.setattr(distance_matrices, "read_ragged", lambda *given: seen.append(1) or read(*given))
     table = table_of(tmp_path, text, kind="dissimilarities")
     assert seen and table.columns == names == tuple(table.ids)
     np.testing.assert_allclose(table.values, SIDES, rtol=0, atol=2e-16)

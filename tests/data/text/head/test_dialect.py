@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
@@ -81,7 +81,7 @@ def test_what_is_found_holds_for_conditions_blocks_and_new_rows(tmp_path: Path) 
     assert chosen.values.tolist() == VALUES[1:, :2].tolist()
     blocks = read(Input(path=path, stream="always"))
     assert np.asarray(rows_of(blocks.values)[np.arange(3)]).tolist() == VALUES.tolist() and blocks.point == ","
-    assert np.array_equal(read_new(Input(path=path), NAMES, ()).values, VALUES)
+    assert np.array_equal(read_new(Input(path=path), RunInput(NAMES)).values, VALUES)
     matrix = written(tmp_path, ";a;b\na;0;1,5\nb;1,5;0\n", "d.csv")
     assert read(Input(path=matrix, kind="dissimilarities")).values.tolist() == [[0, 1.5], [1.5, 0]]
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input, LabelFile
 from mlcli.data.read.labels import read_labels
-from mlcli.data.read.new_rows import read_new
+from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
 from tests.wording import Wording
@@ -98,8 +97,8 @@ def test_an_option_that_names_a_column_of_labels_decides(tmp_path: Path, options
 
 
 def test_new_rows_of_a_run_have_its_names(tmp_path: Path) -> None:
-    table = read_new(Input(path=written(tmp_path, NAMED)), ("sugar",), (), Compute(),
-                     {"sugar": ("none", "sugar")})
+    run = RunInput(("sugar",), categories={"sugar": ("none", "sugar")})
+    table = read_new(Input(path=written(tmp_path, NAMED)), run)
     assert table.values.tolist() == [[1], [0], [1]]
 
 

@@ -1,4 +1,7 @@
-"""Columns of the input of a finished run, in the order of its rows; colors are among them."""
+"""The colors of a finished run by columns: its labels, and columns of its input, in the order of its rows.
+
+The input is read again for columns that are no labels: the file that the run read, or the run that it was made from.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -32,6 +35,45 @@ from mlcli.report.page.figure_files import MOST_COLORS
 from mlcli.rundir.embedding import dropped_rows
 from mlcli.rundir.reading import damaged
 from mlcli.runs.input import run_before, unchanged_table
+
+FLAG = "--color-by"
+
+
+def with_colors(run: FinishedRun, folder: Path, given: Sequence[str], input: str | None = None) -> FinishedRun:
+    """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
+
+    `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an
+    input without any, and what `split_names` and `columns_of_input` do.
+    """
+    table = run.embedding
+    names = split_names(given, table.labels)
+    if len(names) > MOST_COLORS:
+        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
+                          hint=f"name at most {MOST_COLORS}")
+    if not names and input is not None:
+        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
+                          hint=f"name a column with {FLAG}, or leave it out")
+    lacking = [name for name in names if name not in table.labels]
+    found = columns_of_input(run, folder, lacking, input, FLAG) if lacking else {}
+    labels = {**table.labels, **{name: column.texts for name, column in found.items()}}
+    measured = frozenset(name for name, column in found.items() if column.measured)
+    table = replace(table, labels=labels, measured=table.measured | measured)
+    return replace(run, embedding=table, colors=tuple(names))
+
+
+def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
+    """Return names of columns, each once: those with commas between are several, unless a label has the whole name.
+
+    A name that holds commas stands in quotes, as in a line of CSV. Raises UsageError for what is no name.
+    """
+    names: list[str] = []
+    for text in given:
+        some = [text] if text in labels else split_at_commas(text)
+        if not all(some):
+            raise UsageError("REPORT-COLORS", f"{text[:80]!r} has an empty name", where=FLAG,
+                             hint="separate names by single commas, and put a name that holds commas in quotes")
+        names += some
+    return list(dict.fromkeys(names))
 
 
 @frozen
@@ -166,43 +208,3 @@ def rows_of_run(run: FinishedRun, folder: Path, table: Table) -> Indices:
 def texts_of(numbers: AnyArray) -> tuple[str, ...]:
     """Return numbers (n) as texts that lead back to them, empty where there is none."""
     return tuple("" if value != value else repr(value) for value in numbers.tolist())
-
-
-FLAG = "--color-by"
-
-
-def split_names(given: Sequence[str], labels: Collection[str]) -> list[str]:
-    """Return names of columns, each once: those with commas between are several, unless a label has the whole name.
-
-    A name that holds commas stands in quotes, as in a line of CSV. Raises UsageError for what is no name.
-    """
-    names: list[str] = []
-    for text in given:
-        some = [text] if text in labels else split_at_commas(text)
-        if not all(some):
-            raise UsageError("REPORT-COLORS", f"{text[:80]!r} has an empty name", where=FLAG,
-                             hint="separate names by single commas, and put a name that holds commas in quotes")
-        names += some
-    return list(dict.fromkeys(names))
-
-
-def with_colors(run: FinishedRun, folder: Path, given: Sequence[str], input: str | None = None) -> FinishedRun:
-    """Return a run whose colors are by the columns that are given; those that are no labels are read from its input.
-
-    `input` is where that lies now. Raises ConfigError for a column that is in neither, for too many of them and for an
-    input without any, and what `split_names` and `columns_of_input` do.
-    """
-    table = run.embedding
-    names = split_names(given, table.labels)
-    if len(names) > MOST_COLORS:
-        raise ConfigError("REPORT-COLORS", f"{len(names)} columns for the colors", where=FLAG,
-                          hint=f"name at most {MOST_COLORS}")
-    if not names and input is not None:
-        raise ConfigError("UNUSED", "the input is read again only for its columns", where="--input",
-                          hint=f"name a column with {FLAG}, or leave it out")
-    lacking = [name for name in names if name not in table.labels]
-    found = columns_of_input(run, folder, lacking, input, FLAG) if lacking else {}
-    labels = {**table.labels, **{name: column.texts for name, column in found.items()}}
-    measured = frozenset(name for name, column in found.items() if column.measured)
-    table = replace(table, labels=labels, measured=table.measured | measured)
-    return replace(run, embedding=table, colors=tuple(names))
