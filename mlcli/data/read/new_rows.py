@@ -31,6 +31,7 @@ from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.read.text_columns import with_codes
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
+from mlcli.data.table.selection import note_others
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
@@ -64,18 +65,16 @@ def require_named(ids: Sequence[str], wanted: Sequence[str], path: str, noun: st
     present, needed = set(ids), set(wanted)
     missing = [name for name in wanted if name not in present]
     extra = [name for name in ids if name not in needed]
-    naming = [extra[column] for column in columns_named_as_ids(extra)]
-    names_rows = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
     if missing or (extra and strict):
+        naming = [extra[column] for column in columns_named_as_ids(extra)]
+        names_rows = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
                         hint=f"{names_rows}{'; ' * bool(names_rows)}the run needs one column for each of its "
                         f"{counted(len(wanted), noun)}; choose them with {{input.columns}}, and name ids and labels "
                         "with {input.id_column} and {input.label_columns}")
-    if extra:
-        note("N-OTHER-COLUMNS", f"{counted(len(extra), 'column')} not of the run and not used: {listed(extra)}"
-             + f"; {names_rows}" * bool(names_rows), columns=len(extra))
+    note_others(extra)
     if [name for name in ids if name in needed] != list(wanted):
         note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
 

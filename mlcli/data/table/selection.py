@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
 from mlcli.data.options.column_names import columns_named_as_ids
-from mlcli.data.options.input import AllTexts, Input, WithCategories
-from mlcli.data.options.wording import duplicates, listed, nearest, place, shown
-from mlcli.errors import ConfigError, DataError
+from mlcli.data.options.input import AllTexts, Input, LikeRun, WithCategories
+from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.errors import ConfigError, DataError, option
 
 
 @frozen
@@ -65,6 +66,7 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         return _all_texts(names, input)
     if (error := names_error(names, row_names, input.path)) is not None:
         raise error
+    of_run = isinstance(input, LikeRun) and not input.columns
     input = input.for_columns(names)
     positions = {name: column for column, name in enumerate(names)}
     nameless = input.without_ids and not input.square  # points of a matrix need their names
@@ -85,9 +87,20 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         unnamed = left if use == "labels" else ()
         values = tuple(column for column in range(len(names)) if column not in {*others, *unnamed})
     labels = (*labels, *unnamed)
+    if of_run and input.columns:
+        note_others([name for column, name in enumerate(names) if column not in {*others, *values, *unnamed}])
     categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
                   categories=categories, words=unnamed, listed=bool(input.columns))
+
+
+def note_others(names: Sequence[str]) -> None:
+    """Note columns of new rows that the run does not have; one that is named as ids are may name the rows."""
+    naming = [names[column] for column in columns_named_as_ids(names)]
+    hint = f"; give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+    if names:
+        note("N-OTHER-COLUMNS", f"{counted(len(names), 'column')} not of the run and not used: {listed(names)}{hint}",
+             columns=len(names))
 
 
 def choose_pairs(names: Sequence[str], input: Input, row_names: int | None, words: Sequence[int]) -> Choice | None:
