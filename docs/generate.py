@@ -6,6 +6,7 @@ and the lists of methods in the README and in zensical.toml.
 """
 
 import ast
+import gc
 import inspect
 import json
 import re
@@ -349,6 +350,7 @@ def template(node: ast.expr) -> str:
 
 def main() -> int:
     """Writes the pages and prints the lines that change, as those of messages in errors.md; --check only prints."""
+    gc.disable()  # what is parsed stays to the end; to look through it again and again took half of the time
     stale = []
     for path, text in pages().items():
         whole = MADE + text if path.suffix == ".md" and path.name not in WRITTEN else text
