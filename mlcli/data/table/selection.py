@@ -97,10 +97,10 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
 def note_others(names: Sequence[str]) -> None:
     """Note columns of new rows that the run does not have; one that is named as ids are may name the rows."""
     naming = [names[column] for column in columns_named_as_ids(names)]
-    hint = f"; give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+    hint = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
     if names:
-        note("N-OTHER-COLUMNS", f"{counted(len(names), 'column')} not of the run and not used: {listed(names)}{hint}",
-             columns=len(names))
+        note("N-OTHER-COLUMNS", f"{counted(len(names), 'column')} not of the run and not used: {listed(names)}"
+             + f"; {hint}" * bool(hint), columns=len(names))
 
 
 def choose_pairs(names: Sequence[str], input: Input, row_names: int | None, words: Sequence[int]) -> Choice | None:

@@ -93,7 +93,7 @@ class StabilityFinding(Finding["StabilityResult"]):
     def refuse_blocks(self) -> None:
         """Raise ConfigError: rows outside memory cannot be drawn again."""
         raise ConfigError("RESAMPLING", "stability cannot be measured for a table that is read in blocks of rows",
-        where=WHERE,
+                          where=WHERE,
                           hint="leave it out, or give {input.stream=never}")
 
     def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
