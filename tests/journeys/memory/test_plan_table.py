@@ -49,15 +49,16 @@ def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["diffusion of neighbors", "diffusion of columns", "laplacian of columns"])
+@pytest.mark.parametrize("name", [
+    "diffusion of neighbors", pytest.param("diffusion of columns", marks=pytest.mark.slow), "laplacian of columns"])
 def test_a_factor_of_many_neighbors_or_columns_takes_what_is_predicted(tmp_path: Path, name: str) -> None:
     """In many columns the factor of the cost fills up."""
     hold(measured(tmp_path, name, 2), slowest=4)
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["umap", pytest.param("tsne of cells", marks=pytest.mark.skipif(
-    bool(missing_module("h5")), reason="there is no h5py"))])
+@pytest.mark.parametrize("name", ["umap", pytest.param("tsne of cells", marks=[pytest.mark.slow, pytest.mark.skipif(
+    bool(missing_module("h5")), reason="there is no h5py")])])
 def test_ranks_of_a_sample_and_libraries_of_readers_are_predicted(tmp_path: Path, name: str) -> None:
     row = measured(tmp_path, name, 1)
     assert row["code"] == 0 and 0.95 <= row["memory_predicted"] / row["memory"] <= 1.2
