@@ -89,6 +89,8 @@ class Fit(Shape):
     trace: Number | None = None
     stress: Annotated[Number, Field(ge=0, lt=2**500)] | None = None  # its square is shown, too
     linear_r_squared: Number | None = None
+    a: Number | None = None  # of umap's curve
+    b: Number | None = None
     radius_correlation: Number | None = None
     time: Number | None = None
     dual_bound: Number | None = None

@@ -58,7 +58,7 @@ def test_a_measure_that_is_no_number_is_refused(layout: Path, tmp_path: Path, pl
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("place", ["fit.stress", "fit.linear_r_squared"])
+@pytest.mark.parametrize("place", ["fit.stress", "fit.linear_r_squared", "fit.a"])
 @pytest.mark.parametrize("value", ["text", [], {}, [[1]]])
 def test_a_figure_of_the_fit_that_is_no_number_is_refused(
         layout: Path, tmp_path: Path, place: str, value: Any) -> None:
