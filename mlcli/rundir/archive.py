@@ -14,7 +14,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from mlcli.base.values.plugins import Plugin, missing, packages, root
 from mlcli.base.values.scaling import all_finite
 from mlcli.core.graph.graph import Graph
 from mlcli.core.metrics import METRICS
+from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
+from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.errors import UnsafeFile
@@ -310,7 +312,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
             and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
             and (model["coding"] is None or is_coding(model["coding"]))
-            and isinstance(model["id_name"], str) and isinstance(model["kind"], str)
+            and isinstance(model["id_name"], str) and model["kind"] in get_args(Input.model_fields["kind"].annotation)
             and isinstance(model["invented"], bool)):
         raise Unfit("a part of the model is of another type")
     width = None if model["kind"] == "features" else len(model["trained"])
@@ -363,6 +365,8 @@ def require_step(preparation: Preparation, projector: Projector | NoProjection, 
         require_shape(part, name, known)
     for name, part in parts:
         require_within(part, name, known)
+        if width is None and isinstance(part, Similarity) and getattr(part, "points", part) is None:
+            raise Unfit(f"{name}.points are missing, from which distances are taken")
     if preparation.fill.shape not in ((0,), (known["i"],)):
         raise Unfit(f"{place}preparation.fill is of another length")
     if isinstance(projector, Projector) and projector.similarity.width(known["d"]) != known["c"]:

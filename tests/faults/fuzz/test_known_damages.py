@@ -1,12 +1,13 @@
 """Damages of run directories that once ended in an internal error are refused by name."""
 
 import json
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.fuzz.directories import SAMPLES, damaged, edited, made
+from tests.faults.fuzz.directories import SAMPLES, damaged, edited, made, new_points
 from tests.faults.fuzz.trials import commands, tried
 
 DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; None: the key is deleted
@@ -64,6 +65,20 @@ def test_a_figure_of_the_fit_that_is_no_number_is_refused(
         layout: Path, tmp_path: Path, place: str, value: Any) -> None:
     copy = edited(layout, tmp_path / "damaged", "run.json", place, value)
     trial = tried("report", str(copy), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("name", "place"), [
+    ("smacof", "kind"), ("sammon", "projector.fields.similarity.fields.points")])
+def test_a_model_that_does_not_say_how_new_rows_are_placed_is_refused(tmp_path: Path, name: str, place: str) -> None:
+    directory = made(tmp_path, name)
+    document = json.loads((directory / "model.json").read_bytes())
+    *above, last = place.split(".")
+    node = reduce(dict.__getitem__, above, document["model"])
+    node[last] = "" if place == "kind" else None
+    copy = damaged(directory, tmp_path / "damaged", "model.json", json.dumps(document).encode())
+    trial = tried("project", str(copy), str(new_points(name)), "-q")
     assert (trial.code, trial.fault) == (83, "")
 
 
