@@ -1,5 +1,6 @@
 """Tests see no settings of the environment but their own, here and in the processes that they start."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -53,6 +54,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if stale:
         raise pytest.UsageError(f"the installed mlcli is not this tree's, as {stale[0]} differs ({len(stale)} files); "
                                 "install it anew: .venv/bin/pip install '.[test]'")
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of each later collection of garbage: a tenth of the everyday suite's time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
