@@ -182,11 +182,17 @@ def _start(evidence: StateInformation, precisions: Array, shrink: Array, step: A
 
 
 def _log_likelihood(sequence: Sequence, model: StateSpace, means: Array, covariances: Array, shrink: Array) -> float:
-    """Return Σ log p(yₜ | y₁ .. yₜ₋₁), constants included, by the lemmas on inverse and determinant of a sum."""
+    """Return Σ log p(yₜ | y₁ .. yₜ₋₁), constants included, by the lemmas on inverse and determinant of a sum.
+
+    With δ = P w the step of the state from its prediction to the mean given its row, the squares eᵀ (C P Cᵀ + R)⁻¹ e
+    are (e - C δ)ᵀ R⁻¹ (e - C δ) + wᵀ δ: nothing is taken away, and an error of δ, where they are least, counts twice.
+    """
     errors = np.where(sequence.present, sequence.values - means @ model.loadings.T, 0.0)
     pull = errors @ (model.loadings / model.noise[:, None])
-    explained = np.einsum("ti,tij,tj->", pull, covariances @ shrink, pull)
-    squares = float(np.sum(errors**2 / model.noise)) - float(explained)
+    weights = np.einsum("tij,tj->ti", shrink, pull)
+    steps = np.einsum("tij,tj->ti", covariances, weights)
+    left = np.where(sequence.present, errors - steps @ model.loadings.T, 0.0)
+    squares = float(np.sum(left**2 / model.noise)) + float(np.sum(weights * steps))
     spread = float(np.sum(sequence.present @ np.log(2 * np.pi * model.noise)))
     return -0.5 * (squares + spread - float(np.sum(np.linalg.slogdet(shrink)[1])))
 

@@ -36,6 +36,7 @@ from mlcli.methods.processes.state_space import StateSpaceForm
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
 FEW = 1e-6  # relative error of a likelihood that is worth a warning, though rounding may explain it
+INVERSION = 8  # roundings of each row of an inverse, in units of its size
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
@@ -181,20 +182,21 @@ class RowLikelihood:
     def filter_losses(self, model: StateSpace) -> tuple[float, float]:
         """Return the rounding of Kalman's value, and what it leaves out, where Q is not singular.
 
-        With errors e of its prediction, J = Cᵀ R⁻¹ C and the covariance P of the predicted state, a row adds
+        With errors e of its prediction, J = Cᵀ R⁻¹ C, the covariance P of the predicted state and its step δ to the
+        mean given the row, a row adds
 
-            eᵀ R⁻¹ e - eᵀ R⁻¹ C P (1 + J P)⁻¹ Cᵀ R⁻¹ e + log |1 + J P|.
+            (e - C δ)ᵀ R⁻¹ (e - C δ) + δᵀ P⁻¹ δ + log |1 + J P|.
 
-        The second term is no larger than the first, which a small noise makes large; the inverse has lost the condition
-        of 1 + J P, so that of the difference as many digits are lost, and of each of the logarithm's K factors. What
-        the rows say of the start no more clearly than their sum is rounded is left out.
+        The inverse of 1 + J P has lost its condition, and so has each of the logarithm's K factors; δ has lost it too,
+        but the squares are least at δ, so that they change with the square of that. What the rows say of the start no
+        more clearly than their sum is rounded is left out.
         """
         _, best = self.most_probable(model, long_inverse(model.innovation)[0])
         before = np.vstack([best.states[:1], best.states[:-1] @ model.transition.T])
         errors = np.where(self.present, self.values - before @ model.loadings.T, 0.0)
         evidence = float(np.linalg.norm((model.loadings.T / model.noise) @ model.loadings, 2))
-        squares = float(np.sum(errors**2 / model.noise))
-        return EPS * condition(evidence, model) * (squares + before.size), best.undetermined
+        squares, lost = float(np.sum(errors**2 / model.noise)), EPS * condition(evidence, model)
+        return lost * before.size + (EPS + (INVERSION * before.shape[1] * lost)**2) * squares, best.undetermined
 
 
 def long_inverse(matrix: Array) -> tuple[Array, float]:
