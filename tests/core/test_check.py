@@ -106,6 +106,17 @@ def test_a_start_that_rows_hardly_determine_is_no_fault(seed: int) -> None:
     assert "fail" not in found.values()
 
 
+@pytest.mark.parametrize("case", ["lgssm", "lgssm diagonal"])
+@pytest.mark.parametrize("family", ["two clusters", "rank two"])
+def test_a_likelihood_that_is_off_by_a_millionth_is_seen_where_rows_say_little(case: str, family: str) -> None:
+    method, options = CASES[case]
+    for seed in (0, 3, 4):
+        points = FAMILIES[family](np.random.default_rng([seed, 12, 5]), 60, 4)
+        method_of_data, data, model = fitted(method, options, Features(points, names(60), names(4)))
+        assert verdicts(method_of_data, data, model)["log-likelihood"] == "pass"
+        assert verdicts(method_of_data, data, claimed("log_likelihood")(model))["log-likelihood"] == "fail"
+
+
 def test_a_filter_loses_the_square_of_what_its_inverse_has_lost() -> None:
     """States that load on the same direction, seen through little noise: the bound holds, and is not far off."""
     gaps, shares = dict[float, list[float]](), list[float]()
