@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from mlcli.base.values.file_names import Text
-from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
+from mlcli.base.values.shape import Count, Figure, Name, Number, Shape, Whole
 
 
 def _in_folder(name: str) -> str:
@@ -92,7 +92,7 @@ class Fit(Shape):
     a: Number | None = None  # of umap's curve
     b: Number | None = None
     radius_correlation: Number | None = None
-    time: Number | None = None
+    time: Whole | Number | None = None  # a page shows it as it is
     dual_bound: Number | None = None
     duality_gap: Number | None = None
     constraint_violation: Number = 0.0

@@ -186,11 +186,13 @@ class Input(Options):
         return () if self.view.path is None else (self.view, *self.view.further)
 
     def of_view(self, view: View | FurtherView) -> "Input":
-        """Return the input of a view, in the conventions of the first."""
-        named = {} if view.id_column is None else {"id_column": view.id_column}  # a default is not chosen
+        """Return the input of a view, in the conventions of the first; what neither chose is not chosen."""
+        kept = {name: getattr(self, name) for name in type(self).model_fields
+                if self.chosen(name) and name not in OF_FIRST_VIEW}
+        own = {name: getattr(view, name) for name in ("path", "format", "columns", "key") if view.chosen(name)}
+        named = {} if view.id_column is None else {"id_column": view.id_column}
         pairs = {"kind": "features", "squared": False, "symmetrize": "error"} if self.kind != "features" else {}
-        return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
-                            view=View(), labels=LabelFile(), **pairs, **named)
+        return type(self)(**{**kept, **own, **named, **pairs})
 
     @property
     def square(self) -> bool:
@@ -201,6 +203,9 @@ class Input(Options):
     def gives(self) -> str:
         """The kind of table that methods take: a correlation matrix is the covariance of standardized columns."""
         return "covariance" if self.kind == "correlation" else self.kind
+
+
+OF_FIRST_VIEW = ("path", "format", "label_columns", "columns", "key", "view", "labels")  # and of no other
 
 
 def require_bare(input: Input) -> None:
@@ -232,19 +237,21 @@ class LikeRun(WithCategories):
 
     named: Names = option((), "Names that the column of ids may have (empty: as the other options say).")
     only: Names = option((), "The only columns of numbers, where the file has all of them.")
+    beside: Names = option((), "Columns of the run that are left out without a note.")
 
     def for_columns(self, names: Sequence[str], beside: Sequence[str] | None = None) -> Input:
         """Return the options with the first of the names that the file has, and with the columns if it has all."""
         named = [name for name in self.named if name in (names if beside is None else beside)]
         ids = self.id_column if not self.named else next(iter(named), None)
         has = bool(self.only) and set(self.only) <= {*names} - {ids, *self.label_columns}
-        return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=())
+        return self.replace(id_column=ids, columns=self.only if has else self.columns, named=(), only=(), beside=())
 
 
 def like_run(input: Input, *, texts: Iterable[str] = (), id_names: Iterable[str] = (),
-             only: Iterable[str] = ()) -> LikeRun:
+             only: Iterable[str] = (), beside: Iterable[str] = ()) -> LikeRun:
     """Return the input with the columns `texts` read as text, and the ids and columns that it should have."""
-    return input.chosen_as(LikeRun, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only))
+    return input.chosen_as(LikeRun, categories=tuple(texts), words="labels", named=tuple(id_names), only=tuple(only),
+                           beside=tuple(beside))
 
 
 def with_categories(input: Input, names: Iterable[str], words: Literal["numbers", "labels", "categories"] = "numbers",

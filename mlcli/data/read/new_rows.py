@@ -20,7 +20,6 @@ from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, read
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import parts_of, read_parts, source_of_parts
 from mlcli.data.formats.reader import block_file_of, read_folder, read_sheet
-from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import Input, check, like_run
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.prepare.categories import Categories, encode, require_known
@@ -31,12 +30,12 @@ from mlcli.data.read.table import points_as_rows, source_of, table_of
 from mlcli.data.read.text_columns import with_codes
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
-from mlcli.data.table.selection import note_others
+from mlcli.data.table.selection import naming_hint, note_others
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import crossed_layout, features_layout
-from mlcli.errors import ConfigError, DataError, option
+from mlcli.errors import ConfigError, DataError
 
 
 def match_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
@@ -66,15 +65,14 @@ def require_named(ids: Sequence[str], wanted: Sequence[str], path: str, noun: st
     missing = [name for name in wanted if name not in present]
     extra = [name for name in ids if name not in needed]
     if missing or (extra and strict):
-        naming = [extra[column] for column in columns_named_as_ids(extra)]
-        names_rows = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+        names_rows = naming_hint(extra)
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
                         hint=f"{names_rows}{'; ' * bool(names_rows)}the run needs one column for each of its "
                         f"{counted(len(wanted), noun)}; choose them with {{input.columns}}, and name ids and labels "
                         "with {input.id_column} and {input.label_columns}")
-    note_others(extra)
+    note_others(extra, naming_hint(extra))
     if [name for name in ids if name in needed] != list(wanted):
         note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
 
@@ -190,14 +188,15 @@ class RunInput:
         Where the file has them, ids are in its column of ids, and if it chose columns, no others of numbers are read.
         Raises ConfigError.
         """
-        id_column = self.options.id_column if self.options is not None and input.id_column is None else None
-        alone = self.options is not None and bool(self.options.columns) and not input.columns
+        own = self.options or Input(path=input.path)
+        kept = {name for name in ("id_column", "columns") if own.chosen(name) and not input.chosen(name)}
+        asked = input.replace(id_column=own.id_column) if "id_column" in kept and own.id_column is not None else input
         texts = (*self.categories, *(self.coding.answers if self.coding else ()))
-        asked = input if id_column is None else input.replace(id_column=id_column)
         check(asked.replace(label_columns=(*input.label_columns, *texts)))
-        without = asked.without_ids
-        return like_run(asked if without else input, texts=texts, only=self.columns if alone else (),
-                        id_names=() if without or id_column is None else (id_column,))
+        named = asked is not input and not asked.without_ids
+        return like_run(input if named else asked, texts=texts, beside=own.label_columns,
+                        id_names=(asked.id_column,) if named and asked.id_column is not None else (),
+                        only=self.columns if "columns" in kept and own.columns else ())
 
     def table(self, sheet: Sheet, input: Input, source: Source) -> Table:
         """Return the table of a sheet: its features in the columns of this input, answers coded as these were."""

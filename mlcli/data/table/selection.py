@@ -66,7 +66,7 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         return _all_texts(names, input)
     if (error := names_error(names, row_names, input.path)) is not None:
         raise error
-    of_run = isinstance(input, LikeRun) and not input.columns
+    of_run = input if isinstance(input, LikeRun) and not input.columns else None
     input = input.for_columns(names)
     positions = {name: column for column, name in enumerate(names)}
     nameless = input.without_ids and not input.square  # points of a matrix need their names
@@ -87,20 +87,26 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         unnamed = left if use == "labels" else ()
         values = tuple(column for column in range(len(names)) if column not in {*others, *unnamed})
     labels = (*labels, *unnamed)
-    if of_run and input.columns:
-        note_others([name for column, name in enumerate(names) if column not in {*others, *values, *unnamed}])
+    if of_run is not None and input.columns:
+        unused = [name for column, name in enumerate(names)
+                  if column not in {*others, *values, *unnamed} and name not in of_run.beside]
+        note_others(unused, naming_hint(unused) if id is None and not unnamed else "")
     categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
                   categories=categories, words=unnamed, listed=bool(input.columns))
 
 
-def note_others(names: Sequence[str]) -> None:
-    """Note columns of new rows that the run does not have; one that is named as ids are may name the rows."""
-    naming = [names[column] for column in columns_named_as_ids(names)]
-    hint = f"give {option('input.id_column', naming[0])} if it names the rows" if naming else ""
+def note_others(names: Sequence[str], hint: str = "") -> None:
+    """Note columns of new rows that the run does not have."""
     if names:
         note("N-OTHER-COLUMNS", f"{counted(len(names), 'column')} not of the run and not used: {listed(names)}"
              + f"; {hint}" * bool(hint), columns=len(names))
+
+
+def naming_hint(names: Sequence[str]) -> str:
+    """Return how to say that a column of these names the rows, of one that is named as ids are."""
+    naming = columns_named_as_ids(names)
+    return f"give {option('input.id_column', names[naming[0]])} if it names the rows" if naming else ""
 
 
 def choose_pairs(names: Sequence[str], input: Input, row_names: int | None, words: Sequence[int]) -> Choice | None:

@@ -79,7 +79,7 @@ class FinishedRun:
         return self.manifest.get("fit") or {}
 
     @property
-    def ranks(self) -> Mapping[str, Any]:
+    def spectrum_facts(self) -> Mapping[str, Any]:
         """The facts of the spectrum besides its values; empty where there is none."""
         return self.manifest.get("spectrum") or {}
 
@@ -90,12 +90,12 @@ class FinishedRun:
         if spectrum is None:
             return None
         values = spectrum.numbers("eigenvalue")
-        computed = self.ranks.get("computed") or len(values)
-        line = () if self.correlations else self._line(self.ranks.get("trace"))
+        computed = self.spectrum_facts.get("computed") or len(values)
+        line = () if self.correlations else self._line(self.spectrum_facts.get("trace"))
         sums = [None] * len(values) if self.overlapping else spectrum.numbers_or_none("cumulative")
         return ScreeValues(values, sums, self.embedding.values.shape[1], computed,
-                           self.ranks.get("ranked_by", "eigenvalues"),
-                           self.ranks.get("further_at_least", ()) if len(values) == computed else (), line)
+                           self.spectrum_facts.get("ranked_by", "eigenvalues"),
+                           self.spectrum_facts.get("further_at_least", ()) if len(values) == computed else (), line)
 
     @property
     def scree(self) -> ScreeValues | None:
@@ -127,7 +127,7 @@ class FinishedRun:
     @property
     def overlapping(self) -> bool:
         """Whether axes are correlated factors, whose shares of the variance stand with the loadings alone."""
-        return shares_overlap(self.ranks.get("ranked_by", ""), self.fit)
+        return shares_overlap(self.spectrum_facts.get("ranked_by", ""), self.fit)
 
     @property
     def title(self) -> str:

@@ -105,7 +105,7 @@ def _with_shares(run: FinishedRun, found: FactorLoadings, variances: Array | Non
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
         return found
     communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
-    trace = run.ranks.get("trace")
+    trace = run.spectrum_facts.get("trace")
     known = variances.sum() if variances is not None and found.standardized else trace
     total = np.nan if known is None else float(known)
     if uniquenesses is None and variances is not None:

@@ -17,7 +17,7 @@ EXPECTED = "The line is parallel analysis: the 95th percentile of the eigenvalue
 
 def spectrum(run: FinishedRun) -> Part:
     """Return the scree plot, the cumulative share, and the first eigenvalues as a table."""
-    eigenvalues, summary = run.eigenvalues, run.ranks
+    eigenvalues, summary = run.eigenvalues, run.spectrum_facts
     if eigenvalues is None or not eigenvalues.values:
         return None
     rows: list[tuple[Any, ...]] = [

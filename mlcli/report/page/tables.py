@@ -26,7 +26,7 @@ def spectrum_table(run: FinishedRun, cutoff: float = 0.0) -> ReportTable | None:
     columns = spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
         spectrum.numbers("component"), *(spectrum.numbers_or_none(name) for name in list(columns)[1:]), strict=True)]
-    what = run.ranks.get("ranked_by", "eigenvalues")
+    what = run.spectrum_facts.get("ranked_by", "eigenvalues")
     return ReportTable(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
 

@@ -117,6 +117,30 @@ def test_new_rows_are_placed_by_the_columns_of_the_run(mlcli: Caller, files: tup
     assert back.code == 0 and json.loads(back.out)["columns"] == ["x", "y", "z"]
 
 
+def test_chosen_empty_options_win_over_those_of_the_run(mlcli: Caller, files: tuple[np.ndarray, Path]) -> None:
+    values, folder = files
+    write(folder / "data.csv", ["id", "x", "y", "z"], rows_of(values))
+    assert mlcli.bare(folder / "data.csv", "--id-column", "id", "--columns", "x,y,z", "--outputs", "embedding,model",
+                      "-o", folder / "run").code == 0
+    write(folder / "new.csv", ["id", "x", "y", "z", "site"], [["a", "1", "2", "3", "north"]])
+    heads = []
+    for options in ((), ("--set", "input.columns=[]")):
+        called = mlcli("project", folder / "run", folder / "new.csv", *options, "-o", folder / "out.csv", "--force")
+        assert called.code == 0, called.err
+        heads.append((folder / "out.csv").read_text().splitlines()[0])
+    assert heads == ["id,y1,y2", "id,site,y1,y2"]
+
+
+def test_labels_of_the_run_are_no_other_columns(mlcli: Caller, files: tuple[np.ndarray, Path]) -> None:
+    values, folder = files
+    write(folder / "data.csv", ["id", "x", "y", "z", "site"], [[*row, "ab"[int(row[0]) > 6]] for row in rows_of(values)])
+    assert mlcli.bare(folder / "data.csv", "--columns", "x,y,z", "--label-column", "site", "--outputs",
+                      "embedding,model", "-o", folder / "run").code == 0
+    write(folder / "new.csv", ["id", "id2", "x", "y", "z", "site"], [["1", "7", "1", "2", "3", "a"]])
+    called = mlcli("project", folder / "run", folder / "new.csv", "-o", folder / "out.csv")
+    assert called.code == 0 and "not of the run and not used: 'id2'\n" in called.err, called.err
+
+
 def test_new_rows_on_standard_input_are_read_as_those_of_a_file(mlcli: Caller, files: tuple[np.ndarray, Path],
                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     """The column of ids stands at the end and holds numbers, so that nothing but the run says what it is."""
