@@ -361,6 +361,8 @@ def require_step(preparation: Preparation, projector: Projector | NoProjection, 
         if isinstance(part, Graph):
             require_rows(part, name)
             known["n"] = part.size
+        if width is not None and isinstance(part, Similarity) and getattr(part, "points", part) is None:
+            known.setdefault("n", width)  # new rows say how far each training point is
     for name, part in parts:
         require_shape(part, name, known)
     for name, part in parts:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.faults.fuzz.arrays import of_npz
 from tests.faults.fuzz.directories import SAMPLES, damaged, edited, made, new_points
 from tests.faults.fuzz.trials import commands, tried
 
@@ -79,6 +80,17 @@ def test_a_model_that_does_not_say_how_new_rows_are_placed_is_refused(tmp_path: 
     node[last] = "" if place == "kind" else None
     copy = damaged(directory, tmp_path / "damaged", "model.json", json.dumps(document).encode())
     trial = tried("project", str(copy), str(new_points(name)), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("told", ["one less", "nothing"])
+def test_coordinates_that_are_not_those_of_all_points_are_refused(tmp_path: Path, told: str) -> None:
+    """Of a run of dissimilarities, which has no rows to compare them with."""
+    directory = made(tmp_path, "smacof")
+    content = dict(of_npz((directory / "model.npz").read_bytes()))[f"projector.similarity.coordinates: {told}"]()
+    copy = damaged(directory, tmp_path / "damaged", "model.npz", content)
+    trial = tried("project", str(copy), str(new_points("smacof")), "-q")
     assert (trial.code, trial.fault) == (83, "")
 
 
