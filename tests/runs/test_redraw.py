@@ -7,7 +7,7 @@ import pytest
 from mlcli.cli.program import run
 from tests.faults.fuzz.directories import RUNS, made
 
-EVERYDAY = ("pca", "factors", "kpca", "landmarks", "phate", "stable", "reduced")  # of the others only when there is time
+EVERYDAY = ("pca", "factors", "kpca", "landmarks", "phate", "stable", "reduced")  # the others only when there is time
 
 
 @pytest.mark.medium

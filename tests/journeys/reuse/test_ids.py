@@ -133,7 +133,8 @@ def test_chosen_empty_options_win_over_those_of_the_run(mlcli: Caller, files: tu
 
 def test_labels_of_the_run_are_no_other_columns(mlcli: Caller, files: tuple[np.ndarray, Path]) -> None:
     values, folder = files
-    write(folder / "data.csv", ["id", "x", "y", "z", "site"], [[*row, "ab"[int(row[0]) > 6]] for row in rows_of(values)])
+    rows = [[*row, "ab"[int(row[0]) > 6]] for row in rows_of(values)]
+    write(folder / "data.csv", ["id", "x", "y", "z", "site"], rows)
     assert mlcli.bare(folder / "data.csv", "--columns", "x,y,z", "--label-column", "site", "--outputs",
                       "embedding,model", "-o", folder / "run").code == 0
     write(folder / "new.csv", ["id", "id2", "x", "y", "z", "site"], [["1", "7", "1", "2", "3", "a"]])
