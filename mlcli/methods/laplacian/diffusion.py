@@ -92,6 +92,7 @@ class EdgeTransitions(Similarity):
     one that equals a training point has that point's.
     """
 
+    on_equals: ClassVar[bool] = True
     keeps_distances: ClassVar[bool] = False
     neighbors: Nearest
     graph: Graph

@@ -118,6 +118,11 @@ def test_random_chains_run_or_are_refused(tmp_path: Path) -> None:
     assert found["runs"] >= FEW / 3
 
 
+@pytest.mark.parametrize("number", [1524])  # a sparse diffusion of points that lie on each other, by few neighbors
+def test_chains_that_failed_their_certificate_run(tmp_path: Path, number: int) -> None:
+    assert outcome(number, tmp_path) == "runs"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("first", range(0, MANY, EACH))
