@@ -128,8 +128,8 @@ def test_a_worker_that_is_killed(work: Callable[[Path], list[bytes]], table: Pat
 @pytest.mark.timeout(900)
 def test_a_file_that_workers_do_not_see(table: Path, tmp_path: Path) -> None:
     """As on machines without shared storage: the worker's own folder hides it."""
-    hidden = ("from mlcli.data.files import file_id\n"
-              "file_id.open_regular = lambda path, open=file_id.open_regular: open(path + '.absent')\n")
+    hidden = ("from mlcli.data.files import source\n"
+              "source.open_regular = lambda path, open=source.open_regular: open(path + '.absent')\n")
     with Loopback(tmp_path, **OWN_KERNEL) as loopback:
         loopback.worker(hidden)
         with (limit_threads(2), clustered(Compute(cluster=loopback.cluster)),
