@@ -178,7 +178,7 @@ def test_a_slow_worker_does_not_hold_the_pass(stopped: bool, roll: Path, here: P
     slow = loopback.worker(SLEEPY.format(seconds=0.05 if stopped else 300))
     run = begun(roll, tmp_path / "there", loopback.cluster)
     if stopped:
-        folded(loopback, 3.0)
+        folded(loopback, 1.0)
         slow.send_signal(signal.SIGSTOP)
     ended(run)
     assert same(here, tmp_path / "there") and counts(tmp_path / "there")["second attempts"] > 0
