@@ -361,14 +361,14 @@ def require_step(preparation: Preparation, projector: Projector | NoProjection, 
         if isinstance(part, Graph):
             require_rows(part, name)
             known["n"] = part.size
-        if width is not None and isinstance(part, Similarity) and getattr(part, "points", part) is None:
+        if isinstance(part, Similarity) and getattr(part, "points", part) is None:
+            if width is None:
+                raise Unfit(f"{name}.points are missing, from which distances are taken")
             known.setdefault("n", width)  # new rows say how far each training point is
     for name, part in parts:
         require_shape(part, name, known)
     for name, part in parts:
         require_within(part, name, known)
-        if width is None and isinstance(part, Similarity) and getattr(part, "points", part) is None:
-            raise Unfit(f"{name}.points are missing, from which distances are taken")
     if preparation.fill.shape not in ((0,), (known["i"],)):
         raise Unfit(f"{place}preparation.fill is of another length")
     if isinstance(projector, Projector) and projector.similarity.width(known["d"]) != known["c"]:
