@@ -64,7 +64,7 @@ def test_as_many_axes_are_kept(tmp_path: Path, copies: int) -> None:
 def test_the_advice_names_the_stress_that_the_method_reached(tmp_path: Path,
                                                              capsys: pytest.CaptureFixture[str]) -> None:
     """By its twenty starts, of which the first alone ends at another stress."""
-    table = Path(__file__).parents[4] / "sample_data" / "us_arrests.csv"
+    table = Path(__file__).parents[3] / "sample_data" / "us_arrests.csv"
     assert run(["embed", str(table), "-m", "nmds", "-p", "1", "-o", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().err
     own = re.search(r"stress ([0-9.]+), reached from", told)
