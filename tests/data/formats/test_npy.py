@@ -63,7 +63,7 @@ def test_every_kind_of_number(tmp_path: Path, kind: str, order: Any) -> None:
 @settings(max_examples=60, deadline=None)
 def test_values_keep_their_bits(array: np.ndarray, order: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        table = table_of(Path(folder), stored(np.asarray(array, order=order)), "data.npy")
+        table = table_of(Path(folder), stored(np.asarray(array, order=order)), "data.npy", kind="features")
     assert table.values.tobytes() == np.ascontiguousarray(array).tobytes()
 
 
