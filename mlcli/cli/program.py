@@ -9,7 +9,6 @@ from typing import NoReturn
 
 import mlcli
 from mlcli.base.machine import blas, limits
-from mlcli.cli.module_stubs import install_stubs
 from mlcli.cli.screen import streams
 from mlcli.cli.screen.failure import ErrorForm, attempt, last_words, stopped
 from mlcli.process import signals
@@ -18,6 +17,7 @@ from mlcli.process.signals import Stopped
 
 VERSION = ["-V"], ["--version"]
 READER_GONE = 128 + signal.SIGPIPE
+PLUGINS = "PYDANTIC_DISABLE_PLUGINS"  # pydantic would look for its plugins among all packages that are installed
 
 
 def run(arguments: list[str]) -> int:
@@ -54,7 +54,7 @@ def dispatch(arguments: list[str]) -> None:
 def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     blas.export(sys.argv[1:])  # before NumPy loads
-    install_stubs()
+    os.environ.setdefault(PLUGINS, "__all__")
     limits.spare_addresses(os.environ)
     streams.own()
     form = ErrorForm.of(sys.argv[1:])

@@ -1,12 +1,8 @@
 """Versions of packages, and the linear algebra libraries that they use."""
 
-import os
 import platform
-import sys
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
-from re import MULTILINE, search
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import mlcli
@@ -50,34 +46,11 @@ def environment(threads: int) -> dict[str, Any]:
 
 @cache
 def installed(name: str) -> str | None:
-    """Return the version of a package, or None; reads only its line of the metadata, which hold the description too.
-
-    The metadata that pip writes are found without `importlib.metadata`, whose import and reading of eight
-    descriptions take 25 ms of processor time, a twentieth of a small run.
-    """
-    if name in metadata():
-        line = search("^Version: *(.+)$", metadata()[name].read_text("utf-8", "replace"), MULTILINE)
-        if line:
-            return line[1].strip()
-    from importlib.metadata import PackageNotFoundError, version
-
+    """Return the version of a package, or None."""
     try:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-@cache
-def metadata() -> dict[str, Path]:
-    """Return the metadata files of installed packages, by name in small letters: the first of each on Python's path."""
-    files: dict[str, Path] = {}
-    for folder in sys.path:
-        with suppress(OSError):
-            for entry in os.listdir(folder or "."):  # noqa: PTH208 (one path of thousands is needed)
-                name, _, rest = entry.partition("-")
-                if rest.endswith(".dist-info") and (Path(folder) / entry / "METADATA").is_file():
-                    files.setdefault(name.lower(), Path(folder) / entry / "METADATA")
-    return files
 
 
 def libraries() -> list[dict[str, Any]]:

@@ -7,10 +7,8 @@ best instead of E-CORRUPT, and a program that uses `mlcli.embed` would hang. So 
 
 import io
 import math
-import platform
 import re
 import struct
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,28 +95,7 @@ FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowErr
 
 def h5py() -> Any:
     """Return the package; raises DependencyMissing."""
-    if "h5py" in sys.modules:
-        return load_extra("h5", "HDF5")
-    with skip_processor_name():
-        return load_extra("h5", "HDF5")
-
-
-@contextmanager
-def skip_processor_name() -> Iterator[None]:
-    """Answer platform.uname() without the processor's name.
-
-    Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
-    only the system's name.
-    """
-    cached = vars(platform.uname())
-    if "processor" in cached:
-        yield
-        return
-    cached["processor"] = ""
-    try:
-        yield
-    finally:
-        cached.pop("processor", None)
+    return load_extra("h5", "HDF5")
 
 
 @frozen

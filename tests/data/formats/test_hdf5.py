@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, MlcliError, UnsafeFile
 from tests.data.helpers import noted
-from tests.processes import neutral
 from tests.wording import Wording
 
 CELLS = Path(__file__).parents[2] / "tables" / "anndata" / "cells.h5ad.gz"  # as anndata 0.12 writes it
@@ -295,22 +292,6 @@ def test_sparse_tables_say_that_their_zeros_are_held(tmp_path: Path) -> None:
         table = read(Input(path=str(path), columns=("x2", "x4"), label_columns=("x1",)))
     np.testing.assert_array_equal(table.values, X[:, [1, 3]])
     assert table.labels == {"x1": ("1", "0", "0", "5", "0")} and "N-DENSE" in notes.codes
-
-
-@pytest.mark.medium
-def test_importing_h5py_starts_no_program() -> None:
-    script = """
-import platform, sys
-events = []
-sys.addaudithook(lambda event, _: events.append(event) if event == "subprocess.Popen" else None)
-from mlcli.data.formats.hdf5_file import h5py
-assert "h5py" not in sys.modules
-h5py(), h5py()
-assert "h5py" in sys.modules and not events, events
-platform.uname().processor  # what the process asks for itself is answered as ever
-"""
-    done = subprocess.run([sys.executable, "-P", "-c", script], env=neutral(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_labels_are_a_data_set_with_one_for_each_row(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ def suspicious(event: str, arguments: tuple) -> str:
     if event == "ctypes.dlopen":
         name = arguments[0]
         return "" if name is None or os.sep not in str(name) or installed(str(name)) else f"loads {name!r}"
+    if event == "subprocess.Popen" and arguments[0] == "uname":  # by platform.uname, for h5py
+        return "" if importing() else "starts uname"
     if event == "socket.__new__" and arguments[1] == AF_UNIX:  # the two ends of a pipe between processes
         return ""
     return f"{arguments!r:.200}"
