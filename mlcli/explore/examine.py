@@ -233,10 +233,12 @@ def summary_of(config: RunConfig, data: Input, report: Report, sampled: TrialRow
     features = data.kind == "features"
     rows = sample_of(len(data.values), SAMPLE, config.compute.generator())
     compared = config.method.with_metric(data) if features else data
-    apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
+    space = input_space(compared, rows)
+    apart = space.between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
+    median = (space.unit**2).number(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else 0.0
     return InputSummary(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
-                        pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
+                        pieces, median if 0 < median < np.inf else None)
 
 
 def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,

@@ -58,7 +58,7 @@ class Space(Protocol):
         """Return a function that computes rows of the anchors, an (a,) array of point numbers, a few at a time."""
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Return distances from (s,) sources to (t,) targets, an (s, t) array, in any unit."""
+        """Return distances from (s,) sources to (t,) targets, an (s, t) array, in the unit."""
 
 
 @frozen
@@ -108,10 +108,10 @@ class EuclideanSpace:
         return rows
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Return distances (s x t) from summed squared differences, in a unit of their own; reads only these points."""
+        """Return distances (s x t) from summed squared differences; reads only these points."""
         right = self.points[targets]
         unit = Unit.of(right)
-        return np.sqrt(squared_distances(unit.measured(self.points[sources]), unit.measured(right)))
+        return unit.plain(np.sqrt(squared_distances(unit.measured(self.points[sources]), unit.measured(right))))
 
 
 @frozen
@@ -143,8 +143,8 @@ class UnderMetric:
         return lambda part: np.square(rows(points[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Return distances from (s,) sources to (t,) targets (s x t), in the data's units."""
-        return self.unit.plain(between_points(self.metric, self.points[sources], self.points[targets]))
+        """Return distances from (s,) sources to (t,) targets (s x t)."""
+        return between_points(self.metric, self.points[sources], self.points[targets])
 
 
 @frozen

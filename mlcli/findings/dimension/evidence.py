@@ -21,7 +21,7 @@ from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
-from mlcli.core.similarities.spaces import input_space
+from mlcli.core.similarities.spaces import EuclideanSpace, input_space
 from mlcli.methods.method import Method
 
 
@@ -262,8 +262,14 @@ def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | Non
     similarity = projector.similarity
     if not similarity.keeps_distances:
         return None
-    own, unit = input_space(data), similarity.distance_unit(projector.input_unit)
-    return lambda sources, targets: similarity.method_distances(unit.measured(own.between(sources, targets)))
+    unit = similarity.distance_unit(projector.input_unit)
+    if isinstance(data, Features) and data.metric is None:  # between large numbers there are distances beyond doubles
+        return lambda sources, targets: similarity.method_distances(EuclideanSpace(unit.measured(
+            data.values[np.append(sources, targets)])).between(*np.split(np.arange(len(sources) + len(targets)),
+                                                                          [len(sources)])))
+    own = input_space(data)
+    return lambda sources, targets: similarity.method_distances(
+        (own.unit / unit).plain(own.between(sources, targets)))
 
 
 def nearest_among(data: Given, rows: Indices, count: int) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from mlcli.base.types import Array
 from mlcli.cli.batch.runs import carry_out, skipped_document
@@ -145,6 +146,15 @@ def test_settings_agreement_stability_and_what_was_left_out_are_told(rolled: Pat
 
 
 @pytest.mark.slow
+def test_kernels_are_tried_half_and_twice_as_wide_as_by_default(rolled: Path) -> None:
+    """The default rate is one over the median of the squared distances between points."""
+    found = json.loads((rolled / "out/explore.json").read_text())
+    tried = [float(one["options"].removeprefix("rate=")) for one in found["settings"]
+             if one["method"] == "kpca" and one["options"].startswith("rate=")]
+    rate = 1 / np.median(pdist(roll()) ** 2)
+    assert sorted(tried) == pytest.approx([rate / 4, 4 * rate], rel=1e-3)
+
+
 def test_what_is_there_is_kept_for_another_number_of_axes(rolled: Path, mlcli: Caller) -> None:
     shutil.copytree(rolled, ".", dirs_exist_ok=True)
     before = {path: path.stat().st_mtime_ns for path in Path("out").glob("*/embedding.csv")}

@@ -10,8 +10,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.cli.program import run
-from mlcli.findings.dimension.evidence import NotApplicable, RuleVerdict
-from mlcli.findings.dimension.residual_variance import FEW_POINTS, MOST_AXES, stress_verdict
+from mlcli.findings.dimension.evidence import NotApplicable, RuleVerdict, evidence_of
+from mlcli.findings.dimension.residual_variance import FEW_POINTS, MOST_AXES, residual_variance, stress_verdict
 from mlcli.methods import METHODS
 
 RANDOM = np.random.default_rng(3)
@@ -69,3 +69,13 @@ def test_the_advice_names_the_stress_that_the_method_reached(tmp_path: Path,
     told = capsys.readouterr().err
     own = re.search(r"stress ([0-9.]+), reached from", told)
     assert own is not None and f"Keep 1 axis by stress (stress {own[1]} with 1 axis)" in told
+
+
+@pytest.mark.parametrize("scale", [1.0, 40.0, 1e200])
+def test_all_axes_of_a_kernel_of_distances_leave_no_variance(scale: float) -> None:
+    """Distances in its feature space are √(2 - 2 k(δ)), whatever the unit of the points is."""
+    data = Features(scale * CLOUD, [str(i) for i in range(len(CLOUD))], list("abcde"))
+    method = METHODS["kpca"].model_validate({"kernel": {"name": "laplacian"},
+                                             "eigensolve": {"components": len(CLOUD) - 1}})
+    found = residual_variance(evidence_of(method, method.fit(data, Compute()), data, Compute()))
+    assert isinstance(found, RuleVerdict) and found.figures["residual_variances"][-1] < 1e-10
