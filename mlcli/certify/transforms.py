@@ -7,6 +7,8 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 
+NEAR = 1e-9  # share of a row's largest number by which a transform may be rounded
+JUMPS = {"log": np.inf, "presence": 1.0, "rank": np.inf, "rrank": 1.0}  # beside zero, at most
 SERIES = 1e-5  # below it three terms of the series of log(1 + x) are enough
 
 
@@ -17,14 +19,19 @@ def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
     """Return the rows after the transforms in their order, an (m, d) array, and rounding bounds, an (m, 1) array.
 
     The bound comes on top of a relative 1e-9. A logarithm is rounded relative to its own size, and log-ratios of nearly
-    equal cells are small differences of logarithms.
+    equal cells are small differences of logarithms. Ranks are those of cells that earlier transforms have rounded.
     """
-    errors = np.zeros((len(values), 1))
-    for name in names:
+    given, errors = values, np.zeros((len(values), 1))
+    for place, name in enumerate(names):
         found = FORMULAS[name](values)
         if errors.any():  # of log-ratios
             errors = _grown(errors, values, found, name)
-        if name in ("clr", "rclr", "alr"):
+        if name in ("rank", "rrank") and place:
+            by_column = not set(BY_COLUMN).isdisjoint(names[:place])  # then cells that were equal are rounded apart
+            undecided = _undecided(values, np.broadcast_to(np.arange(values.shape[1]), values.shape) if by_column
+                                   else given)
+            errors += undecided / (1 if name == "rank" else (values > 0).sum(axis=1, keepdims=True))
+        if name in ("log", "clr", "rclr", "alr"):
             values = np.where(values > 0, values, 1.0)
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
         values = found
@@ -35,7 +42,27 @@ def _grown(errors: Array, before: Array, after: Array, name: str) -> Array:
     """Return the errors (m x 1) as a transform scales the rows (m x d); those of a row of zeros go through it."""
     sizes = np.linalg.norm(before, axis=1, keepdims=True)
     growth = np.linalg.norm(after, axis=1, keepdims=True) / np.where(sizes > 0, sizes, 1.0)
-    return np.where(sizes > 0, errors * growth, FORMULAS[name](errors))
+    grown = np.where(sizes > 0, errors * growth, FORMULAS[name](errors))
+    if name in JUMPS:
+        grown[(np.abs(before) <= errors).any(axis=1)] = JUMPS[name]
+    return np.asarray(grown)
+
+
+def _undecided(x: Array, names: Array) -> Array:
+    """Return the most cells of a row that rounding may put before or after one of the others, an (m, 1) array.
+
+    Cells (m x d) with one name are equal.
+    """
+    most = np.zeros((len(x), 1))
+    for row, (cells, own) in enumerate(zip(x, names, strict=True)):
+        _, first, counts = np.unique(own, return_index=True, return_counts=True)
+        order = np.argsort(cells[first])
+        ordered, reach = cells[first][order], NEAR * np.abs(cells).max(initial=0.0)
+        before = np.append(0, np.cumsum(counts[order]))
+        near = before[np.searchsorted(ordered, ordered + reach, "right")] - before[
+            np.searchsorted(ordered, ordered - reach)] - counts[order]
+        most[row] = near[ordered > 0].max(initial=0)  # zeros have no rank
+    return most
 
 
 def _log1p(x: Array) -> Array:

@@ -49,9 +49,11 @@ class FitRows:
 
     def error(self, features: Array, rows: slice = slice(None)) -> float:
         """Return Σ ‖x - x̂‖² / Σ ‖x - mean‖² over some rows, with x̂ the (m, d) array `features`; NaN where equal."""
-        points = self.points[rows]
-        return share(float(np.sum((points + self.origin - features) ** 2)),
-                     float(np.sum((points - self.points.mean(axis=0)) ** 2)))
+        unit = Unit.of(self.points)  # squares stay in the range of doubles
+        every = unit.measured(self.points)
+        points = every[rows]
+        return share(float(np.sum((points + unit.measured(self.origin) - unit.measured(features)) ** 2)),
+                     float(np.sum((points - every.mean(axis=0)) ** 2)))
 
 
 def share(part: float, whole: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import EPS, Check, later, ratio
+from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.chains import chain_checks
 from mlcli.certify.eigen import count_check
@@ -449,6 +449,9 @@ def _stated_costs(subject: Subject, chain: Stages, root: Root, norm: float) -> I
         return
     unit = subject.data.unit**2
     found, size = reconstruction_error(subject.data, root.matrix)
+    if stated["cost_of_weights"] is None and not np.isfinite(unit.number(found)):
+        yield skipped("cost of weights", "it is outside the range of double precision")
+        return
     noise = size * root.unsure**2 + EPS * size * (not is_euclidean(subject.data))
     last = (unit**-1).number(float(np.finfo(np.float64).smallest_subnormal))  # digit of a cost near zero
     yield ratio("cost of weights", abs((unit**-1).number(stated["cost_of_weights"]) - found),

@@ -11,6 +11,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
+from mlcli.base.values.scaling import Unit
 from mlcli.certify.subject import max_abs
 from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.euclidean_distances import squared_distances
@@ -352,6 +353,8 @@ def _row(lengths: Array, connectivity: float, overall: float) -> Array:
 
     if not len(lengths):
         return lengths
+    unit = Unit.of(lengths)  # of lengths near the smallest double the root would be found to no digit
+    lengths, overall = unit.measured(lengths), (unit**-1).number(overall)
     steps = np.concatenate([[0.0], np.sort(lengths[lengths > 0])])
     nearest = float(np.interp(connectivity, np.arange(len(steps)), steps))
     least = LEAST * (float(lengths.sum()) / (len(lengths) + 1) if nearest > 0 else overall)

@@ -123,6 +123,28 @@ def told(content: bytes) -> str:
     return next(name for name, value in known if value == content)
 
 
+CONNECT = ("--set", "method.neighbors.pieces=connect", "-p", "1")
+HAMMING = "method={name: chain, metric: {name: hamming}, decoder: {name: barycentric}}"
+LAPLACIAN = "method={name: chain, kernel: {name: laplacian}}"
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("all scales", ("-m", "lle", *CONNECT)), ("large", ("-m", "lle", "--metric", "cityblock")),
+    ("far from zero", ("--transform", "chisquare,rank", "--top-variance", "2")),
+    ("far from zero", ("--transform", "wisconsin,rrank")), ("far from zero", ("--transform", "log,rank")),
+    ("far from zero", ("--transform", "hellinger,log")), ("one column", ("--transform", "rclr,log")),
+    ("all equal", ("--transform", "rclr,log", "--transpose")), ("large", ("--set", HAMMING)),
+    ("small", ("--set", LAPLACIAN))])
+def test_tables_that_lost_their_digits(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """Squares beyond doubles, and cells that rounding alone puts in order or beside zero."""
+    assert faults([("x.csv", TABLES[name], options)], tmp_path) == []
+
+
+def test_a_graph_of_lengths_near_the_smallest_double_beside_the_largest(tmp_path: Path) -> None:
+    content = GRAPHS["the largest"][1]
+    assert faults([("x.csv", content, ("--graph", "--set", "input.edges=lengths", "-m", "umap"))], tmp_path) == []
+
+
 @pytest.mark.medium
 @pytest.mark.parametrize("kind", [*GRIDS, "chains"])
 def test_hostile_inputs_end_by_name(kind: str, tmp_path: Path) -> None:
