@@ -210,8 +210,9 @@ class FeatureSpace:
 
     def between(self, sources: Indices, targets: Indices) -> Array:
         """Return √(k(x, x) + k(y, y) - 2 k(x, y)) from (s,) sources to (t,) targets (s x t)."""
-        function, left, right = self.function, self.points[sources], self.points[targets]
-        return from_products(function(left, right), function.diagonal(left), function.diagonal(right), sources, targets)
+        left, right, measured = self.points[sources], self.points[targets], (self.reach**2).measured
+        return from_products(measured(self.function(left, right)), measured(self.function.diagonal(left)),
+                             measured(self.function.diagonal(right)), sources, targets)
 
 
 @frozen
