@@ -146,5 +146,5 @@ def _construct(kind: type[Any], values: dict[str, Any], place: str) -> Any:
     """Construct a value of type `kind`; raises Unfit if a value is missing or does not fit."""
     try:
         return kind(**values)
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise Unfit(f"{place} lacks a value, or has one that does not fit") from error

@@ -18,6 +18,7 @@ from mlcli.core.similarities.projector import Affine
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.method import Method
+from mlcli.methods.processes.check import Varying, log_density
 from mlcli.methods.processes.kalman import Sequence, Smoother, StateSpace, smooth
 from mlcli.methods.processes.new_points import LatentSequence, ProcessMeans
 from mlcli.methods.processes.state_space_check import RowLikelihood
@@ -445,3 +446,9 @@ def test_every_statement_can_fail(case: str, fault: Callable[[Model], Model], ch
     method, data, model, honest = whole(case)
     assert honest[check] == "pass"
     assert verdicts(method, data, fault(model))[check] == "fail"
+
+
+def test_a_covariance_without_a_density_is_less_probable_than_any() -> None:
+    """Equal numbers in all cells, and next to no noise, as a damaged model may say."""
+    found = log_density({"bias_variance": 1.0, "noise_variance": 5e-324}, np.eye(3), Varying.of(np.eye(3)))
+    assert found.value == -np.inf and found.noise == np.inf

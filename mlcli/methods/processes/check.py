@@ -101,7 +101,7 @@ def kernel(figures: Figures, left: Array, right: Array) -> Array:
 
 def log_density(figures: Figures, points: Array, varying: Varying) -> LogDensity:
     """Return log p(Y | X) of columns at points (n x p), by elimination with pivots."""
-    from scipy.linalg import lu_factor, lu_solve
+    from scipy.linalg.lapack import dgetrf, dgetrs
 
     matrix, values = kernel(figures, points, points), varying.values
     matrix[np.diag_indices_from(matrix)] += figures["noise_variance"]
@@ -109,8 +109,10 @@ def log_density(figures: Figures, points: Array, varying: Varying) -> LogDensity
     if not np.isfinite(matrix).all():
         return LogDensity(-np.inf, np.zeros_like(values), np.inf, np.inf)
     with threads_for(len(matrix)):
-        factors, order = lu_factor(matrix, overwrite_a=True, check_finite=False)
-        solved = lu_solve((factors, order), values, check_finite=False)
+        factors, order, pivots_of_zero = dgetrf(matrix, overwrite_a=True)
+        if pivots_of_zero:  # by a damaged model
+            return LogDensity(-np.inf, np.zeros_like(values), np.inf, np.inf)
+        solved = dgetrs(factors, order, values)[0]
     logarithm, energy = float(np.log(np.abs(np.diag(factors))).sum()), float(np.sum(solved * values))
     cells = varying.columns * len(points)
     noise = EPS * (condition * energy + cells * (condition + np.log(condition)))

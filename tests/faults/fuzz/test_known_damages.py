@@ -84,6 +84,16 @@ def test_a_model_that_does_not_say_how_new_rows_are_placed_is_refused(tmp_path: 
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("told", ["flat", "a single number"])
+def test_latent_places_of_a_further_view_that_are_no_matrix_are_refused(tmp_path: Path, told: str) -> None:
+    directory = made(tmp_path, "mvgplvm")
+    content = dict(of_npz((directory / "model.npz").read_bytes()))[f"projector.similarity.others.0.places: {told}"]()
+    copy = damaged(directory, tmp_path / "damaged", "model.npz", content)
+    trial = tried("verify", str(copy), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("told", ["one less", "nothing"])
 def test_coordinates_that_are_not_those_of_all_points_are_refused(tmp_path: Path, told: str) -> None:
     """Of a run of dissimilarities, which has no rows to compare them with."""
