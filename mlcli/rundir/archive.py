@@ -211,7 +211,7 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
             model = next(steps)
         if whole or "preparation" in model:
             model = {**LATER, **model}
-            if model["projector"] is None:  # as older versions had it
+            if model["projector"] is None and model["kind"] in ("covariance", "correlation"):  # of an older version
                 model["projector"] = OF_COVARIANCE
             require_fit(model)
         if finite:

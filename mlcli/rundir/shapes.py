@@ -91,6 +91,10 @@ class Fit(Shape):
     linear_r_squared: Number | None = None
     a: Number | None = None  # of umap's curve
     b: Number | None = None
+    explained_share: Number | None = None  # of a constrained ordination
+    pseudo_F: Number | None = None
+    p_value: Number | None = None
+    permutations: Count | None = None
     radius_correlation: Number | None = None
     time: Whole | Number | None = None  # a page shows it as it is
     dual_bound: Number | None = None

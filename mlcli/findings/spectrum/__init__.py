@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 HEADER = ("component", "eigenvalue", "proportion", "cumulative")
+ADJUSTED = "adjusted", "adjusted_share"  # of answers: inertias, and their shares of the adjusted total
 TABLE = File("spectrum.csv", Columns(HEADER, counts=HEADER[:1]))
 
 
@@ -32,12 +33,12 @@ class SpectrumFinding(Finding["CsvColumns"]):
         return None if model.spectrum is None else spectrum_rows(model.spectrum, reported)
 
     def read(self, folder: Path, run: "FinishedRun") -> "CsvColumns | None":
-        """Return the columns of spectrum.csv; raises UnsafeFile where shares do not add up."""
+        """Return the columns of spectrum.csv; raises UnsafeFile where they contradict each other."""
         rows = super().read(folder, run)
         if rows is not None:
-            from mlcli.findings.spectrum.table import require_running_sums
+            from mlcli.findings.spectrum.table import require_consistent
 
-            require_running_sums(rows, folder / TABLE.name)
+            require_consistent(rows, folder / TABLE.name)
         return rows
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.findings.spectrum import SpectrumFinding
+from mlcli.findings.spectrum import ADJUSTED, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
@@ -33,9 +33,9 @@ def spectrum(run: FinishedRun) -> Part:
         head.append("cumulative, of positive ones")
         rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
     given = SpectrumFinding.of(run)
-    if given is not None and "adjusted" in given.columns:
+    if given is not None and ADJUSTED[0] in given.columns:
         head += ["adjusted", "share of adjusted total"]
-        adjusted, known = given.numbers_or_none("adjusted"), given.numbers_or_none("adjusted_share")
+        adjusted, known = map(given.numbers_or_none, ADJUSTED)
         rows = [(*row, UNKNOWN if value is None else number(value), _percent(share))
                 for row, value, share in zip(rows, adjusted, known, strict=False)]
     drawn = run.scree or eigenvalues

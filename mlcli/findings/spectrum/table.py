@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from mlcli.core.eigen.spectrum import Spectrum
-from mlcli.findings.frame.finished_run import CsvColumns
-from mlcli.findings.spectrum import HEADER
+from mlcli.findings.frame.finished_run import CONSTRAINED, CsvColumns
+from mlcli.findings.spectrum import ADJUSTED, HEADER
 from mlcli.rundir.reading import damaged
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
@@ -24,17 +24,23 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
     if costs is not None:
         columns["cost"] = costs
     if spectrum.constrained is not None:
-        columns["constrained"] = spectrum.constrained.astype(np.float64)
+        columns[CONSTRAINED] = spectrum.constrained.astype(np.float64)
     if len(adjusted):
         padded = np.pad(adjusted, (0, len(proportions) - len(adjusted)), constant_values=np.nan)
-        columns |= {"adjusted": padded, "adjusted_share": padded / spectrum.adjusted_total}
+        columns |= dict(zip(ADJUSTED, (padded, padded / spectrum.adjusted_total), strict=True))
     shown = {name: column[:rows] for name, column in columns.items()}
     places = np.arange(1, len(shown["eigenvalue"]) + 1, dtype=np.float64)
     return CsvColumns({HEADER[0]: places, **shown})
 
 
-def require_running_sums(rows: CsvColumns, path: Path) -> None:
-    """Raise UnsafeFile where the running sum of shares is another than that of the shares."""
+def require_consistent(rows: CsvColumns, path: Path) -> None:
+    """Raise UnsafeFile for another running sum than that of the shares, adjusted inertias without theirs, and for marks
+    of constrained axes that are neither 1 nor 0.
+    """
+    if not rows.columns.keys().isdisjoint(ADJUSTED) and not rows.columns.keys() >= {*ADJUSTED}:
+        raise damaged(path, f"{' and '.join(ADJUSTED)} are columns of one table")
+    if CONSTRAINED in rows.columns and not set(rows.numbers(CONSTRAINED)) <= {0.0, 1.0}:
+        raise damaged(path, f"{CONSTRAINED} is neither 1 nor 0")
     shares, given = rows.array("proportion"), rows.array("cumulative")
     with np.errstate(over="ignore", invalid="ignore"):
         sums, sizes = np.cumsum(shares), np.cumsum(np.abs(shares))

@@ -337,8 +337,7 @@ def arrows_check(model: Model, width: int, found: Constraints, fitted: Array, ro
 
 def figure_checks(fit: Mapping[str, Any], meant: ConstrainedInertia, total: float, allowed: float) -> list[Check]:
     """Check the degrees of freedom, the share that is explained, and pseudo-F of a fit; `allowed` is of inertia."""
-    freedom = fit.get("degrees_of_freedom") or {}
-    wrong = int((freedom.get("constrained"), freedom.get("residual")) != meant.freedom)
+    wrong = int(fit.get("degrees_of_freedom") != dict(zip(("constrained", "residual"), meant.freedom, strict=True)))
     share, stated, real = fit.get("explained_share"), fit.get("pseudo_F"), meant.ratio
     relative = allowed / total if total > 0 else 0.0
     checks = [count("freedom", wrong, "degrees of freedom that are not those of the constraints")]

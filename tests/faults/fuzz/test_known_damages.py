@@ -84,6 +84,50 @@ def test_a_model_that_does_not_say_how_new_rows_are_placed_is_refused(tmp_path: 
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("value", ["", "nan", "inf", "0.5", "2"])
+def test_marks_of_constrained_axes_that_are_none_are_refused(tmp_path: Path, value: str) -> None:
+    directory = made(tmp_path, "rda")
+    head, *rows = (directory / "spectrum.csv").read_text().splitlines()
+    place = head.split(",").index("constrained")
+    rows[0] = ",".join([value if at == place else cell for at, cell in enumerate(rows[0].split(","))])
+    copy = damaged(directory, tmp_path / "damaged", "spectrum.csv", "\n".join([head, *rows, ""]).encode())
+    for words in (("report", str(copy), "-q"), ("compare", str(copy), str(copy), "-q")):
+        trial = tried(*words)
+        assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("place", "value"), [
+    ("degrees_of_freedom", [[1]]), ("degrees_of_freedom", 3), ("explained_share", "most"), ("pseudo_F", [1]),
+    ("p_value", {}), ("permutations", "many")])
+def test_figures_of_an_ordination_that_are_none_are_refused(tmp_path: Path, place: str, value: Any) -> None:
+    copy = edited(made(tmp_path, "rda"), tmp_path / "damaged", "run.json", f"fit.{place}", value)
+    trial = tried("verify", str(copy))
+    assert trial.code in (80, 83) and not trial.fault
+
+
+@pytest.mark.medium
+def test_a_model_of_rows_without_a_map_is_refused(tmp_path: Path) -> None:
+    directory = made(tmp_path, "mca")
+    document = json.loads((directory / "model.json").read_bytes())
+    document["model"]["projector"] = None
+    copy = damaged(directory, tmp_path / "damaged", "model.json", json.dumps(document).encode())
+    trial = tried("verify", str(copy))
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("column", ["adjusted", "adjusted_share"])
+def test_adjusted_inertias_without_their_shares_are_refused(tmp_path: Path, column: str) -> None:
+    directory = made(tmp_path, "mca")
+    text = (directory / "spectrum.csv").read_bytes()
+    copy = damaged(directory, tmp_path / "damaged", "spectrum.csv",
+                   text.replace(f",{column}".encode(), b",other", 1))
+    trial = tried("report", str(copy), "-q")
+    assert (trial.code, trial.fault) == (83, "")
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("told", ["flat", "a single number"])
 def test_latent_places_of_a_further_view_that_are_no_matrix_are_refused(tmp_path: Path, told: str) -> None:
     directory = made(tmp_path, "mvgplvm")

@@ -76,7 +76,8 @@ def examples(folder: Path) -> dict[str, dict[str, Any]]:
     for path in sorted((ROOT / "configs").glob("*.yaml")):
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
         view = document["input"].get("view", {})
-        given = [document["input"], *([view] if view else []), *view.get("further", ())]
+        labels = document["input"].get("labels")
+        given = [document["input"], *filter(None, [view, labels]), *view.get("further", ())]
         if "sweep" in document or not all((ROOT / part["path"]).exists() for part in given):
             continue
         for part in given:
