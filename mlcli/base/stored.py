@@ -3,7 +3,7 @@
 Each declares its tag where it is defined.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from mlcli.base.frozen import frozen
@@ -23,6 +23,7 @@ class Storable:
     kind: type[Any]
     shapes: Mapping[str, str]  # a letter for each axis of an array, by the names of the fields
     within: Mapping[str, str]  # arrays of places, from 0 to below the length of the letter
+    positive: Collection[str]  # arrays of numbers above zero
 
 
 RESULTS: dict[str, type[Any]] = {}  # by tag
@@ -30,7 +31,8 @@ BY_TAG: dict[str, Storable] = {}
 BY_KIND: dict[type[Any], Storable] = {}
 
 
-def stored(tag: str = "", *, within: Mapping[str, str] | None = None, **shapes: str) -> Callable[[type[T]], type[T]]:
+def stored(tag: str = "", *, within: Mapping[str, str] | None = None, positive: Collection[str] = (),
+           **shapes: str) -> Callable[[type[T]], type[T]]:
     """Declares a class whose values can be stored, under a tag of its own; raises ValueError for a tag that is taken.
 
     A class of another package has no tag: it is stored under its place, MODULE:CLASS, where a model finds it.
@@ -40,7 +42,7 @@ def stored(tag: str = "", *, within: Mapping[str, str] | None = None, **shapes: 
         own = tag or f"{kind.__module__}:{kind.__qualname__}"
         if own in BY_TAG:
             raise ValueError(f"two kinds of values are stored as {own!r}")
-        BY_TAG[own] = BY_KIND[kind] = Storable(own, kind, shapes, within or {})
+        BY_TAG[own] = BY_KIND[kind] = Storable(own, kind, shapes, within or {}, positive)
         return kind
 
     return declare

@@ -377,7 +377,7 @@ def require_step(preparation: Preparation, projector: Projector | NoProjection, 
 
 def declaration(part: Any) -> Storable:
     """Return the declared shapes of a part's arrays; an empty declaration for options."""
-    return BY_KIND.get(type(part)) or Storable("", type(part), {}, {})
+    return BY_KIND.get(type(part)) or Storable("", type(part), {}, {}, ())
 
 
 def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
@@ -390,7 +390,10 @@ def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
 
 
 def require_within(part: Any, place: str, known: Mapping[str, int]) -> None:
-    """Raises Unfit where an array of places is out of range."""
+    """Raises Unfit where an array of places is out of range, or one of sizes is not above zero."""
+    for name in declaration(part).positive:
+        if not (getattr(part, name) > 0).all():
+            raise Unfit(f"{place}.{name} holds a number that is not above zero")
     for name, letter in declaration(part).within.items():
         array = getattr(part, name)
         if array is not None and array.size and not (array.min() >= 0 and array.max() < known[letter]):

@@ -23,7 +23,7 @@ Name = Literal["rbf", "rbf-ard", "linear", "bias"]
 USUAL = 2  # axes for which a length scale of one suits points of variance one
 
 
-@stored("rbf", lengths="l")
+@stored("rbf", lengths="l", positive=("lengths",))
 @frozen
 class Rbf:
     """v exp(-Σ (x - y)² / 2 l²): smooth functions, with one length scale l for all axes or one for each."""

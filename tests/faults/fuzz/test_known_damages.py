@@ -128,10 +128,11 @@ def test_adjusted_inertias_without_their_shares_are_refused(tmp_path: Path, colu
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("told", ["flat", "a single number"])
-def test_latent_places_of_a_further_view_that_are_no_matrix_are_refused(tmp_path: Path, told: str) -> None:
+@pytest.mark.parametrize("told", ["similarity.others.0.places: flat", "similarity.others.0.places: a single number",
+                                  "decoder.posterior.covariance.terms.0.lengths: zeros"])
+def test_processes_of_views_without_places_or_lengths_are_refused(tmp_path: Path, told: str) -> None:
     directory = made(tmp_path, "mvgplvm")
-    content = dict(of_npz((directory / "model.npz").read_bytes()))[f"projector.similarity.others.0.places: {told}"]()
+    content = dict(of_npz((directory / "model.npz").read_bytes()))[f"projector.{told}"]()
     copy = damaged(directory, tmp_path / "damaged", "model.npz", content)
     trial = tried("verify", str(copy), "-q")
     assert (trial.code, trial.fault) == (83, "")
