@@ -130,10 +130,10 @@ def untimed(run: Path) -> tuple[dict[str, Any], str]:
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     for stage in record["stages"]:
         del stage["seconds"], stage["peak_memory_mib"]
-    given = record["input"]
-    while given:  # its views, one in the other
-        given.pop("absolute", None)
-        given = given.get("view")
+    parts = [record["input"]]
+    for part in parts:  # its views, one in the other, and the tables of labels
+        part.pop("absolute", None)
+        parts += [part[name] for name in ("view", "labels") if part.get(name)]
     del record["finished"], record["seconds"], record["files"]["report.html"]
     page = (run / "report.html").read_text(encoding="utf-8")
     page, headers = re.subn(r", [0-9.e+-]+ s, finished [0-9T:+-]+", "", page)
