@@ -78,7 +78,7 @@ SQUARES: dict[str, Array] = {
     "large": SQUARE * 1e200, "small": SQUARE * 1e-200, "denormals": np.round(SQUARE) * 5e-324, "zeros": 0 * SQUARE,
     "all equal": 1.0 - np.eye(14), "a diagonal": SQUARE + np.eye(14), "twins": SQUARE[np.ix_([0, 0, 1, 2, 2], [
         0, 0, 1, 2, 2])], "not square": SQUARE[:5], "one point": np.zeros((1, 1)), "two points": SQUARE[:2, :2],
-    "two equal points": np.zeros((2, 2)), "no points": np.zeros((0, 0)), "no triangle": SQUARE**3,
+    "two equal points": np.zeros((2, 2)), "no points": np.zeros((0, 0)), "no triangle": SQUARE * SQUARE * SQUARE,
     "two groups": SQUARE + 1e6 * (np.arange(14)[:, None] % 2 != np.arange(14) % 2),
 }
 

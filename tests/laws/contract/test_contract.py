@@ -50,7 +50,7 @@ CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else nam
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
 SAME_GRAPH = 1e-12  # of its largest number, up to which rounding of distances changes others
 SAME_QUALITY = 0.1, 0.02  # by which two pictures of one graph of 60 or of 600 points may differ in neighbors kept
-LEAST_QUALITY = (0.8, 0.8, 0.5), (0.95, 0.95, 0.5)  # neighbors that each of these keeps: see neighbors_kept
+LEAST_QUALITY = (0.75, 0.75, 0.45), (0.95, 0.95, 0.5)  # neighbors that each of these keeps: see neighbors_kept
 ORIGIN_ZERO = ("nmf",)  # methods whose coordinates are zero for a row of zeros, and not for the mean
 every_configuration = pytest.mark.parametrize("name", CASES)
 every_method = pytest.mark.parametrize("method", METHODS)
