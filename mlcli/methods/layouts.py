@@ -19,11 +19,11 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, G
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
+from mlcli.core.arithmetic import combine, inner_products, symmetric_eigen
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.compose import compose
 from mlcli.core.eigen.options import AUTO, Axes
 from mlcli.core.iterate import Iterate
-from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, layout_starts, reproduces
+from mlcli.core.layouts.first_coordinates import classical_start, layout_starts, leading_step, reproduces
 from mlcli.core.layouts.goodness import metric_goodness
 from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.core.layouts.new_points import LeastStress
@@ -108,16 +108,15 @@ class NeighborEmbedding(LayoutMethod):
 def principal(points: Array) -> Array:
     """Return coordinates (n x p), centered and turned to their principal axes, with the common rule of signs."""
     center, axes = principal_axes(points)
-    return np.asarray((points - center) @ axes)
+    return combine(points - center, axes)
 
 
 def principal_axes(points: Array) -> tuple[Array, Array]:
     """Return the mean (p) and the principal axes (p x p, columns) of coordinates (n x p), with the rule of signs."""
     center = points.mean(axis=0)
     centered = points - center
-    _, axes = np.linalg.eigh(centered.T @ centered)
-    turn = axes[:, ::-1]
-    return center, turn * leading_signs(centered @ turn)
+    _, turn = symmetric_eigen(inner_products(centered, centered))
+    return center, turn * leading_signs(combine(centered, turn))
 
 
 def centered_axes(points: Array) -> Array:
@@ -167,11 +166,8 @@ class StressMethod(LayoutMethod):
 
     def layout_steps(self, count: int, compute: Compute) -> list[Step]:
         """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
-        chain = classical_chain(min(self.axes.count, max(count - 1, 1)))
-        data = Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count)
-        classical = compose(chain, data, compute).steps()
-        return [*(replace(step, memory=step.memory + 8.0 * count**2) for step in classical
-                  if step.stage != "distances"), self.iteration_step(count, compute.thread_count())]
+        return [leading_step(count, count, min(self.axes.count, max(count - 1, 1))),
+                self.iteration_step(count, compute.thread_count())]
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of all minimizations of `count` points."""
@@ -183,7 +179,11 @@ class StressMethod(LayoutMethod):
         if len(pairs) == 1:
             return BestMinimization(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
-        first = classical_start(pairs, self.axes.count, compute) if given is None else given[pairs.firsts]
+        if given is None:
+            with running("eigensolve"):
+                first = classical_start(pairs, min(self.axes.count, len(pairs) - 1))
+        else:
+            first = given[pairs.firsts]
         available, axes = first.shape[1], self.axes.count
         if available < axes and reproduces(pairs, first):
             axes = self.axes.available_count(available)

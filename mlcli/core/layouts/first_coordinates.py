@@ -1,51 +1,94 @@
-"""First coordinates of a layout: classical scaling, Laplacian eigenmaps of a graph, and random ones."""
+"""First coordinates of a layout: classical scaling, principal components, Laplacian eigenmaps, and random ones.
+
+They have the same bits on every processor, as no step of theirs is one of BLAS or LAPACK.
+"""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.machine.threads import single_threaded_blas
-from mlcli.base.stages.stage import mute_notes, note, stage
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.signs import leading_signs
-from mlcli.core.chain.compose import compose
-from mlcli.core.chain.kernels import GowerKernel
-from mlcli.core.chain.stages import Stages
-from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.arithmetic import (
+    WIDEST,
+    leading_pairs,
+    length,
+    normal_numbers,
+    product,
+    sparse_product,
+    transposed_product,
+)
 from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.graph import Graph
-from mlcli.core.krylov import SPARE, krylov
+from mlcli.core.krylov import SPARE
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.errors import NumericalError
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 EXACT = 1e-7  # error of distances, relative to the largest, that is rounding: a root of that of squares
 SMALL = 1e-2  # size of random coordinates on axes that classical scaling lacks, relative to its own
-FEW = 400  # points of a piece whose eigenvectors are all computed
 DEGREE, EDGE = 10, 0.9  # of the polynomial that raises eigenvalues above the edge over all below it
-# residuals of a start's eigenvectors, relative to the largest eigenvalue of the polynomial, and passes to reach them
-CLOSE = (1e-4, 40), (5e-2, 60)
-GOLDEN = np.pi * (3 - np.sqrt(5.0))  # angle between places of a spiral that fill a disk evenly
+# residuals of a start's eigenvectors, relative to the largest eigenvalue of the polynomial, and restarts to reach them
+CLOSE = (1e-4, 8), (5e-2, 12)
+CONVERGED, RESTARTS = 1e-12, 40  # the same of classical scaling and principal components: as far as they come
+PASSES = 30  # over a matrix, of most of these
+SQUARES = 2**22  # numbers of a block of squared dissimilarities
+# Cosine and sine of the angle between places of a spiral that fill a disk evenly, π (3 - √5).
+GOLDEN = -0.7373688780783197, 0.6754902942615238
 
 
-def classical_chain(axes: int) -> Stages:
-    """Return the chain of classical scaling on so many axes, or on fewer where it has fewer."""
-    return Stages(kernel=GowerKernel(), centering="double",
-                  eigensolve=Eigensolve.model_construct(set(), components=axes))  # as a default, which is clipped
-
-
-def classical_start(pairs: Pairs, axes: int, compute: Compute) -> Array:
+def classical_start(pairs: Pairs, axes: int) -> Array:
     """Return classical scaling (u x p) on as many axes as it has, up to `axes`."""
-    with mute_notes():
-        data = Dissimilarities(pairs.lengths, [str(number) for number in range(len(pairs))])
-        chain = classical_chain(min(axes, len(pairs) - 1))
-        return np.asarray(compose(chain, data, compute).fit().embedding)
+    lengths = np.ascontiguousarray(pairs.lengths)
+
+    def apply(block: Array) -> Array:  # -J D∘D J / 2
+        centered = block - block.mean(axis=0)
+        image = np.vstack([product(lengths[rows] * lengths[rows], centered)
+                           for rows in row_blocks(len(lengths), SQUARES, len(lengths))])
+        return (image - image.mean(axis=0)) * -0.5
+
+    values, vectors = leading(apply, len(lengths), axes)
+    return vectors * np.sqrt(values)
+
+
+def principal_start(values: Array, axes: int) -> Array:
+    """Return principal components (n x p) of features (n x d), on as many axes as they have, up to `axes`."""
+    size = float(np.abs(values).max(initial=0.0))
+    scaled = np.ascontiguousarray(values) * (2.0 ** -float(np.frexp(size)[1]) if size > 0 else 1.0)
+    scaled -= scaled.mean(axis=0)
+    if scaled.shape[1] < len(scaled):
+        spreads, directions = leading(lambda block: transposed_product(scaled, product(scaled, block)),
+                                      scaled.shape[1], axes)
+        points = product(scaled, directions)
+    else:
+        spreads, points = leading(lambda block: product(scaled, transposed_product(scaled, block)), len(scaled), axes)
+        points = points * np.sqrt(spreads)
+    return points * leading_signs(points)
+
+
+def leading(apply: Callable[[Array], Array], size: int, axes: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues (up to `axes`) above rounding of a symmetric map, and eigenvectors (n x p)."""
+    count = min(axes, size)
+    start = normal_numbers(np.random.default_rng(0), (size, min(count + SPARE, size)))
+    values, vectors, _ = leading_pairs(apply, start, count, CONVERGED, RESTARTS)
+    there = values > 10 * size * EPS * np.abs(values).max(initial=0.0)
+    vectors = vectors[:, there]
+    return values[there], vectors * leading_signs(vectors)
+
+
+def leading_step(rows: int, columns: int, axes: int) -> Step:
+    """Return the step of classical scaling (n x n) or principal components (n x d)."""
+    size, width = float(rows) * columns, WIDEST * (axes + SPARE)
+    return Step("eigensolve", "first coordinates", PASSES * size * (axes + SPARE) * rates().moved,
+                8.0 * (2 * width * min(rows, columns) + size * (rows != columns)))
 
 
 def reproduces(pairs: Pairs, points: Array) -> bool:
@@ -61,10 +104,10 @@ def layout_starts(pairs: Pairs, first: Array, axes: int, count: int, compute: Co
     """
     generator = compute.generator()
     scale = float(np.sqrt(2 * pairs.size / max(pairs.counts.sum() ** 2, 1)))
-    more = generator.standard_normal((len(pairs), axes - first.shape[1])) * SMALL * scale
+    more = normal_numbers(generator, (len(pairs), axes - first.shape[1])) * SMALL * scale
     yield np.column_stack([first, more])
     for _ in range(count - 1):
-        yield generator.standard_normal((len(pairs), axes)) * scale
+        yield normal_numbers(generator, (len(pairs), axes)) * scale
 
 
 @stage("eigensolve")
@@ -81,12 +124,11 @@ def eigenmap_start(graph: Graph, axes: int, seed: int) -> Array:
     sizes = np.bincount(pieces)
     points, generator = np.zeros((graph.size, axes)), np.random.default_rng(seed)
     centers = _spiral(sizes, axes)
-    with single_threaded_blas():  # so that any number of threads gives the same bytes
-        for center, size, members in zip(centers, sizes, np.split(order, np.cumsum(sizes)[:-1]), strict=True):
-            part = matrix if len(sizes) == 1 else matrix[members][:, members]
-            found = _smoothest(part, axes, generator) if size > 1 else np.zeros((1, axes))
-            reach = float(np.sqrt(np.sum(found**2, axis=1)).max())
-            points[members] = center + found * (np.sqrt(size) / reach if reach > 0 else 0.0)
+    for center, size, members in zip(centers, sizes, np.split(order, np.cumsum(sizes)[:-1]), strict=True):
+        part = matrix if len(sizes) == 1 else matrix[members][:, members]
+        found = _smoothest(part, axes, generator) if size > 1 else np.zeros((1, axes))
+        reach = float(np.sqrt(np.sum(found**2, axis=1)).max())
+        points[members] = center + found * (np.sqrt(size) / reach if reach > 0 else 0.0)
     return points
 
 
@@ -97,8 +139,10 @@ def _spiral(sizes: Indices, axes: int) -> Array:
         ends = np.cumsum(2 * np.sqrt(sizes) * (number > 0)) + 2 * np.sqrt(sizes[0])
         centers[1:, 0] = np.where(number[1:] % 2 == 1, ends[1:], -ends[1:])
         return centers
-    far = 2 * np.sqrt(np.cumsum(sizes)) * (number > 0)
-    centers[:, 0], centers[:, 1] = far * np.cos(GOLDEN * number), far * np.sin(GOLDEN * number)
+    far, (x, y) = 2 * np.sqrt(np.cumsum(sizes)) * (number > 0), (1.0, 0.0)
+    for center, distance in zip(centers, far.tolist(), strict=True):
+        center[:2] = distance * x, distance * y
+        x, y = x * GOLDEN[0] - y * GOLDEN[1], x * GOLDEN[1] + y * GOLDEN[0]
     return centers
 
 
@@ -107,15 +151,10 @@ def _smoothest(weights: "sparse.csr_array", axes: int, generator: np.random.Gene
     size, sums = weights.shape[0], np.asarray(weights.sum(axis=1)).ravel()
     roots = np.sqrt(np.where(sums > 0, sums, 1.0))
     even = weights.multiply(1 / roots[:, None]).multiply(1 / roots[None, :]).tocsr()
-    constant = roots / np.linalg.norm(roots)
+    even.indices, even.indptr = even.indices.astype(np.int32), even.indptr.astype(np.int32)
     count = min(axes, size - 1)
-    start = generator.standard_normal((size, count + SPARE))
-    if size <= max(FEW, 4 * start.shape[1]):
-        dense = even.toarray()
-        vectors = np.linalg.eigh((dense + dense.T) / 2 - 2 * np.outer(constant, constant))[1][:, ::-1][:, :count]
-    else:
-        vectors = _top_vectors(even, constant, start, count)
-    vectors = vectors / roots[:, None]
+    start = normal_numbers(generator, (size, min(count + SPARE, size)))
+    vectors = _top_vectors(even, roots / length(roots), start, count) / roots[:, None]
     return np.pad(vectors * leading_signs(vectors), ((0, 0), (0, axes - count)))
 
 
@@ -125,9 +164,10 @@ def _top_vectors(even: "sparse.csr_array", constant: Array, start: Array, count:
     Krylov passes apply a Chebyshev polynomial of the matrix, which spreads the eigenvalues near one. Where they are
     not close soon, as with a noisy piece whose eigenvalues hardly differ, rough ones do, or else random vectors.
     """
-    for residual, passes in CLOSE:
-        with suppress(NumericalError):
-            return krylov(_chebyshev(even, constant), start, count, residual, passes=passes).vectors[:, :count]
+    for residual, restarts in CLOSE:
+        _, vectors, converged = leading_pairs(_chebyshev(even, constant), start, count, residual, restarts)
+        if converged:
+            return vectors
     note("N-START", "the eigenvectors of a piece did not converge: its start is random")
     return start[:, :count]
 
@@ -137,13 +177,13 @@ def _chebyshev(even: "sparse.csr_array", constant: Array) -> Callable[[Array], A
     center, half = (EDGE - 1) / 2, (EDGE + 1) / 2
 
     def without(block: Array) -> Array:
-        return np.asarray(block - np.outer(constant, constant @ block))
+        return np.asarray(block - constant[:, None] * np.sum(constant[:, None] * block, axis=0))
 
     def apply(block: Array) -> Array:
         before = without(block)
-        now = (even @ before - center * before) / half
+        now = (sparse_product(even, before) - center * before) / half
         for _ in range(DEGREE - 1):
-            before, now = now, (even @ now - center * now) * (2 / half) - before
+            before, now = now, (sparse_product(even, now) - center * now) * (2 / half) - before
         return without(now)
 
     return apply

@@ -11,11 +11,10 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import present_cells
-from mlcli.core.chain.starts import principal_scores
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, sort_lists
-from mlcli.core.layouts.first_coordinates import eigenmap_start
+from mlcli.core.layouts.first_coordinates import eigenmap_start, principal_start
 from mlcli.errors import ConfigError, GeometryError
 
 LEAST = 1e-3  # scale of a point relative to the mean length of its list, itself included
@@ -224,7 +223,7 @@ def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np
         if not isinstance(data, Features):
             raise ConfigError("START", "principal components need features", where="method.start",
                               hint="choose spectral or random")
-        scores = principal_scores(data.values)[:, :axes]
+        scores = principal_start(data.values, axes)
         points = np.pad(scores, ((0, 0), (0, axes - scores.shape[1])))
     elif kind == "spectral":
         points = eigenmap_start(graph, axes, int(generator.integers(2**62)))

@@ -18,9 +18,8 @@ from pydantic import Field, Strict
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.machine.rates import rates
-from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.composition import Composition, FitStage
-from mlcli.base.stages.stage import mute_notes, note, running
+from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
@@ -31,15 +30,12 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
+from mlcli.core.arithmetic import length, logarithm, normal_numbers
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.compose import compose
-from mlcli.core.chain.kernels import Products
-from mlcli.core.chain.stages import Stages, limit_of_columns
-from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
-from mlcli.core.layouts.first_coordinates import classical_chain, classical_start, eigenmap_start
+from mlcli.core.layouts.first_coordinates import classical_start, eigenmap_start, leading_step, principal_start
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import metric_of, training_points
@@ -77,39 +73,23 @@ PRODUCTS, VECTORS = 300, 40  # of eigenmaps: products with a vector, and vectors
 SMALL = 1e-2  # size of random coordinates on axes that are lacking, relative to the first
 
 
-def principal_start(data: Spatial, axes: int, compute: Compute) -> Array:
+def first_coordinates(data: Spatial, axes: int) -> Array:
     """Return principal components of features, or classical scaling of dissimilarities (n x p), p up to `axes`.
 
     Features are those that the metric transforms them to, where Euclidean distances then rank pairs as the metric does.
     """
-    with mute_notes():
+    with running("eigensolve"):
         if not isinstance(data, Features):
             pairs = Pairs.of(data.values, 0.0, list(data.ids))
-            return classical_start(pairs, axes, compute)[pairs.places]
-        return np.asarray(principal_chain(data, axes, compute).fit().embedding)
-
-
-def principal_chain(data: Features, axes: int, compute: Compute) -> Composition[Model]:
-    """Return the chain of principal components on so many axes, or on fewer where there are fewer columns."""
-    metric = metric_of(data)
-    values = data.values if metric.plain or not metric.embeds else metric.represent(data.values)
-    count = min(axes, limit_of_columns(values, True))
-    chain = Stages(kernel=Products(), centering="columns",
-                   eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
-    columns = [str(number) for number in range(values.shape[1])]
-    return compose(chain, Features(values, data.ids, columns).normalized(), compute)
-
-
-def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:
-    """Return the steps of principal components, or of classical scaling."""
-    if isinstance(data, Features):
-        return principal_chain(data, axes, compute).steps()
-    return compose(classical_chain(axes), data, compute).steps()
+            return classical_start(pairs, min(axes, max(len(pairs) - 1, 1)))[pairs.places]
+        metric = metric_of(data)
+        return principal_start(data.values if metric.plain or not metric.embeds else metric.represent(data.values),
+                               axes)
 
 
 def random_start(count: int, axes: int, compute: Compute) -> Array:
     """Return independent normal coordinates (n x p) of the seed, by the order of rows."""
-    return compute.generator().standard_normal((count, axes))
+    return normal_numbers(compute.generator(), (count, axes))
 
 
 def small_start(points: Array, axes: int, compute: Compute) -> Array:
@@ -147,8 +127,8 @@ class Forces:
     @property
     def slope(self) -> float:
         """The length of the gradient, relative to that of its attraction; zero where there is none."""
-        size = float(np.linalg.norm(self.attraction))
-        return float(np.linalg.norm(self.attraction - self.repulsion)) / size if size > 0 else 0.0
+        size = length(self.attraction)
+        return length(self.attraction - self.repulsion) / size if size > 0 else 0.0
 
 
 @frozen
@@ -168,7 +148,7 @@ class Divergence:
         """Return the forces at coordinates (n x p), with repulsion computed in one of several ways."""
         attraction, energy = attract(self.affinities.graph, points, self.dof)
         repulsion, total = repel(points, self.dof, how)
-        return Forces(attraction, repulsion / total, energy + float(np.log(total)) - self.entropy)
+        return Forces(attraction, repulsion / total, energy + float(logarithm(np.asarray(total))) - self.entropy)
 
     def together(self, rows: Array) -> Array:
         """Return rows (n x p), each the mean of its group."""
@@ -381,7 +361,7 @@ class TSNE(NeighborEmbedding):
         if self._first is not None:
             return []
         if self.start == "pca":
-            return principal_steps(data, self.axes.count, compute)  # type: ignore[arg-type]
+            return [leading_step(len(data.values), data.values.shape[1], self.axes.count)]
         return [eigenmap_step(entries, len(data.values), self.axes.count)] if self.start == "laplacian" else []
 
     def affinities(self, data: Joined) -> tuple[JointAffinities, Indices | None]:
@@ -401,8 +381,8 @@ class TSNE(NeighborEmbedding):
             return given
         if self.start == "random":
             return random_start(len(data.values), axes, compute) * SIZE
-        found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else principal_start(
-            data, axes, compute)  # type: ignore[arg-type]
+        found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else first_coordinates(
+            data, axes)  # type: ignore[arg-type]
         return small_start(found, axes, compute)
 
     @classmethod
@@ -487,7 +467,7 @@ class TSNEComposition(Composition[Model]):
     @FitStage
     def placed(self) -> tuple[Array, Forces]:
         """The coordinates on principal axes (n x p), and the forces there."""
-        with running("coordinates"), single_threaded_blas():
+        with running("coordinates"):
             points = principal(self.ended.state.points)
             return points, self.divergence.forces(points, self.method.last(*points.shape))
 

@@ -14,6 +14,7 @@ NB_MODULE(_kernels, m) {
 #endif
     mlcli::bind_anchors(m);
     mlcli::bind_differences(m);
+    mlcli::bind_elementary(m);
     mlcli::bind_elimination(m);
     mlcli::bind_gaussian(m);
     mlcli::bind_nearest(m);

@@ -46,6 +46,7 @@ void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
 void bind_anchors(nb::module_ &m);
 void bind_differences(nb::module_ &m);
+void bind_elementary(nb::module_ &m);
 void bind_elimination(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_nearest(nb::module_ &m);

@@ -16,7 +16,7 @@ INLINE Row::V less_size(Row::V a, Row::V b) { return Row::min(Row::subtract(a, b
 struct Squared {
     INLINE void take(Row::V a, Row::V b, Row::V &sum, Row::V &) {
         const Row::V gap = Row::subtract(a, b);
-        sum = Row::fma(gap, gap, sum);
+        sum = Row::add(sum, Row::multiply(gap, gap));
     }
     INLINE double join(double a, double b) { return a + b; }
     INLINE double finish(double sum, double) { return sum; }

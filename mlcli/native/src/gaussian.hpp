@@ -1,6 +1,6 @@
 // Products of vectors with a tile of a Gaussian kernel, for its rows and its columns; the values never leave the cache.
 #pragma once
-#include "exponential.hpp"
+#include "elementary.hpp"
 #include "tiles.hpp"
 
 namespace mlcli::LEVEL {
@@ -89,17 +89,19 @@ static double gaussian_rows(const GaussianTile<T> &tile, const T *left, std::int
             const typename L::V power = L::min(zero, L::load(row[r] + j));
             L::store(row[r] + j, L::subtract(zero, L::min(most, L::subtract(zero, power))));
         }
-        for (std::int64_t j = 0; j < tile.filled; ++j) row[r][j] = exponential_in_range(row[r][j]);
+        for (std::int64_t j = 0; j < tile.filled; ++j) row[r][j] = fused_exponential(row[r][j]);
         for (std::int64_t j = tile.columns; j < tile.filled; ++j) row[r][j] = 0;
     }
     for (int low = 0; low < count; low += 4) {  // rows beyond the last are zero
-        typename L::V square[4] = {L::fill(0), L::fill(0), L::fill(0), L::fill(0)};  // no row waits for another
-        for (std::int64_t j = 0; j < tile.filled; j += L::width)
-            UNROLL for (int r = 0; r < 4; ++r) {
-                const typename L::V value = L::load(row[low + r] + j);
-                square[r] = L::fma(value, value, square[r]);
-            }
-        for (const auto some : square) squares += sum_of<T>(some);
+        Line<T> square[4];  // no row waits for another
+        for (auto &some : square) some = fill_line<T>(0);
+        for (std::int64_t j = 0; j < tile.filled; j += Line<T>::size)
+            UNROLL for (int r = 0; r < 4; ++r)
+                UNROLL for (int p = 0; p < Line<T>::parts; ++p) {
+                    const typename L::V value = L::load(row[low + r] + j + p * L::width);
+                    square[r].part[p] = L::fma(value, value, square[r].part[p]);
+                }
+        for (const auto &some : square) squares += sum_of(some);
     }
     return squares;
 }

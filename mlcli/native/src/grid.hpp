@@ -7,6 +7,7 @@ namespace mlcli::LEVEL {
 using Knot = Lanes<double>;
 constexpr int ORDER = 8;  // nodes along an axis that a point reaches: splines of degree seven
 constexpr int PARTS = ORDER / Knot::width;
+static_assert(ORDER == Line<double>::size, "a line holds a point's nodes along an axis");
 
 // Coefficients of the splines of a point's nodes, by powers of its place t between nodes, and those of their slopes: one
 // of degree k at node j is ((j + 1 - t) B(j) + (t + k - j) B(j - 1)) / k by those B of degree k - 1 (de Boor).
@@ -37,7 +38,7 @@ INLINE void splines(const double (*coefficients)[ORDER], int degree, double t, K
     for (int v = 0; v < PARTS; ++v) {
         Knot::V sum = Knot::load(coefficients[degree] + v * Knot::width);
         for (int power = degree - 1; power >= 0; --power)
-            sum = Knot::fma(sum, place, Knot::load(coefficients[power] + v * Knot::width));
+            sum = Knot::add(Knot::multiply(sum, place), Knot::load(coefficients[power] + v * Knot::width));
         out[v] = sum;
     }
 }
@@ -72,7 +73,7 @@ static bool spread_points(const double *points, const std::int64_t *chosen, std:
             double *to = grid + (row + r) * columns + column;
             const Knot::V height = Knot::fill(heights[r]);
             for (int v = 0; v < PARTS; ++v)
-                Knot::store(to + v * Knot::width, Knot::fma(height, along[v], Knot::load(to + v * Knot::width)));
+                Knot::store(to + v * Knot::width, Knot::add(Knot::multiply(height, along[v]), Knot::load(to + v * Knot::width)));
         }
     }
     return true;
@@ -103,19 +104,19 @@ static bool collect_points(const double *points, const std::int64_t *chosen, std
             const double *from = grid + (row + r) * columns + column;
             for (int v = 0; v < PARTS; ++v) {
                 const Knot::V here = Knot::load(from + v * Knot::width);
-                sums[v] = Knot::fma(Knot::fill(heights[r]), here, sums[v]);
-                ups[v] = Knot::fma(Knot::fill(rises[r]), here, ups[v]);
+                sums[v] = Knot::add(Knot::multiply(Knot::fill(heights[r]), here), sums[v]);
+                ups[v] = Knot::add(Knot::multiply(Knot::fill(rises[r]), here), ups[v]);
             }
         }
-        Knot::V value = Knot::fill(0), slope = value, up = value;
+        Line<double> value, slope, up;
         for (int v = 0; v < PARTS; ++v) {
-            value = Knot::fma(sums[v], along[v], value);
-            slope = Knot::fma(sums[v], steps[v], slope);
-            up = Knot::fma(ups[v], along[v], up);
+            value.part[v] = Knot::multiply(sums[v], along[v]);
+            slope.part[v] = Knot::multiply(sums[v], steps[v]);
+            up.part[v] = Knot::multiply(ups[v], along[v]);
         }
-        values[chosen[p]] = sum_of<double>(value);
-        slopes[chosen[p] * axes + axes - 1] = factor * scale * sum_of<double>(slope);
-        if (axes == 2) slopes[chosen[p] * axes] = factor * scale * sum_of<double>(up);
+        values[chosen[p]] = sum_of(value);
+        slopes[chosen[p] * axes + axes - 1] = factor * scale * sum_of(slope);
+        if (axes == 2) slopes[chosen[p] * axes] = factor * scale * sum_of(up);
     }
     return true;
 }

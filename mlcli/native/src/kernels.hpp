@@ -101,6 +101,10 @@ template <class T> struct Kernels {
     double (*gaussian_tile)(const T *left, std::int64_t rows, const T *right, std::int64_t columns, int parts,
                             const T *column_vectors, const T *row_vectors, int width, double *out_rows,
                             double *out_columns, T *scratch);
+    // Exponentials, base-2 logarithms of normal numbers above zero, and powers of two, of `count` numbers.
+    void (*exponentials)(const double *x, std::int64_t count, double *out);
+    void (*logarithms)(const double *x, std::int64_t count, double *out);
+    void (*powers_of_two)(const double *x, std::int64_t count, double *out);
     // Local radii of rows of points (rows x 3), and steps that keep them, added to positions (rows x axes). `scratch`
     // holds axes x PAIRS numbers.
     void (*radii_rows)(const std::int64_t *starts, const std::int32_t *columns, std::int64_t rows, std::int64_t first,

@@ -1,5 +1,8 @@
 // SIMD lanes of one instruction set, chosen by the flags that a file is compiled with.
 // Everything lies in a namespace named after the level, so that no copy is shared between levels.
+//
+// `fma` and `less` round once where the processor can, and twice at the base: kernels of spectral methods and of
+// candidates take them. What layouts depend on has sums and products apart, and the same bits at every level.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,6 +14,7 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 8")
 
 namespace mlcli::LEVEL {
 
@@ -26,6 +30,23 @@ INLINE std::uint64_t bits_of(double number) { return bits_as<std::uint64_t>(numb
 INLINE std::uint32_t bits_of(float number) { return bits_as<std::uint32_t>(number); }
 INLINE double from_bits(std::uint64_t bits) { return bits_as<double>(bits); }
 INLINE float single_of(std::uint32_t bits) { return bits_as<float>(bits); }
+
+// a b + c, rounded once but at the base.
+INLINE double fused(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
 
 template <class T> struct Lanes;
 
@@ -221,10 +242,24 @@ template <class T> INLINE void store_some(T *p, typename Lanes<T>::V v, int coun
 }
 #endif
 
-template <class T> INLINE T sum_of(typename Lanes<T>::V v) {
-    T lanes[Lanes<T>::width], sum = 0;
-    Lanes<T>::store(lanes, v);
-    for (int i = 0; i < Lanes<T>::width; ++i) sum += lanes[i];
+// A cache line of numbers: as many are summed side by side at every level, so that a sum has the same bits at each.
+template <class T> struct Line {
+    using L = Lanes<T>;
+    static constexpr int size = 64 / sizeof(T), parts = size / L::width;
+    typename L::V part[parts];
+};
+
+template <class T> INLINE Line<T> fill_line(T x) {
+    Line<T> line;
+    for (auto &part : line.part) part = Lanes<T>::fill(x);
+    return line;
+}
+
+// The sum of a line's numbers in their order.
+template <class T> INLINE T sum_of(const Line<T> &line) {
+    T numbers[Line<T>::size], sum = 0;
+    for (int p = 0; p < Line<T>::parts; ++p) Lanes<T>::store(numbers + p * Lanes<T>::width, line.part[p]);
+    for (const T number : numbers) sum += number;
     return sum;
 }
 

@@ -65,7 +65,8 @@ template <class T> static const Kernels<T> table = {
     Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns, refine, around<double>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
-    attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>, radii_rows,
+    attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>,
+    exponentials, logarithms, powers_of_two, radii_rows,
     density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
     pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows};
 

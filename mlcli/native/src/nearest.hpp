@@ -84,16 +84,18 @@ static void select_columns(const float *row, float norm, int size, std::int64_t 
 
 INLINE double squared_distance(const double *x, const double *y, std::int64_t size) {
     using L = Lanes<double>;
-    L::V sum[4] = {L::fill(0), L::fill(0), L::fill(0), L::fill(0)};
+    constexpr int TWICE = 2 * Line<double>::size;
+    Line<double> even = fill_line(0.0), odd = even;
     std::int64_t i = 0;
-    for (; i + 4 * L::width <= size; i += 4 * L::width)
-        for (int n = 0; n < 4; ++n) {
-            const L::V apart = L::subtract(L::load(x + i + n * L::width), L::load(y + i + n * L::width));
-            sum[n] = L::fma(apart, apart, sum[n]);
+    for (; i + TWICE <= size; i += TWICE)
+        for (int p = 0; p < Line<double>::parts; ++p) {
+            const std::int64_t at = i + p * L::width, after = at + Line<double>::size;
+            const L::V one = L::subtract(L::load(x + at), L::load(y + at));
+            const L::V other = L::subtract(L::load(x + after), L::load(y + after));
+            even.part[p] = L::add(even.part[p], L::multiply(one, one));
+            odd.part[p] = L::add(odd.part[p], L::multiply(other, other));
         }
-    double parts[L::width], total = 0;
-    L::store(parts, L::add(L::add(sum[0], sum[1]), L::add(sum[2], sum[3])));
-    for (const double part : parts) total += part;
+    double total = sum_of(even) + sum_of(odd);
     for (; i < size; ++i) total += (x[i] - y[i]) * (x[i] - y[i]);
     return total;
 }

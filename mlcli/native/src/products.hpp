@@ -101,15 +101,17 @@ constexpr std::int64_t TOGETHER = 64;  // rows that are multiplied together: the
 
 INLINE double square_sum(const double *row, std::int64_t columns) {
     using L = Lanes<double>;
-    constexpr int STEP = 4 * L::width;
-    typename L::V sums[4] = {L::fill(0.0), L::fill(0.0), L::fill(0.0), L::fill(0.0)};
+    constexpr int TWICE = 2 * Line<double>::size;
+    Line<double> even = fill_line(0.0), odd = even;
     std::int64_t j = 0;
-    for (; j + STEP <= columns; j += STEP)
-        for (int v = 0; v < 4; ++v) {
-            const typename L::V some = L::load(row + j + v * L::width);
-            sums[v] = L::fma(some, some, sums[v]);
+    for (; j + TWICE <= columns; j += TWICE)
+        for (int p = 0; p < Line<double>::parts; ++p) {
+            const typename L::V one = L::load(row + j + p * L::width);
+            const typename L::V other = L::load(row + j + Line<double>::size + p * L::width);
+            even.part[p] = L::fma(one, one, even.part[p]);
+            odd.part[p] = L::fma(other, other, odd.part[p]);
         }
-    double sum = sum_of<double>(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])));
+    double sum = sum_of(even) + sum_of(odd);
     for (; j < columns; ++j) sum += row[j] * row[j];
     return sum;
 }

@@ -3,54 +3,11 @@
 #include <cstdint>
 
 #include "curve.hpp"
-#include "lanes.hpp"
+#include "elementary.hpp"
 
 namespace mlcli::LEVEL {
 
 constexpr int FLUSHES = 8;  // products of so many factors stay in range before their logarithm is taken
-
-// One where a number of zero or more is above a limit, else zero: by their bits, as branches are not vectorized.
-INLINE std::uint64_t above(double x, double limit) { return (bits_of(limit) - bits_of(x)) >> 63; }
-
-// The base-2 logarithm of a normal number above zero: of the mantissa by the series of atanh.
-INLINE double log2_of(double x) {
-    const std::uint64_t bits = bits_of(x), raised = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
-    const std::uint64_t high = above(from_bits(raised), 1.4142135623730951);
-    const double power = from_bits(((bits >> 52) + high) | 0x4330000000000000ull) - (4503599627370496.0 + 1023.0);
-    const double part = from_bits(raised - (high << 52));
-    const double t = (part - 1.0) / (part + 1.0), s = t * t;
-    double sum = 1.0 / 17;
-    sum = sum * s + 1.0 / 15;
-    sum = sum * s + 1.0 / 13;
-    sum = sum * s + 1.0 / 11;
-    sum = sum * s + 1.0 / 9;
-    sum = sum * s + 1.0 / 7;
-    sum = sum * s + 1.0 / 5;
-    sum = sum * s + 1.0 / 3;
-    sum = sum * s + 1.0;
-    return power + 2.8853900817779268 * t * sum;  // 2 / log 2
-}
-
-// Two to a power, within the range of normal numbers.
-INLINE double exp2_of(double y) {
-    y = 0.5 * (__builtin_fabs(y + 1000.0) - __builtin_fabs(y - 1000.0));  // no further than 1000 from zero
-    const double shifted = y + 6755399441055744.0;  // 1.5 * 2^52: the nearest integer is in the last bits
-    const double f = (y - (shifted - 6755399441055744.0)) * 0.69314718055994531;
-    double sum = 1.0 / 479001600;
-    sum = sum * f + 1.0 / 39916800;
-    sum = sum * f + 1.0 / 3628800;
-    sum = sum * f + 1.0 / 362880;
-    sum = sum * f + 1.0 / 40320;
-    sum = sum * f + 1.0 / 5040;
-    sum = sum * f + 1.0 / 720;
-    sum = sum * f + 1.0 / 120;
-    sum = sum * f + 1.0 / 24;
-    sum = sum * f + 1.0 / 6;
-    sum = sum * f + 0.5;
-    sum = sum * f + 1.0;
-    sum = sum * f + 1.0;
-    return sum * from_bits((bits_of(shifted) + 1023) << 52);
-}
 
 // A number without order from a counter (splitmix64).
 INLINE std::uint64_t mixed(std::uint64_t z) {

@@ -146,7 +146,6 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
     void turned(int from, int some) const {
         const double *row[TOGETHER];
         for (int r = 0; r < TOGETHER; ++r) row[r] = squared + (from + (r < some ? r : 0)) * LANES;
-        double result[L::width];
         for (int c = 0; c < columns; c += L::width) {
             L::V sum[TOGETHER];
             UNROLL for (int r = 0; r < TOGETHER; ++r) sum[r] = L::fill(0);
@@ -164,12 +163,11 @@ template <class T, int LANES, bool PAIRS = true> struct Fold {
             }
         }
         for (int r = 0; out.sums && r < some; ++r) {
-            L::V sum = L::fill(0);
-            for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
-            L::store(result, sum);
-            double total = out.sums[out.row(position - from - r)];
-            for (int k = 0; k < L::width; ++k) total += result[k];
-            out.sums[out.row(position - from - r)] = total;
+            Line<double> sum = fill_line(0.0);
+            for (int lane = 0; lane < LANES; lane += Line<double>::size)
+                for (int p = 0; p < Line<double>::parts; ++p)
+                    sum.part[p] = L::add(sum.part[p], L::load(row[r] + lane + p * L::width));
+            out.sums[out.row(position - from - r)] += sum_of(sum);
         }
     }
     // The sources' own sums; returns the sum of fourth powers, zero without sums of rows.

@@ -25,7 +25,7 @@ INLINE void multiply_bands(const std::int64_t *starts, const std::int32_t *colum
         for (std::int64_t k = starts[i]; k < starts[i + 1]; ++k) {
             const typename L::V one = L::fill(values[k]);
             const double *from = right + columns[k] * stride;
-            for (int v = 0; v < VECTORS_HERE; ++v) sums[v] = L::fma(one, L::load(from + v * L::width), sums[v]);
+            for (int v = 0; v < VECTORS_HERE; ++v) sums[v] = L::add(sums[v], L::multiply(one, L::load(from + v * L::width)));
         }
         for (int v = 0; v < VECTORS_HERE; ++v) L::store(out + v * L::width, sums[v] = L::subtract(sums[v], shift[v]));
         if (images == nullptr) continue;
@@ -33,7 +33,7 @@ INLINE void multiply_bands(const std::int64_t *starts, const std::int32_t *colum
             const typename L::V one = L::fill(values[k]);
             double *to = images + columns[k] * stride;
             for (int v = 0; v < VECTORS_HERE; ++v)
-                L::store(to + v * L::width, L::fma(one, sums[v], L::load(to + v * L::width)));
+                L::store(to + v * L::width, L::add(L::load(to + v * L::width), L::multiply(one, sums[v])));
         }
     }
 }
@@ -51,7 +51,7 @@ INLINE void lower_bands(const std::int64_t *starts, const std::int32_t *columns,
             const typename L::V one = L::fill(values[k]);
             double *to = out + columns[k] * stride;
             for (int v = 0; v < VECTORS_HERE; ++v)
-                L::store(to + v * L::width, L::fma(one, own[v], L::load(to + v * L::width)));
+                L::store(to + v * L::width, L::add(L::load(to + v * L::width), L::multiply(one, own[v])));
         }
     }
 }

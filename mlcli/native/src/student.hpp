@@ -1,29 +1,14 @@
 // Student's kernel of neighbor embeddings, k = (1 + d²/α)^-α: forces among all pairs of points, and along a graph.
 #pragma once
-#include "exponential.hpp"
+#include "elementary.hpp"
 
 namespace mlcli::LEVEL {
 
 using Point = Lanes<double>;
-constexpr int SIDE_BY_SIDE = VECTORS;  // rows that share what is loaded, and a division
+constexpr int SIDE_BY_SIDE = 2;  // rows that share what is loaded, and a division with its rounding
 constexpr int HELD = 16;               // axes whose sums stay in vectors, where their number is not known
 constexpr int CHUNK = 64;              // entries of a row that are copied at once
 constexpr int LOTS = 8;                // and that are summed side by side
-
-// The logarithm of a number from 1 on and its inverse, without branches, so that loops over it become vectors: twice
-// the artanh of (m - 1)/(m + 1) for the mantissa m, taken from between the roots of 1/2 and 2. One division does for
-// both.
-INLINE double logarithm(double x, double &inverse) {
-    const std::uint64_t bits = bits_of(x) - 0x3fe6a09e667f3bcdull;  // below the root of 1/2 lies a smaller exponent
-    const double exponent = from_bits(0x4330000000000000ull | (bits >> 52)) - 4503599627370496.0;
-    const double m = from_bits((bits & 0xfffffffffffffull) + 0x3fe6a09e667f3bcdull);
-    const double both = 1 / (x * (m + 1));
-    inverse = both * (m + 1);
-    const double f = (m - 1) * (both * x), s = f * f, q = s * s;
-    const double low = 2.0 / 3 + s * (2.0 / 5) + q * (2.0 / 7 + s * (2.0 / 9));
-    const double high = 2.0 / 11 + s * (2.0 / 13) + q * (2.0 / 15 + s * (2.0 / 17) + q * (2.0 / 19));
-    return exponent * 0.69314718055994530942 + (f * 2 + f * s * (low + q * q * high));
-}
 
 // The kernel, and the kernel over 1 + d²/α, of some numbers 1 + d²/α; one degree of freedom costs a division for all.
 template <bool ONE, int N>
@@ -69,38 +54,49 @@ static void repel(const double *rows, std::int64_t count, const double *sources,
     constexpr int W = Point::width;
     const V one = Point::fill(1), scale = Point::fill(1 / dof);
     for (std::int64_t i = 0; i < count; i += N) {
-        V own[N][AXES], sums[N][AXES], total[N];
+        V own[N][AXES];
+        Line<double> all[N][AXES + 1];  // forces, and the kernel
         for (int r = 0; r < N; ++r) {
             const double *row = rows + (i + r < count ? i + r : count - 1) * AXES;
-            total[r] = Point::fill(0);
-            for (int a = 0; a < AXES; ++a) own[r][a] = Point::fill(row[a]), sums[r][a] = Point::fill(0);
+            for (int a = 0; a < AXES; ++a) own[r][a] = Point::fill(row[a]);
         }
-        for (std::int64_t j = 0; j < size; j += W) {
-            V gaps[N][AXES], stretched[N], kernel[N], pull[N], other[AXES];
-            for (int a = 0; a < AXES; ++a) other[a] = Point::load(sources + a * stride + j);
+        for (int part = 0; part < Line<double>::parts; ++part) {  // one after the other: registers are few
+            V sums[N][AXES], total[N];
             for (int r = 0; r < N; ++r) {
-                V squared = Point::fill(0);
-                for (int a = 0; a < AXES; ++a) {
-                    gaps[r][a] = own[r][a] - other[a];
-                    squared = Point::fma(gaps[r][a], gaps[r][a], squared);
+                total[r] = Point::fill(0);
+                for (int a = 0; a < AXES; ++a) sums[r][a] = Point::fill(0);
+            }
+            for (std::int64_t j = part * W; j < size; j += Line<double>::size) {
+                V gaps[N][AXES], stretched[N], kernel[N], pull[N], other[AXES];
+                for (int a = 0; a < AXES; ++a) other[a] = Point::load(sources + a * stride + j);
+                for (int r = 0; r < N; ++r) {
+                    V squared = Point::fill(0);
+                    for (int a = 0; a < AXES; ++a) {
+                        gaps[r][a] = own[r][a] - other[a];
+                        squared = a == 0 ? gaps[r][a] * gaps[r][a] : squared + gaps[r][a] * gaps[r][a];
+                    }
+                    stretched[r] = ONE ? squared + one : squared * scale + one;
                 }
-                stretched[r] = ONE ? squared + one : Point::fma(squared, scale, one);
-            }
-            kernel_of<ONE, N>(stretched, dof, kernel, pull);
-            if (WEIGHED || size - j < W) {
-                double weights[W];
-                for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
-                const V weight = Point::load(WEIGHED ? masses + j : weights);
-                for (int r = 0; r < N; ++r) kernel[r] = kernel[r] * weight, pull[r] = pull[r] * weight;
+                kernel_of<ONE, N>(stretched, dof, kernel, pull);
+                if (WEIGHED || size - j < W) {
+                    double weights[W];
+                    for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
+                    const V weight = Point::load(WEIGHED ? masses + j : weights);
+                    for (int r = 0; r < N; ++r) kernel[r] = kernel[r] * weight, pull[r] = pull[r] * weight;
+                }
+                for (int r = 0; r < N; ++r) {
+                    total[r] = total[r] + kernel[r];
+                    for (int a = 0; a < AXES; ++a) sums[r][a] = sums[r][a] + pull[r] * gaps[r][a];
+                }
             }
             for (int r = 0; r < N; ++r) {
-                total[r] = total[r] + kernel[r];
-                for (int a = 0; a < AXES; ++a) sums[r][a] = Point::fma(pull[r], gaps[r][a], sums[r][a]);
+                all[r][AXES].part[part] = total[r];
+                for (int a = 0; a < AXES; ++a) all[r][a].part[part] = sums[r][a];
             }
         }
         for (int r = 0; r < N && i + r < count; ++r) {
-            totals[i + r] += sum_of<double>(total[r]);
-            for (int a = 0; a < AXES; ++a) forces[(i + r) * AXES + a] += sum_of<double>(sums[r][a]);
+            totals[i + r] += sum_of(all[r][AXES]);
+            for (int a = 0; a < AXES; ++a) forces[(i + r) * AXES + a] += sum_of(all[r][a]);
         }
     }
 }
@@ -114,32 +110,37 @@ static void repel_any(const double *rows, std::int64_t count, const double *sour
     const V one = Point::fill(1), scale = Point::fill(1 / dof);
     for (std::int64_t i = 0; i < count; ++i) {
         const double *own = rows + i * axes;
-        V sums[HELD + 1];  // of the first axes, and of the kernel
-        for (V &sum : sums) sum = Point::fill(0);
-        for (std::int64_t j = 0; j < size; j += W) {
-            V squared = Point::fill(0), kernel, pull;
-            for (int a = 0; a < axes; ++a) {
-                const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
-                squared = Point::fma(gap, gap, squared);
+        Line<double> sums[HELD + 1];  // of the first axes, and of the kernel
+        for (auto &sum : sums) sum = fill_line(0.0);
+        for (std::int64_t line = 0; line < size; line += Line<double>::size) {
+            Line<double> pulls = fill_line(0.0);
+            for (int p = 0; p < Line<double>::parts && line + p * W < size; ++p) {
+                const std::int64_t j = line + p * W;
+                V squared = Point::fill(0), kernel, pull;
+                for (int a = 0; a < axes; ++a) {
+                    const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
+                    squared = squared + gap * gap;
+                }
+                const V stretched = squared * scale + one;
+                kernel_of<ONE, 1>(&stretched, dof, &kernel, &pull);
+                if (size - j < W) {
+                    double weights[W];
+                    for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
+                    kernel = kernel * Point::load(weights), pull = pull * Point::load(weights);
+                }
+                sums[HELD].part[p] = sums[HELD].part[p] + kernel;
+                pulls.part[p] = pull;
             }
-            const V stretched = Point::fma(squared, scale, one);
-            kernel_of<ONE, 1>(&stretched, dof, &kernel, &pull);
-            if (size - j < W) {
-                double weights[W];
-                for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
-                kernel = kernel * Point::load(weights), pull = pull * Point::load(weights);
-            }
-            sums[HELD] = sums[HELD] + kernel;
             for (int a = 0; a < axes; ++a) {
-                const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
-                if (a < HELD)
-                    sums[a] = Point::fma(pull, gap, sums[a]);
-                else
-                    forces[i * axes + a] += sum_of<double>(pull * gap);
+                Line<double> forced = fill_line(0.0);
+                for (int p = 0; p < Line<double>::parts && line + p * W < size; ++p)
+                    forced.part[p] = pulls.part[p] * (Point::fill(own[a]) - Point::load(sources + a * stride + line + p * W));
+                if (a >= HELD) forces[i * axes + a] += sum_of(forced);
+                else for (int p = 0; p < Line<double>::parts; ++p) sums[a].part[p] = sums[a].part[p] + forced.part[p];
             }
         }
-        totals[i] += sum_of<double>(sums[HELD]);
-        for (int a = 0; a < axes && a < HELD; ++a) forces[i * axes + a] += sum_of<double>(sums[a]);
+        totals[i] += sum_of(sums[HELD]);
+        for (int a = 0; a < axes && a < HELD; ++a) forces[i * axes + a] += sum_of(sums[a]);
     }
 }
 

@@ -16,20 +16,20 @@ template <int wide>
 INLINE void lift_some(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                       const double *vectors, const double *less, std::int64_t stride, double *out) {
     using L = Lanes<double>;
-    constexpr int STEP = 2 * L::width;
+    constexpr int STEP = Line<double>::size;
     for (std::int64_t i = 0; i < count; ++i, rows += columns, out += stride) {
-        typename L::V sums[wide][2];
-        for (int v = 0; v < wide; ++v) sums[v][0] = sums[v][1] = L::fill(0.0);
+        Line<double> sums[wide];
+        for (auto &sum : sums) sum = fill_line(0.0);
         std::int64_t j = 0;
         for (; j + STEP <= columns; j += STEP)
-            for (int half = 0; half < 2; ++half) {
-                const std::int64_t at = j + half * L::width;
+            for (int p = 0; p < Line<double>::parts; ++p) {
+                const std::int64_t at = j + p * L::width;
                 const typename L::V moved = L::subtract(L::load(rows + at), L::load(shift + at));
                 for (int v = 0; v < wide; ++v)
-                    sums[v][half] = L::fma(moved, L::load(vectors + v * columns + at), sums[v][half]);
+                    sums[v].part[p] = L::add(sums[v].part[p], L::multiply(moved, L::load(vectors + v * columns + at)));
             }
         for (int v = 0; v < wide; ++v) {
-            double sum = sum_of<double>(L::add(sums[v][0], sums[v][1]));
+            double sum = sum_of(sums[v]);
             for (std::int64_t k = j; k < columns; ++k) sum += (rows[k] - shift[k]) * vectors[v * columns + k];
             out[v] = sum - less[v];
         }
@@ -66,14 +66,20 @@ INLINE void lower_some(const double *rows, std::int64_t columns, const double *s
         for (int i = 0; i < tall; ++i) moved[i] = L::subtract(L::load(rows + i * columns + j), L::load(shift + j));
         for (std::int64_t v = 0; v < others; ++v) {
             typename L::V sum = L::load(out + v * columns + j);
-            for (int i = 0; i < tall; ++i) sum = L::fma(L::fill(left[i * others + v]), moved[i], sum);
+            for (int i = 0; i < tall; ++i) sum = L::add(sum, L::multiply(L::fill(left[i * others + v]), moved[i]));
             L::store(out + v * columns + j, sum);
         }
     }
-    for (; j < columns; ++j)
-        for (std::int64_t v = 0; v < others; ++v)
-            for (int i = 0; i < tall; ++i)
-                out[v * columns + j] += left[i * others + v] * (rows[i * columns + j] - shift[j]);
+    if (j == columns) return;
+    const int rest = static_cast<int>(columns - j);
+    typename L::V moved[tall];
+    for (int i = 0; i < tall; ++i)
+        moved[i] = L::subtract(load_some(rows + i * columns + j, rest), load_some(shift + j, rest));
+    for (std::int64_t v = 0; v < others; ++v) {
+        typename L::V sum = load_some(out + v * columns + j, rest);
+        for (int i = 0; i < tall; ++i) sum = L::add(sum, L::multiply(L::fill(left[i * others + v]), moved[i]));
+        store_some(out + v * columns + j, sum, rest);
+    }
 }
 
 static void lower_rows(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,

@@ -6,8 +6,6 @@
 
 namespace mlcli::LEVEL {
 
-#define UNROLL _Pragma("GCC unroll 8")
-
 // Calls a tile's code with its number of rows, four at most, as a constant.
 template <class Tile> INLINE void with_rows(int count, const Tile &tile) {
     if (count >= 4) tile(std::integral_constant<int, 4>());

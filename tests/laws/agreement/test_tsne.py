@@ -7,13 +7,13 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.search import nearest
 from mlcli.methods.neighbor_embedding.perplexity import JointAffinities, calibrate
-from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence, principal_start, small_start
+from mlcli.methods.neighbor_embedding.tsne import Descent, Divergence, first_coordinates, small_start
 from tests.laws.agreement.tables import TABLES, facts, read
 from tests.support import features
 
 ARRESTS = np.loadtxt(TABLES.parents[1] / "sample_data" / "us_arrests.csv", delimiter=",", skiprows=1,
                      usecols=(1, 2, 3, 4))
-START = small_start(principal_start(features(ARRESTS), 2, Compute()), 2, Compute())
+START = small_start(first_coordinates(features(ARRESTS), 2), 2, Compute())
 
 
 def square(found: JointAffinities) -> Array:

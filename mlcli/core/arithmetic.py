@@ -1,0 +1,261 @@
+"""Arithmetic in a fixed order: functions, sums and small eigenproblems with the same bits on every processor.
+
+NumPy's sums, products, quotients and roots of numbers are exact to the last bit everywhere. Its exponentials and
+logarithms, products of matrices by BLAS and eigenvectors by LAPACK are not: they depend on instructions that a
+processor has. A layout follows rounding to another picture, so that it takes these functions instead.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.types import Array, Indices
+from mlcli.native.library import kernels
+from mlcli.native.linalg import multiplies, multiply_sparse
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+LEAST, MOST = -708.0, 709.0  # exponents between which an exponential is a normal number
+LOG_2 = 0.69314718055994531
+SHIFTED = 6755399441055744.0  # 1.5 · 2⁵²: added, it leaves the nearest integer in the last bits
+ONE, FRACTION = np.uint64(0x3FF0000000000000), np.uint64(0x000FFFFFFFFFFFFF)  # bits of 1.0, and of its fraction
+WHOLE = np.uint64(0x4330000000000000)  # bits of 2⁵²
+FACTORIALS = np.cumprod(np.r_[1.0, np.arange(1.0, 14)])
+BLOCK = 2**17  # numbers of a block of rows
+SWEEPS = 60  # of rotations, of which a small matrix takes about eight
+
+
+def exponential(values: Array) -> Array:
+    """Return eˣ of numbers of any shape: zero below -708, and e⁷⁰⁹ above 709; of a NaN, NaN."""
+    numbers = np.asarray(values, dtype=np.float64)
+    inside = np.clip(numbers, LEAST, MOST)
+    if native.available():
+        found = np.empty(inside.shape)
+        kernels().exponentials(inside.ravel(), found.reshape(-1))
+    else:
+        rounded = inside * 1.4426950408889634074 + SHIFTED
+        whole = rounded - SHIFTED
+        rest = inside - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
+        found = series(rest, 1 / FACTORIALS[13::-1])
+        found = found * ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
+    return np.where(np.isnan(numbers), np.nan, np.where(numbers >= LEAST, found, 0.0))
+
+
+def logarithm(values: Array) -> Array:
+    """Return the natural logarithm of numbers of any shape that are zero or more: of zero -∞, of a NaN NaN."""
+    return binary_logarithm(values) * LOG_2
+
+
+def power(values: Array, exponent: float) -> Array:
+    """Return numbers of zero or more to a positive power."""
+    logs = binary_logarithm(np.where(values > 0, values, 1.0))
+    return np.where(values > 0, exponential_of_two(exponent * logs), 0.0)
+
+
+def binary_logarithm(values: Array) -> Array:
+    """Return the base-2 logarithm of numbers of any shape that are zero or more: of zero -∞, of a NaN NaN."""
+    given = np.asarray(values, dtype=np.float64)
+    small = given < np.finfo(np.float64).tiny
+    numbers = np.where(given > 0, given * np.where(small, 2.0**60, 1.0), 1.0)
+    if native.available():
+        found = np.empty(numbers.shape)
+        kernels().logarithms(numbers.ravel(), found.reshape(-1))
+    else:
+        bits = numbers.view(np.uint64)
+        raised = (bits & FRACTION) | ONE
+        high = (raised.view(np.float64) > 1.4142135623730951).astype(np.uint64)
+        exponent = (((bits >> np.uint64(52)) + high) | WHOLE).view(np.float64) - (2.0**52 + 1023)
+        part = (raised - (high << np.uint64(52))).view(np.float64)
+        t = (part - 1) / (part + 1)
+        found = exponent + 2.8853900817779268 * t * series(t * t, 1 / np.arange(17.0, 0, -2))
+    found = np.where(small, found - 60, found)
+    return np.where(given > 0, np.where(np.isinf(given), np.inf, found), np.where(given == 0, -np.inf, np.nan))
+
+
+def exponential_of_two(values: Array) -> Array:
+    """Return 2ˣ of finite numbers of any shape, those beyond -1000 and 1000 taken for these."""
+    numbers = np.asarray(values, dtype=np.float64)
+    if native.available():
+        found = np.empty(numbers.shape)
+        kernels().powers_of_two(numbers.ravel(), found.reshape(-1))
+        return found
+    inside = 0.5 * (np.abs(numbers + 1000.0) - np.abs(numbers - 1000.0))
+    shifted = inside + SHIFTED
+    rest = (inside - (shifted - SHIFTED)) * LOG_2
+    scale = ((shifted.view(np.uint64) + np.uint64(1023)) << np.uint64(52)).view(np.float64)
+    return np.asarray(series(rest, 1 / FACTORIALS[12::-1]) * scale)
+
+
+def series(values: Array, coefficients: Array) -> Array:
+    """Return the polynomial with these coefficients, of the highest power first, by Horner's rule."""
+    found = np.full_like(values, coefficients[0])
+    for coefficient in coefficients[1:]:
+        found = found * values + coefficient
+    return found
+
+
+def dot(left: Array, right: Array) -> float:
+    """Return the sum of products of two arrays of one shape."""
+    return float(np.sum(left * right))
+
+
+def length(values: Array) -> float:
+    """Return the Euclidean norm of all numbers of an array."""
+    return float(np.sqrt(dot(values, values)))
+
+
+def inner_products(left: Array, right: Array) -> Array:
+    """Return LᵀR (a x b) of tall matrices L (n x a) and R (n x b) with few columns."""
+    columns = np.ascontiguousarray(left.T)
+    return np.stack([np.sum(columns * column, axis=1) for column in np.ascontiguousarray(right.T)], axis=1)
+
+
+def combine(left: Array, factors: Array) -> Array:
+    """Return LF (n x b) of a matrix L (n x a) with few columns and factors F (a x b), summed in the order of a."""
+    found = np.zeros((len(left), factors.shape[1]))
+    for column, row in zip(left.T, factors, strict=True):
+        found += column[:, None] * row
+    return found
+
+
+def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues (m, descending) and eigenvectors (m x m) of a small symmetric matrix (m x m).
+
+    By Jacobi's rotations, half of the rows with the other half at a time (Golub and Van Loan, "Matrix computations",
+    8.5). Equal eigenvalues keep the order of their columns.
+    """
+    size = len(matrix)
+    players = size + size % 2  # a row of zeros takes part in an odd number
+    work, vectors = np.zeros((players, players)), np.eye(players)
+    work[:size, :size] = (matrix + matrix.T) / 2
+    around = np.arange(1, players)
+    for _ in range(SWEEPS if size > 1 else 0):
+        before = work.copy()
+        for turn in range(players - 1):
+            order = np.r_[0, np.roll(around, turn)]
+            _rotate(work, vectors, order[: players // 2], order[: players // 2 - 1 : -1])
+        if np.array_equal(before, work):
+            break
+    values = np.diagonal(work)[:size]
+    ranks = np.argsort(-values, kind="stable")
+    return values[ranks], vectors[:size, ranks]
+
+
+def _rotate(work: Array, vectors: Array, first: Indices, second: Indices) -> None:
+    """Make the entries of disjoint pairs of rows and columns of a symmetric matrix zero, in place."""
+    one, other, off = work[first, first], work[second, second], work[first, second]
+    apart = np.abs(off) > np.finfo(np.float64).eps / 4 * np.sqrt(np.abs(one)) * np.sqrt(np.abs(other))
+    work[first, second] = work[second, first] = np.where(apart, off, 0.0)
+    first, second, one, other, off = first[apart], second[apart], one[apart], other[apart], off[apart]
+    with np.errstate(over="ignore"):  # of hardly an angle
+        half = (other - one) / (2 * off)
+        tangent = np.where(half >= 0, 1.0, -1.0) / (np.abs(half) + np.sqrt(1 + half * half))
+    cosine = 1 / np.sqrt(1 + tangent * tangent)
+    sine = tangent * cosine
+    for array in (work.T, work, vectors.T):  # columns, rows, and columns
+        upper, lower = array[first], array[second]
+        array[first] = cosine[:, None] * upper - sine[:, None] * lower
+        array[second] = sine[:, None] * upper + cosine[:, None] * lower
+    work[first, first], work[second, second] = one - tangent * off, other + tangent * off
+    work[first, second] = work[second, first] = 0.0
+
+
+def product(matrix: Array, block: Array) -> Array:
+    """Return MB (m x b) of a matrix M (m x n) in C order and a block B (n x b) of few columns, on all threads."""
+    if not native.available():
+        return combine(matrix, block)
+    out, nowhere, nothing = np.empty((len(matrix), block.shape[1])), np.zeros(len(block)), np.zeros(block.shape[1])
+
+    def lift(rows: slice) -> None:
+        native.lift_rows(matrix[rows], nowhere, directions=block, less=nothing, out=out[rows])
+
+    each(lift, row_blocks(len(matrix), BLOCK, len(block)))
+    return out
+
+
+def transposed_product(matrix: Array, block: Array) -> Array:
+    """Return MᵀB (n x b) of a matrix M (m x n) in C order and a block B (m x b) of few columns, on all threads."""
+    if not native.available():
+        return inner_products(matrix, block)
+    nowhere = np.zeros(matrix.shape[1])
+
+    def lower(rows: slice) -> Array:
+        out = np.zeros((block.shape[1], matrix.shape[1]))
+        native.lower_rows(matrix[rows], nowhere, vectors=block[rows], out=out)
+        return out
+
+    parts = in_order(lower, row_blocks(len(matrix), BLOCK, matrix.shape[1]))
+    return np.asarray(sum(parts, np.zeros((block.shape[1], matrix.shape[1]))).T)
+
+
+def sparse_product(matrix: "sparse.csr_array", block: Array) -> Array:
+    """Return MB (m x b) of a sparse matrix M (m x n) and a block B (n x b), summed in the order of the entries."""
+    if multiplies(matrix):
+        return multiply_sparse(matrix, block, np.zeros(block.shape[1]), images=False)[0]
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.stack([np.bincount(rows, matrix.data * column[matrix.indices], matrix.shape[0]) for column in block.T],
+                    axis=1)
+
+
+def normal_numbers(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return independent normal numbers, rounded to 2⁻³⁰.
+
+    One in 3,700 comes from a logarithm of the C library, whose last digits depend on the processor: another processor
+    rounds one in 10⁷ of these to another number.
+    """
+    return np.asarray(np.rint(generator.standard_normal(shape) * 2.0**30) * 2.0**-30)
+
+
+def orthonormal(block: Array) -> Array:
+    """Return an orthonormal basis (n x c) of the columns of a block (n x b), without those that earlier ones span.
+
+    By Gram and Schmidt's rule, twice.
+    """
+    found: list[Array] = []
+    for column in np.ascontiguousarray(block.T):
+        size, rest = length(column), column.copy()
+        for _ in range(2):
+            for vector in found:
+                rest -= dot(vector, rest) * vector
+        left = length(rest)
+        if left > 1e-10 * size:
+            found.append(rest / left)
+    return np.stack(found, axis=1) if found else np.zeros((len(block), 0))
+
+
+WIDEST = 6  # blocks of a basis before a restart
+
+
+def leading_pairs(apply: Callable[[Array], Array], start: Array, count: int, tolerance: float,
+                  restarts: int) -> tuple[Array, Array, bool]:
+    """Return the `count` largest eigenvalues, eigenvectors (n x count) of a symmetric map, and whether they converged.
+
+    By block Krylov from a start (n x b) of more than `count` columns, with restarts from the Ritz vectors, until the
+    residuals are below `tolerance` times the largest absolute eigenvalue. `apply` maps a block (n x b) to its image.
+    """
+    basis = orthonormal(start)
+    images = apply(basis)
+    for number in range(restarts):
+        newest = images
+        while basis.shape[1] < min(WIDEST * start.shape[1], len(start)):
+            rest = newest - combine(basis, inner_products(basis, newest))
+            block = orthonormal(rest - combine(basis, inner_products(basis, rest)))
+            block = block - combine(basis, inner_products(basis, block))  # what rounding of a small rest has left
+            block = orthonormal(block)[:, : len(start) - basis.shape[1]]
+            if not block.shape[1]:
+                break
+            newest = apply(block)
+            basis, images = np.hstack([basis, block]), np.hstack([images, newest])
+        values, turn = symmetric_eigen(inner_products(basis, images))
+        kept = turn[:, : start.shape[1]]
+        basis, images = combine(basis, kept), combine(images, kept)
+        errors = images[:, :count] - basis[:, :count] * values[:count]
+        worst = np.sqrt(np.sum(errors * errors, axis=0)).max(initial=0.0)
+        converged = bool(worst <= tolerance * np.abs(values).max(initial=0.0)) or basis.shape[1] >= len(start)
+        if converged or number == restarts - 1:
+            break
+    return values[:count], basis[:, :count], converged

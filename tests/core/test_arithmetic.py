@@ -1,0 +1,86 @@
+"""Arithmetic in a fixed order, against NumPy's, LAPACK's and its own without the kernels."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mlcli import native
+from mlcli.core import arithmetic
+from tests.native.support import needs_native
+
+RANDOM = np.random.default_rng(3)
+EXPONENTS = np.r_[RANDOM.uniform(-708, 709, 4000), RANDOM.uniform(-1, 1, 4000), 0.0, -708.0, 709.0, 1e-300]
+POSITIVE = np.r_[RANDOM.uniform(0.5, 2, 4000), 2.0 ** RANDOM.uniform(-1074, 1023, 4000), 1.0, 5e-324]
+FUNCTIONS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], np.ndarray]] = {
+    "exponential": (arithmetic.exponential, np.exp, EXPONENTS),
+    "logarithm": (arithmetic.logarithm, np.log, POSITIVE),
+    "exponential of two": (arithmetic.exponential_of_two, np.exp2, EXPONENTS[np.abs(EXPONENTS) < 20]),
+    "power": (lambda values: arithmetic.power(values, 3.7), lambda values: values**3.7, POSITIVE[:4000]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_those_of_numpy(name: str) -> None:
+    function, expected, values = FUNCTIONS[name]
+    rounding = 3e-13 if name in ("power", "exponential of two") else 4e-15
+    assert_allclose(function(values), expected(values), rtol=rounding)
+
+
+@needs_native
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_have_the_same_bits_without_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, _, values = FUNCTIONS[name]
+    found = function(values)
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert found.tobytes() == function(values).tobytes()
+
+
+def test_functions_of_numbers_beyond_their_range() -> None:
+    assert arithmetic.exponential(np.array([-np.inf, -709.0])).tolist() == [0.0, 0.0]
+    assert arithmetic.exponential(np.array([np.inf]))[0] == pytest.approx(np.exp(709))
+    assert arithmetic.logarithm(np.array([0.0, np.inf])).tolist() == [-np.inf, np.inf]
+    assert arithmetic.power(np.array([0.0, 1.0]), 2.5).tolist() == [0.0, 1.0]
+    for function in (arithmetic.exponential, arithmetic.logarithm):
+        assert np.isnan(function(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 30])
+def test_eigenpairs_of_small_matrices_are_those_of_lapack(size: int) -> None:
+    matrix = RANDOM.standard_normal((size, size))
+    matrix = matrix + matrix.T
+    values, vectors = arithmetic.symmetric_eigen(matrix)
+    assert_allclose(values, np.linalg.eigvalsh(matrix)[::-1], atol=1e-13 * size)
+    assert_allclose(matrix @ vectors, vectors * values, atol=1e-13 * size)
+    assert_allclose(vectors.T @ vectors, np.eye(size), atol=1e-14 * size)
+
+
+def test_equal_eigenvalues_keep_the_order_of_their_columns() -> None:
+    values, vectors = arithmetic.symmetric_eigen(np.diag([1.0, 2.0, 2.0, 0.0]))
+    assert values.tolist() == [2.0, 2.0, 1.0, 0.0] and np.array_equal(vectors, np.eye(4)[:, [1, 2, 0, 3]])
+
+
+@pytest.mark.parametrize("rank", [3, 40])
+def test_leading_pairs_are_those_of_lapack(rank: int) -> None:
+    root = RANDOM.standard_normal((200, rank)) * np.geomspace(1, 0.01, rank)
+    matrix = root @ root.T
+    values, vectors, converged = arithmetic.leading_pairs(
+        lambda block: matrix @ block, RANDOM.standard_normal((200, 7)), 3, 1e-12, 50)
+    assert converged
+    assert_allclose(values, np.linalg.eigvalsh(matrix)[:-4:-1], rtol=1e-11)
+    assert_allclose(matrix @ vectors, vectors * values, atol=1e-9)
+
+
+def test_a_basis_leaves_out_what_earlier_columns_span() -> None:
+    block = RANDOM.standard_normal((50, 3))
+    found = arithmetic.orthonormal(np.column_stack([block, block @ [1.0, -2.0, 0.5], np.zeros(50)]))
+    assert found.shape == (50, 3)
+    assert_allclose(found.T @ found, np.eye(3), atol=1e-15 * 50)
+
+
+def test_products_are_those_of_blas() -> None:
+    left, right = RANDOM.standard_normal((90, 5)), RANDOM.standard_normal((90, 4))
+    assert_allclose(arithmetic.inner_products(left, right), left.T @ right, atol=1e-12)
+    assert_allclose(arithmetic.combine(left, right[:5]), left @ right[:5], atol=1e-12)
+    assert arithmetic.length(left) == pytest.approx(np.linalg.norm(left))
