@@ -195,7 +195,8 @@ CASES = {
     **{f"paths of {size}": partial(shortest_paths, size) for size in (9, 150, 700)}, "elementary": elementary,
 }
 FUSED = {
-    **sized((fused_products, gaussian, sweeps)), "fused products of hard numbers": partial(fused_products, 33, 17, hard),
+    **sized((fused_products, gaussian, sweeps)),
+    "fused products of hard numbers": partial(fused_products, 33, 17, hard),
     **{f"folds of {size}": partial(folds, size) for size in (9, 150, 700)},
 }
 
