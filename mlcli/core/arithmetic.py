@@ -27,6 +27,9 @@ WHOLE = np.uint64(0x4330000000000000)  # bits of 2⁵²
 FACTORIALS = np.cumprod(np.r_[1.0, np.arange(1.0, 14)])
 BLOCK = 2**17  # numbers of a block of rows
 SWEEPS = 60  # of rotations, of which a small matrix takes about eight
+SIDE = 256  # rows on a side of a tile of products: their columns stay in the second cache
+SUMMED = 128  # products that are summed one after the other: those of native/src/rows.hpp
+PANEL = 16  # columns that are made orthogonal to each other before the others
 
 
 def exponential(values: Array) -> Array:
@@ -177,6 +180,37 @@ def product(matrix: Array, block: Array) -> Array:
     return out
 
 
+def row_products(left: Array, right: Array, out: Array | None = None) -> Array:
+    """Return LRᵀ (m x n) of rows (m x d, n x d) in C order, in `out` if given, on one thread.
+
+    Sums over some columns are added in order, whatever the other rows.
+    """
+    found = np.empty((len(left), len(right))) if out is None else out
+    for down in row_blocks(len(left), SIDE):
+        for across in row_blocks(len(right), SIDE):
+            tile = found[down, across]
+            if native.available():
+                kernels().row_products(left[down], right[across], tile)
+                continue
+            tile[...] = 0.0
+            for part in row_blocks(left.shape[1], SUMMED):
+                tile += combine(left[down, part], right[across, part].T)
+    return found
+
+
+def symmetric_products(left: Array, right: Array) -> Array:
+    """Return LRᵀ (n x n) of rows (n x d each) in C order where it is symmetric, each pair once, on all threads."""
+    found, sides = np.empty((len(left), len(left))), row_blocks(len(left), SIDE)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        down, across = pair
+        tile = row_products(left[down], right[across], found[down, across])
+        found[across, down] = tile.T if down != across else np.triu(tile) + np.triu(tile, 1).T
+
+    each(fill, [(down, across) for place, down in enumerate(sides) for across in sides[place:]])
+    return found
+
+
 def transposed_product(matrix: Array, block: Array) -> Array:
     """Return MᵀB (n x b) of a matrix M (m x n) in C order and a block B (m x b) of few columns, on all threads."""
     if not native.available():
@@ -195,7 +229,7 @@ def transposed_product(matrix: Array, block: Array) -> Array:
 def sparse_product(matrix: "sparse.csr_array", block: Array) -> Array:
     """Return MB (m x b) of a sparse matrix M (m x n) and a block B (n x b), summed in the order of the entries."""
     if multiplies(matrix):
-        return multiply_sparse(matrix, block, np.zeros(block.shape[1]), images=False)[0]
+        return np.ascontiguousarray(multiply_sparse(matrix, block, np.zeros(block.shape[1]), images=False)[0])
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return np.stack([np.bincount(rows, matrix.data * column[matrix.indices], matrix.shape[0]) for column in block.T],
                     axis=1)
@@ -213,18 +247,37 @@ def normal_numbers(generator: np.random.Generator, shape: tuple[int, ...]) -> Ar
 def orthonormal(block: Array) -> Array:
     """Return an orthonormal basis (n x c) of the columns of a block (n x b), without those that earlier ones span.
 
-    By Gram and Schmidt's rule, twice.
+    By Gram and Schmidt's rule, twice, within some columns and between these and the others.
+    """
+    found = np.zeros((0, len(block)))
+    for columns in row_blocks(block.shape[1], PANEL):
+        rows = np.ascontiguousarray(block.T[columns])
+        sizes = np.array([length(row) for row in rows])
+        if len(found):
+            rows = _orthonormal_rows(rows - _projections(rows, found), sizes)
+            rows, sizes = rows - _projections(rows, found), np.ones(len(rows))
+        found = np.vstack([found, _orthonormal_rows(rows, sizes)])
+    return np.ascontiguousarray(found.T)
+
+
+def _projections(rows: Array, basis: Array) -> Array:
+    """Return the projections of rows (m x n) on the span of orthonormal rows (c x n)."""
+    return row_products(row_products(rows, basis), np.ascontiguousarray(basis.T))
+
+
+def _orthonormal_rows(rows: Array, sizes: Array) -> Array:
+    """Return an orthonormal basis (c x n) of rows (m x n), without those of which little is left beside their size (m).
     """
     found: list[Array] = []
-    for column in np.ascontiguousarray(block.T):
-        size, rest = length(column), column.copy()
+    for row, size in zip(rows, sizes, strict=True):
+        rest = row.copy()
         for _ in range(2):
             for vector in found:
                 rest -= dot(vector, rest) * vector
         left = length(rest)
         if left > 1e-10 * size:
             found.append(rest / left)
-    return np.stack(found, axis=1) if found else np.zeros((len(block), 0))
+    return np.stack(found) if found else np.zeros((0, rows.shape[1]))
 
 
 WIDEST = 6  # blocks of a basis before a restart

@@ -13,6 +13,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.options import Power
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit
+from mlcli.core.arithmetic import row_products, symmetric_products
 
 # Names of the rate r of exp(-r d²) in the literature and in other programs, and r in terms of each.
 GAUSSIAN_RATE: Mapping[str, str | Power] = {
@@ -39,6 +40,27 @@ def squared_distances(left: Array, right: Array) -> Array:
 
     each(fill, row_blocks(len(left), BLOCK, max(len(right), left.shape[1])), progress=True)
     return distances
+
+
+def squared_distances_in_order(left: Array, right: Array) -> Array:
+    """Return the squared distances (m x n) of `squared_distances` with the same bits on every processor.
+
+    Of points with themselves each product is computed once.
+    """
+    if left.shape[1] <= FEW_COLUMNS:
+        return squared_distances(left, right)
+    center = short_center(right)
+    others = CenteredPoints.from_center(right, center)
+    own = others if left is right else CenteredPoints.from_center(left, center)
+    squared = symmetric_products(own.moved, own.moved) if left is right else np.empty((len(left), len(right)))
+
+    def fill(rows: slice) -> None:
+        if left is not right:
+            row_products(own.moved[rows], others.moved, squared[rows])
+        _from_products(squared[rows], left[rows], own.norms[rows], others)
+
+    each(fill, row_blocks(len(left), BLOCK, max(len(right), left.shape[1])))
+    return squared
 
 
 def gower(squared: Array, out: Array | None = None) -> Array:
@@ -167,4 +189,8 @@ def rounding_of_products(columns: int, kind: type[np.floating[Any]]) -> float:
 
 
 def _norms(points: Array) -> Array:
-    return np.einsum("ij,ij->i", points, points)
+    """Return ‖xᵢ‖² (m) of points (m x d), summed in an order that no processor changes."""
+    norms = np.empty(len(points))
+    for rows in row_blocks(len(points), CACHED, points.shape[1]):
+        norms[rows] = np.sum(points[rows] * points[rows], axis=1)
+    return norms

@@ -72,6 +72,16 @@ def test_leading_pairs_are_those_of_lapack(rank: int) -> None:
     assert_allclose(matrix @ vectors, vectors * values, atol=1e-9)
 
 
+@pytest.mark.parametrize("rank", [9, 25, 70])
+def test_a_basis_of_many_columns_is_orthonormal_and_spans_them(rank: int) -> None:
+    """Also of columns that a power of a matrix has made nearly the same."""
+    block = RANDOM.standard_normal((120, rank)) * np.geomspace(1, 1e-7, rank) @ RANDOM.standard_normal((rank, 70))
+    found = arithmetic.orthonormal(block)
+    assert found.shape == (120, rank)
+    assert_allclose(found.T @ found, np.eye(rank), atol=1e-13)
+    assert_allclose(found @ (found.T @ block), block, atol=1e-8)
+
+
 def test_a_basis_leaves_out_what_earlier_columns_span() -> None:
     block = RANDOM.standard_normal((50, 3))
     found = arithmetic.orthonormal(np.column_stack([block, block @ [1.0, -2.0, 0.5], np.zeros(50)]))
@@ -84,3 +94,23 @@ def test_products_are_those_of_blas() -> None:
     assert_allclose(arithmetic.inner_products(left, right), left.T @ right, atol=1e-12)
     assert_allclose(arithmetic.combine(left, right[:5]), left @ right[:5], atol=1e-12)
     assert arithmetic.length(left) == pytest.approx(np.linalg.norm(left))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 5), (300, 7), (257, 300)])
+def test_products_in_order_are_those_of_blas(rows: int, columns: int) -> None:
+    left, right = RANDOM.standard_normal((rows, columns)), RANDOM.standard_normal((270, columns))
+    assert_allclose(arithmetic.row_products(left, right), left @ right.T, atol=1e-13 * columns)
+    matrix = left @ left.T
+    other = matrix @ matrix + matrix
+    for one, two in ((left, left), (matrix, other)):
+        found = arithmetic.symmetric_products(one, two)
+        assert np.array_equal(found, found.T)
+        assert_allclose(found, one @ two.T, atol=1e-13 * np.abs(found).max())
+
+
+@needs_native
+def test_products_in_order_have_the_same_bits_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = RANDOM.standard_normal((40, 300)), RANDOM.standard_normal((30, 300))
+    found = arithmetic.row_products(left, right)
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert found.tobytes() == arithmetic.row_products(left, right).tobytes()

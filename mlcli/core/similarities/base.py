@@ -81,6 +81,10 @@ class Similarity:
         raise ConfigError("NO-PROJECTION", "this run was made from a graph: new points cannot be compared with its "
                           "points, which have no features", hint="fit the graph with the new points in it")
 
+    def combine(self, rows: Array, axes: Array) -> Array:
+        """Return the coordinates (m x p) of centered rows (m x c) along axes (c x p)."""
+        return rows @ axes
+
     def width(self, given: int) -> int:
         """Return c, the number of columns of `rows(new)` where `new` has `given` columns."""
         return given

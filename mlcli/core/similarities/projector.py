@@ -156,7 +156,7 @@ class Projector(ProjectionUnits):
                 require_near(np.abs(measured) > FARTHEST, block.start or 0)
             with np.errstate(over="ignore", invalid="ignore"), rows_from(block.start or 0):  # raised below
                 rows = self.centering(self.similarity.rows(measured))
-                coordinates[block] = self.output_unit.plain(rows @ self.axes)
+                coordinates[block] = self.output_unit.plain(self.similarity.combine(rows, self.axes))
         require_near(~np.isfinite(coordinates))
         return coordinates
 

@@ -10,7 +10,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
-from mlcli.core.euclidean_distances import squared_distances
+from mlcli.core.arithmetic import row_products
+from mlcli.core.euclidean_distances import squared_distances, squared_distances_in_order
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.layouts.new_points import AmongFixed
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
@@ -129,7 +130,7 @@ class DecaySteps(Similarity):
         """Return probabilities that sum to one (m x nodes)."""
         weights = self.decay.affinities(self.lengths(new), 0)
         if self.clusters is not None:
-            weights = weights @ memberships(self.clusters, self.nodes).T
+            weights = np.ascontiguousarray(weights @ memberships(self.clusters, self.nodes).T)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def lengths(self, new: Array) -> Array:
@@ -137,8 +138,12 @@ class DecaySteps(Similarity):
         """
         if self.points is None:
             return new
-        return np.sqrt(squared_distances(new, self.points)) if self.metric.plain else distances(
+        return np.sqrt(squared_distances_in_order(new, self.points)) if self.metric.plain else distances(
             self.metric, new, self.points)
+
+    def combine(self, rows: Array, axes: Array) -> Array:
+        """Return the places (m x p) of rows (m x nodes) by coordinates (nodes x p), in a fixed order."""
+        return row_products(rows, np.ascontiguousarray(axes.T))
 
     @property
     def parts(self) -> Parts:

@@ -17,6 +17,7 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
+from mlcli.core.arithmetic import combine, sparse_product
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import by_size
@@ -49,7 +50,8 @@ from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, varia
 EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them
 NEIGHBORS = 30  # edges of a point, predicted
 USUAL_TIME = 32  # steps of most walks
-AGAIN = 0.5  # time of the certificate's walk, in that of the fit's
+HALF = 0.75  # time of the products of a symmetric matrix in a fixed order, in that of all by BLAS
+AGAIN = 0.75  # time of the certificate's walk, in that of the fit's
 
 
 def note_pieces(kernel: Any) -> None:
@@ -207,30 +209,30 @@ class PHATEComposition(Composition[Model]):
             count = self.method.landmark_count(self.data)
             clusters = None if count is None else walk_clusters(self.kernel, count, self.compute.generator())
             walk = walk_between(self.kernel, clusters)
-            curve = entropy_curve(walk.steps) if self.method.time is None else None
+            curve = entropy_curve(walk) if self.method.time is None else None
             return walk, curve, knee(curve) if curve is not None else self.method.time or 1, clusters
 
     @walk.cost
     def _(self) -> list[Step]:
         count, nodes, threads = len(self.data.values), self.nodes, self.compute.thread_count()
-        cube, square = 2.0 * nodes**3 / product_rate(threads), 8.0 * nodes**2
+        square = 8.0 * nodes**2
         clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
         return [Step("walk", f"between {nodes} {'clusters of points' if self.joined else 'points'}",
-                     clusters + cube + 2 * nodes**3 * rates().decomposed,
-                     3 * square + self.entries + 32.0 * FUNCTIONS * count * self.joined, square=not self.joined)]
+                     clusters + 2 * nodes**3 * rates().decomposed,
+                     3 * square + self.entries + 54.0 * FUNCTIONS * count * self.joined, square=not self.joined)]
 
     @FitStage
     def pairs(self) -> Pairs:
         """The potential distances of where walks end."""
         walk, _, time, _ = self.walk
         with running("distances"):
-            nodes = [str(number) for number in range(len(walk.steps))]
-            return Pairs.of(potential_distances(walk.steps, time, self.method.gamma), 0.0, nodes)
+            nodes = [str(number) for number in range(len(walk.sums))]
+            return Pairs.of(potential_distances(walk, time, self.method.gamma), 0.0, nodes)
 
     @pairs.cost
     def _(self) -> list[Step]:
-        nodes, powers = self.nodes, np.log2(self.method.time or USUAL_TIME) + 2
-        cube, square = 2.0 * nodes**3 / product_rate(self.compute.thread_count()), 8.0 * nodes**2
+        nodes, powers = self.nodes, np.log2(self.method.time or USUAL_TIME) + 1
+        cube, square = HALF * 2.0 * nodes**3 / product_rate(self.compute.thread_count()), 8.0 * nodes**2
         return [Step("distances", "of potentials, where walks end", powers * cube + 30 * pass_cost(nodes**2),
                      4 * square + self.entries, square=not self.joined)]
 
@@ -248,11 +250,11 @@ class PHATEComposition(Composition[Model]):
         (walk, curve, time, clusters), pairs, data = self.walk, self.pairs, self.data
         best = best_of(self.runs)
         layout = best.points[pairs.places]
-        center, turn = principal_axes(layout if walk.entries is None else walk.entries @ layout)
-        layout = (layout - center) @ turn
+        center, turn = principal_axes(layout if walk.entries is None else sparse_product(walk.entries, layout))
+        layout = combine(layout - center, turn)
         similarity = EdgeSteps(clusters, len(layout)) if isinstance(data, AffinityGraph) else DecaySteps(
             self.decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
-        return Model(embedding=layout if walk.entries is None else walk.entries @ layout,
+        return Model(embedding=layout if walk.entries is None else sparse_product(walk.entries, layout),
                      objective=Quantity(best.trace), entropy=curve,
                      goodness=self.method.goodness(pairs, best) if walk.entries is None else None,
                      projector=Projector(similarity, uncentered(len(layout)), layout),

@@ -11,11 +11,16 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, in_order, row_blocks
-from mlcli.base.stages.stage import advance
+from mlcli.base.stages.stage import part
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Dissimilarities, Spatial, WeightedGraph
-from mlcli.core.euclidean_distances import BLOCK, CACHED, inner_products, squared_distances
+from mlcli.core import arithmetic
+from mlcli.core.arithmetic import row_products, sparse_product, symmetric_products
+from mlcli.core.euclidean_distances import BLOCK, CACHED, squared_distances_in_order
+from mlcli.core.graph.search import nearest_of_new
+from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.core.metrics.distances import distances_to, metric_of
 
 if TYPE_CHECKING:
@@ -50,7 +55,7 @@ class Decay:
             farthest = 2 * (-np.log(self.threshold)) ** (1 / self.exponent)
         near = ratios <= farthest  # of others the power is far too large
         found = np.zeros_like(ratios)
-        found[near] = np.exp(-(ratios[near] ** self.exponent))
+        found[near] = arithmetic.exponential(-arithmetic.power(ratios[near], self.exponent))
         found[found < self.threshold] = 0.0
         return found
 
@@ -89,7 +94,7 @@ def distance_rows(data: Spatial) -> Callable[[slice], Array]:
     if isinstance(data, Dissimilarities):
         return lambda rows: values[rows]
     if metric.plain:
-        return lambda rows: np.sqrt(squared_distances(values[rows], values))
+        return lambda rows: np.sqrt(squared_distances_in_order(values[rows], values))
     to_all = distances_to(metric, values)
     return lambda rows: to_all(values[rows])
 
@@ -108,11 +113,11 @@ def walk_clusters(kernel: "sparse.csr_array", count: int, generator: np.random.G
     """
     points = leading_functions(kernel, generator)
     centers = points[np.sort(generator.choice(len(points), min(count, len(points)), replace=False))]
-    labels = nearest_centers(points, centers)
+    labels = nearest_of_new(points, centers, 1).indices
     for number in range(PASSES):
-        centers = means(points, labels)
-        before, labels = labels, nearest_centers(points, centers)
-        advance(number + 1, PASSES)
+        before = labels
+        with part(f"pass {number + 1}"):
+            labels = nearest_of_new(points, means(points, labels), 1).indices
         if np.array_equal(before, labels):
             break
     _, first, places = np.unique(labels, return_index=True, return_inverse=True)
@@ -126,55 +131,51 @@ def leading_functions(kernel: "sparse.csr_array", generator: np.random.Generator
 
     These are eigenvectors V of D^(-1/2) K D^(-1/2), D the sums of a symmetric kernel K (n x n), times D⁻¹ K.
     """
-    from scipy import sparse
-
-    sums = kernel.sum(axis=1)
-    even = sparse.diags_array(sums**-0.5)
-    symmetric = sparse.csr_array(even @ kernel @ even)
-    count = kernel.shape[0]
-    with single_threaded_blas():  # the same bits for any number of threads
-        basis: Array = generator.standard_normal((count, min(FUNCTIONS + SPARE, count)))
-        for _ in range(NEAR_POWERS):
-            basis = np.linalg.qr(symmetric @ basis)[0]
-        values, turn = np.linalg.eigh(basis.T @ (symmetric @ basis))
-        largest = np.argsort(-np.abs(values), kind="stable")[:FUNCTIONS]
-        return np.asarray((kernel @ (basis @ turn[:, largest])) / sums[:, None])
-
-
-def nearest_centers(points: Array, centers: Array) -> Indices:
-    """Return the nearest of some centers (c x q) for each point of (n x q), an (n,) array."""
-    def work(rows: slice) -> Indices:
-        return squared_distances(points[rows], centers).argmin(axis=1)
-
-    return np.concatenate(list(in_order(work, row_blocks(len(points), BLOCK, max(len(centers), points.shape[1])))))
+    sums, count = kernel.sum(axis=1), kernel.shape[0]
+    symmetric = scaled(kernel, 1 / np.sqrt(sums), 1 / np.sqrt(sums))
+    basis = arithmetic.normal_numbers(generator, (count, min(FUNCTIONS + SPARE, count)))
+    for _ in range(NEAR_POWERS):
+        basis = arithmetic.orthonormal(sparse_product(symmetric, basis))
+    rows, images = (np.ascontiguousarray(some.T) for some in (basis, sparse_product(symmetric, basis)))
+    values, turn = arithmetic.symmetric_eigen(symmetric_products(rows, images))
+    largest = np.argsort(-np.abs(values), kind="stable")[:FUNCTIONS]
+    functions = row_products(basis, np.ascontiguousarray(turn[:, largest].T))
+    return sparse_product(kernel, functions) / sums[:, None]
 
 
 def means(points: Array, labels: Indices) -> Array:
     """Return the means (c x q) of the points (n x q) of each label that occurs in an (n,) array."""
     kinds, places = np.unique(labels, return_inverse=True)
     sums = memberships(places, len(kinds))
-    return np.asarray((sums @ points) / sums.sum(axis=1)[:, None])
+    return sparse_product(sums, points) / sums.sum(axis=1)[:, None]
 
 
 def memberships(labels: Indices, count: int) -> "sparse.csr_array":
     """Return the matrix of ones where a point belongs to one of `count` clusters (count x n), for labels (n) from 0."""
     from scipy import sparse
 
-    size = len(labels)
-    return sparse.csr_array((np.ones(size), (labels, np.arange(size))), shape=(count, size))
+    places = np.asarray(labels, dtype=np.int32), np.arange(len(labels), dtype=np.int32)  # as kernels take them
+    return sparse.csr_array((np.ones(len(labels)), places), shape=(count, len(labels)))
 
 
 POWERS = 100  # of the walk, whose entropy is computed
 ROUNDING = 1e-13  # of potentials, relative to their size
+DENSE = 1 / 8  # share of entries from which on a product takes all pairs
+TOGETHER = 32  # columns that are multiplied together, at least
 FLOOR = 1e-7  # added to probabilities ahead of their logarithm
+SAME = 1e-9  # difference of errors of two lines, in nats, that is rounding
 
 
 @frozen
 class Walk:
-    """Probabilities P of a walk between L nodes (L x L), and those from each of n points to the nodes (n x L)."""
+    """A symmetric kernel K between L nodes, its sums D, and the probabilities from each of n points to the nodes.
 
-    steps: Array
-    entries: "sparse.csr_array | None"  # None: the nodes are the points
+    A step between nodes has the probabilities P = D⁻¹ K.
+    """
+
+    kernel: "sparse.csr_array"  # L x L
+    sums: Array  # L
+    entries: "sparse.csr_array | None"  # n x L; None: the nodes are the points
 
 
 def walk_between(kernel: "sparse.csr_array", clusters: Indices | None) -> Walk:
@@ -183,11 +184,17 @@ def walk_between(kernel: "sparse.csr_array", clusters: Indices | None) -> Walk:
     From a cluster it goes to a point, by the sum of the kernel over its members, and from there to a cluster, by the
     sum over members again.
     """
-    if clusters is None:
-        return Walk(shares(kernel).toarray(), None)
-    joint = memberships(clusters, int(clusters.max()) + 1) @ kernel
-    entries = shares(joint.T)
-    return Walk((shares(joint) @ entries).toarray(), entries)
+    from scipy import sparse
+
+    entries = None
+    if clusters is not None:
+        joint = memberships(clusters, int(clusters.max()) + 1) @ kernel
+        entries = shares(joint.T)
+        columns, (count, size) = entries.tocsc(), entries.shape
+        between = np.hstack([sparse_product(joint, columns[:, some].toarray())
+                             for some in row_blocks(size, max(BLOCK, TOGETHER * count), count)])
+        kernel = sparse.csr_array((between + between.T) / 2)
+    return Walk(kernel, kernel.sum(axis=1), entries)
 
 
 def shares(matrix: "sparse.sparray") -> "sparse.csr_array":
@@ -195,26 +202,28 @@ def shares(matrix: "sparse.sparray") -> "sparse.csr_array":
     from scipy import sparse
 
     rows = sparse.csr_array(matrix)
-    return sparse.csr_array(sparse.diags_array(1 / rows.sum(axis=1)) @ rows)
+    return scaled(rows, 1 / rows.sum(axis=1), np.ones(rows.shape[1]))
 
 
-def entropy_curve(steps: Array) -> Array:
+def entropy_curve(walk: Walk) -> Array:
     """Return the von Neumann entropy of P, P², ..., an array of `POWERS` numbers, in nats.
 
     That is the entropy of the shares of σ, σ², ..., with σ the singular values of P (n x n), as in the program of the
-    authors of the method.
+    authors of the method. Their squares are LAPACK's, whose rounding depends on the processor; those that may be zero
+    are.
     """
-    products = inner_products(steps.T, steps.T)
+    ends = scaled(walk.kernel, np.ones(len(walk.sums)), 1 / walk.sums)  # Pᵀ, as K is symmetric
+    products = times(ends, ends.toarray())
     with single_threaded_blas():  # the same bits for any number of threads
-        squares = np.linalg.eigvalsh(products)[::-1]
-    return entropies(np.sqrt(np.maximum(squares, 0.0)))
+        squares = symmetric_eigenvalues(products)
+    return entropies(np.sqrt(np.where(squares > len(squares) * EPS * squares[0], squares, 0.0)))
 
 
 def entropies(values: Array) -> Array:
     """Return the entropy of the shares of the powers 1, 2, ... of singular values (n, descending), in nats."""
-    powers = (values / values[0]) ** np.arange(1, POWERS + 1)[:, None]
+    powers = np.multiply.accumulate(np.broadcast_to(values / values[0], (POWERS, len(values))))
     parts = powers / powers.sum(axis=1, keepdims=True)
-    logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
+    logs = arithmetic.logarithm(np.where(parts > 0, parts, 1.0))
     return np.asarray(-(parts * logs).sum(axis=1))
 
 
@@ -223,31 +232,48 @@ def knee(curve: Array) -> int:
 
     As in the program of the authors of the method, the second line is fitted from one place before on, the fit is
     measured by absolute errors, and the first of equal ones counts. Of two straight lines it is their corner, or at
-    times the place after it.
+    times the place after it. Errors are equal where they differ by no more than rounding, so that the place does not
+    depend on the processor.
     """
     places = np.arange(len(curve), dtype=np.float64)
-    errors = [line_error(places[: place + 1], curve[: place + 1]) + line_error(places[place - 1:], curve[place - 1:], 1)
-              for place in range(1, len(curve) - 1)]
-    return 1 + int(np.argmin(errors))
+    errors = np.array([line_error(places[: place + 1], curve[: place + 1]) + line_error(
+        places[place - 1:], curve[place - 1:], 1) for place in range(1, len(curve) - 1)])
+    return 1 + int(np.argmax(errors <= errors.min() + SAME))
 
 
 def line_error(places: Array, values: Array, first: int = 0) -> float:
     """Return the sum of absolute errors, from the `first` on, of the line of least squares through values (m >= 2)."""
     moved = places - places.mean()
-    slope = (moved @ values) / (moved @ moved)
+    slope = arithmetic.dot(moved, values) / arithmetic.dot(moved, moved)
     return float(np.abs(values - values.mean() - slope * moved)[first:].sum())
 
 
-def power(steps: Array, time: int) -> Array:
-    """Return P^t (n x n) by squares, the same for any number of threads."""
-    result, square = None, steps
-    while True:
-        if time & 1:
-            result = square if result is None else inner_products(result, square.T)
-        time >>= 1
-        if not time:
-            return np.asarray(result)
-        square = inner_products(square, square.T)
+def power(walk: Walk, time: int) -> Array:
+    """Return P^t (L x L) by squares of the symmetric D^(-1/2) K D^(-1/2), of whose powers half need be computed."""
+    roots = np.sqrt(walk.sums)
+    once = scaled(walk.kernel, 1 / roots, 1 / roots)
+    result = once.toarray()
+    for place, digit in enumerate(f"{time:b}"[1:]):
+        result = symmetric_products(result, result) if place else times(once, result)
+        if digit == "1":
+            result = times(once, result)
+    result *= roots
+    result /= roots[:, None]
+    return result
+
+
+def scaled(kernel: "sparse.csr_array", left: Array, right: Array) -> "sparse.csr_array":
+    """Return a sparse matrix (m x n) with its rows times numbers (m) and its columns times others (n)."""
+    from scipy import sparse
+
+    return sparse.csr_array(sparse.diags_array(left) @ kernel @ sparse.diags_array(right))
+
+
+def times(left: "sparse.csr_array", right: Array) -> Array:
+    """Return LRᵀ where it is symmetric (n x n), of a sparse matrix and rows (n x n), by entries where they are few."""
+    if left.nnz < DENSE * right.size:
+        return sparse_product(left, right.T)
+    return symmetric_products(left.toarray(), right)
 
 
 def potential(probabilities: Array, gamma: float) -> Array:
@@ -256,18 +282,18 @@ def potential(probabilities: Array, gamma: float) -> Array:
 
     def fill(rows: slice) -> None:
         if exponent == 0:
-            found[rows] = -np.log(probabilities[rows] + FLOOR)
+            found[rows] = -arithmetic.logarithm(probabilities[rows] + FLOOR)
         else:
-            found[rows] = probabilities[rows] ** exponent / exponent
+            found[rows] = arithmetic.power(probabilities[rows], exponent) / exponent
 
     each(fill, row_blocks(len(found), CACHED, max(found.shape[1], 1)))
     return found
 
 
-def potential_distances(steps: Array, time: int, gamma: float) -> Array:
-    """Return the Euclidean distances (n x n) of the rows of potentials after `time` steps of a walk (n x n)."""
-    potentials = potential(power(steps, time), gamma)
-    found = squared_distances(potentials, potentials)
+def potential_distances(walk: Walk, time: int, gamma: float) -> Array:
+    """Return the Euclidean distances (L x L) of the rows of potentials after `time` steps of a walk."""
+    potentials = potential(power(walk, time), gamma)
+    found = squared_distances_in_order(potentials, potentials)
     np.sqrt(found, out=found)
     found[found <= noise(potentials)] = 0.0
     return found
@@ -275,4 +301,4 @@ def potential_distances(steps: Array, time: int, gamma: float) -> Array:
 
 def noise(potentials: Array) -> float:
     """Return the distance of two rows of potentials (n x n) up to which it is rounding of probabilities."""
-    return ROUNDING * float(np.sqrt(np.einsum("ij,ij->i", potentials, potentials).max(initial=0.0)))
+    return ROUNDING * float(np.sqrt(np.sum(potentials * potentials, axis=1).max(initial=0.0)))

@@ -73,6 +73,18 @@ void products_of_rows(Matrix<const float> rows, Matrix<const float> right, Matri
                                       static_cast<std::int64_t>(rows.shape(1)), out.data(), scratch.first);
 }
 
+void row_products(Matrix<const double> left, Matrix<const double> right,
+                  nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out) {
+    const auto count = static_cast<std::int64_t>(left.shape(0)), others = static_cast<std::int64_t>(right.shape(0));
+    require(left.shape(1) == right.shape(1), "both sides must have equally many columns");
+    require(out.shape(0) == left.shape(0) && out.shape(1) == right.shape(0), "out must have an entry for every pair");
+    require(out.stride(1) == 1, "the numbers of a row of out must lie side by side");
+    nb::gil_scoped_release release;
+    const Scratch<double> scratch(kernels<double>().row_products_scratch(count, others));
+    kernels<double>().row_products(left.data(), count, right.data(), others, static_cast<std::int64_t>(left.shape(1)),
+                                   out.data(), out.stride(0), scratch.first);
+}
+
 void products_of_bytes(Matrix<const std::int32_t> rows, Matrix<const std::int32_t> right, Vector<std::int32_t> sums,
                        Matrix<float> out) {
     const auto others = static_cast<std::int64_t>(right.shape(0)), words = static_cast<std::int64_t>(right.shape(1));
@@ -100,6 +112,7 @@ void bind_products(nb::module_ &m) {
     m.def("products_of_bytes", &products_of_bytes, "rows"_a.noconvert(), "right"_a.noconvert(), "sums"_a.noconvert(),
           "out"_a.noconvert());
     m.def("products_of_rows", &products_of_rows, "rows"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
+    m.def("row_products", &row_products, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace mlcli

@@ -126,6 +126,10 @@ template <class T> struct Kernels {
     std::int64_t (*rows_scratch)(std::int64_t others);  // numbers of `scratch`
     void (*products_of_rows)(const float *rows, std::int64_t count, const float *right, std::int64_t others,
                              std::int64_t columns, float *out, float *scratch);
+    // The same in double precision, in a fixed order, in rows of `out` that are `stride` numbers apart.
+    std::int64_t (*row_products_scratch)(std::int64_t count, std::int64_t others);  // numbers of `scratch`
+    void (*row_products)(const double *left, std::int64_t count, const double *right, std::int64_t others,
+                         std::int64_t columns, double *out, std::int64_t stride, double *scratch);
     // Sums over the pairs of an anchor, and how many keys are before each of some others.
     void (*pair_sums)(const double *kept, const double *embedded, std::int64_t size, double scale, double *out);
     void (*keys_before)(const std::int64_t *keys, std::int64_t size, const std::int64_t *wanted, std::int64_t count,

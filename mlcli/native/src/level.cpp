@@ -12,6 +12,7 @@
 #include "nearest.hpp"
 #include "pairs.hpp"
 #include "products.hpp"
+#include "rows.hpp"
 #include "sampling.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
@@ -68,6 +69,7 @@ template <class T> static const Kernels<T> table = {
     attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>,
     exponentials, logarithms, powers_of_two, radii_rows,
     density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
+    row_products_scratch, row_products,
     pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows};
 
 extern const Kernels<float> *const single;

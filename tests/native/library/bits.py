@@ -48,6 +48,7 @@ def products(rows: int, columns: int, of: Callable[..., np.ndarray] = numbers) -
     linalg.lift_rows(left, shift, directions=right, less=of(13, seed=3), out=out)
     linalg.lower_rows(left, shift, vectors=of(rows, 13, seed=4), out=down)
     yield out, down
+    yield arithmetic.row_products(left, of(29, columns, seed=5))
 
 
 def fused_products(rows: int, columns: int, of: Callable[..., np.ndarray] = numbers) -> Iterator[Any]:

@@ -99,6 +99,9 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "tree with fewer points": lambda: native.KdTree(square).query(square, 4),
         "tree with other columns": lambda: native.KdTree(square).query(square[:, :2], 1),
         "row that is no number": lambda: native.KdTree(square).query(np.full((1, 3), np.inf), 1),
+        "products of rows with longer ones": lambda: kernels().row_products(square, five, np.zeros((3, 5))),
+        "products too few": lambda: kernels().row_products(square, square, np.zeros((3, 2))),
+        "products apart": lambda: kernels().row_products(square, square, np.zeros((3, 6))[:, ::2]),
         "columns differ": lambda: native.refine(square, square[:, :2], np.array([[1], [0], [0]]), 1),
     }
 

@@ -67,6 +67,20 @@ def test_products_of_rows_are_those_of_numpy(rows: int, columns: int, others: in
         assert alone[1][0] == norms[start]
 
 
+@pytest.mark.parametrize(("rows", "columns"), [*SHAPES, (5, 0)])
+@pytest.mark.parametrize("others", [1, 7, 24, 33])
+def test_products_in_order_are_those_of_numpy_wherever_they_are_written(rows: int, columns: int, others: int) -> None:
+    left, right = points(rows, columns), points(others, columns) - 1
+    held = np.full((rows, others + 3), 7.0)
+    kernels().row_products(left, right, held[:, 1:-2])
+    sizes = np.outer(np.linalg.norm(left, axis=1), np.linalg.norm(right, axis=1))
+    assert np.all(np.abs(held[:, 1:-2] - left @ right.T) <= (columns + 1) * EPS * sizes)
+    assert np.all(held[:, [0, -2, -1]] == 7)
+    alone = np.empty((1, others))
+    kernels().row_products(left[rows // 2 : rows // 2 + 1], right, alone)  # has the same bits whatever the other rows
+    assert np.array_equal(alone[0], held[rows // 2, 1:-2])
+
+
 @pytest.mark.parametrize("columns", [1, 3, 4, 17, 500, 1025, 2100])  # the last are packed in several parts
 @pytest.mark.parametrize(("rows", "others"), [(1, 1), (7, 49), (8, 48), (9, 95), (6, 16), (97, 9), (530, 97)])
 def test_products_of_bytes_are_exact(rows: int, columns: int, others: int) -> None:

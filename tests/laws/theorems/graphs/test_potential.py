@@ -12,6 +12,7 @@ from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.methods.neighbor_embedding.walk import (
     Decay,
+    Walk,
     decay_kernel,
     entropy_curve,
     graph_kernel,
@@ -29,12 +30,12 @@ POINTS = RANDOM.standard_normal((90, 4)) * [3, 2, 1, 0.5]
 DECAY = Decay(5, 40.0, 1e-4)
 
 
-def steps_of(points: Array) -> Array:
-    return walk_between(decay_kernel(features(points), DECAY), None).steps
+def walk_of(points: Array) -> Walk:
+    return walk_between(decay_kernel(features(points), DECAY), None)
 
 
 def potentials(points: Array, time: int = 9, gamma: float = 1.0) -> Array:
-    return potential_distances(steps_of(points), time, gamma)
+    return potential_distances(walk_of(points), time, gamma)
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.0, -0.5])
@@ -57,7 +58,7 @@ def test_after_many_steps_all_walks_end_alike() -> None:
 
 def test_potentials_between_the_logarithm_and_the_square_root() -> None:
     """p^c / c without its constant tends to log p as c falls; at γ = 0 distances are twice those of the roots."""
-    ends = power(steps_of(POINTS), 60)
+    ends = power(walk_of(POINTS), 60)
     assert ends.min() > 1e-5
     logs, nearly = (distances(potential(ends, gamma)) for gamma in (1.0, 0.9998))
     assert np.abs(logs - nearly).max() < 0.01 * logs.max()
@@ -76,12 +77,12 @@ def test_equal_points_are_at_potential_distance_zero() -> None:
 def test_the_entropy_of_a_walk_on_a_ring_is_that_of_its_eigenvalues() -> None:
     """All points of a ring are alike, so the walk is symmetric, with the Fourier transform of a row as eigenvalues."""
     angles = 2 * np.pi * np.arange(40) / 40
-    steps = steps_of(np.column_stack([np.cos(angles), np.sin(angles)]))
-    values = np.abs(np.fft.fft(steps[0]))
+    walk = walk_of(np.column_stack([np.cos(angles), np.sin(angles)]))
+    values = np.abs(np.fft.fft(walk.kernel.toarray()[0] / walk.sums[0]))
     for place in (0, 1, 30, 99):
         shares = values ** (place + 1) / np.sum(values ** (place + 1))
         shares = shares[shares > 0]
-        assert entropy_curve(steps)[place] == pytest.approx(-shares @ np.log(shares), abs=1e-6)
+        assert entropy_curve(walk)[place] == pytest.approx(-shares @ np.log(shares), abs=1e-6)
 
 
 @pytest.mark.parametrize("corner", [3, 20, 50, 90])
