@@ -13,7 +13,7 @@ p that sum to one and q_ij = k_ij / Z, the divergence is KL = Σ p log p + energ
 4 (attraction - repulsion / Z).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
@@ -24,17 +24,17 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.arithmetic import exponential, logarithm
+from mlcli.core.convolution import Spectrum, charges_shape, convolve, measure, transform_sizes
 from mlcli.core.euclidean_distances import squared_distances
 from mlcli.native.layouts import ORDER, Octree, attract_rows, collect_points, repel_rows, spread_points, turn_sources
 
 NODE_BLOCK = 2**20  # numbers of a block of points and nodes
 
 
-def spline_spectrum(size: int) -> Array:
-    """Return the transform of the spline's values at whole numbers, (m/2 + 1)."""
-    values, places = spline_values(np.zeros(1))[0], np.arange(ORDER) - (ORDER // 2 - 1)
-    angles = 2 * np.pi / size * np.arange(size // 2 + 1)
-    return np.asarray(np.cos(np.multiply.outer(angles, places)) @ values)
+def spline_response(cosines: Array) -> Array:
+    """Return the transform of the spline's values at the nodes, 2416, 1191, 120 and 1 of 5040, at angles of cosines."""
+    return (272 + cosines * (297 + cosines * (60 + cosines))) / 630
 
 
 def spline_values(places: Array, order: int = ORDER) -> Array:
@@ -102,7 +102,6 @@ NODES_PER_ROW = 64  # beyond which a tree takes less time
 MARGIN = 20  # nodes over which interpolation's inverse falls to 1e-6
 STRIP = 32  # rows of nodes whose points are spread by one task; more than splines reach
 ROWS = 2**13  # points whose forces are read by one task
-TRANSFORM_BLOCK = 2**17  # numbers of a block of transforms
 
 
 @frozen
@@ -123,8 +122,6 @@ def grid_around(points: Array) -> Grid | None:
 
     As many are too many as take more time than a tree, or more memory than ten bytes for each of 2^24.
     """
-    from scipy.fft import next_fast_len
-
     columns = np.ascontiguousarray(points.T)
     low = columns.min(axis=1)
     spans = columns.max(axis=1) - low
@@ -135,26 +132,26 @@ def grid_around(points: Array) -> Grid | None:
     if nodes > max(NODES[0], min(NODES[1], NODES_PER_ROW * len(points))):
         return None
     reached = tuple(int(span / spacing) + 1 + ORDER for span in spans)
-    return Grid(low, spacing, reached, tuple(2 * next_fast_len(count + MARGIN, real=True) for count in reached))
+    return Grid(low, spacing, reached, transform_sizes(reached, MARGIN))
 
 
 def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
     """Return forces and normalization of points (n x 1 or n x 2), as `repulsion.repel` does."""
-    charges = np.zeros(grid.reached if points.shape[1] == 2 else (1, *grid.reached))
+    charges = np.zeros(charges_shape(grid.reached))
     if native.available():
         strips = point_strips(points, grid)
         for parity in (0, 1):  # the splines of every other strip reach different rows
             each(lambda chosen: spread_points(points, chosen, grid.low, 1 / grid.spacing, charges), strips[parity::2])
     else:
         spread_rows(points, grid.low, grid.spacing, charges)
-    potential = convolve(charges, kernel_spectrum(grid.sizes, grid.spacing, dof), grid.sizes)
+    convolve(charges, kernel_spectrum(grid.sizes, grid.spacing, dof))
     if native.available():
         slopes, values = np.empty_like(points), np.empty(len(points))
         order = np.concatenate(strips)
-        each(lambda rows: collect_points(points, order[rows], grid.low, 1 / grid.spacing, potential, factor=-0.5,
+        each(lambda rows: collect_points(points, order[rows], grid.low, 1 / grid.spacing, charges, factor=-0.5,
                                          out=(slopes, values)), row_blocks(len(order), ROWS))
     else:
-        slopes, values = collect_rows(points, grid.low, grid.spacing, potential)
+        slopes, values = collect_rows(points, grid.low, grid.spacing, charges)
         slopes *= -0.5
     return slopes, float(values.sum()) + len(points) * (len(points) - 1.0)
 
@@ -170,53 +167,25 @@ def point_strips(points: Array, grid: Grid) -> list[Indices]:
 
 
 @lru_cache(maxsize=1)  # sizes stay the same for many steps
-def kernel_spectrum(sizes: tuple[int, ...], spacing: float, dof: float) -> Array:
-    """Return the transform of k(d) - 1 over pairs of nodes, divided by that of the splines for either argument.
-
-    It is real and even along each axis; an axis of m nodes has m/2 + 1 numbers.
-    """
-    from scipy.fft import dctn
-
-    squared = np.zeros(1)
-    for size in sizes:
-        squared = np.add.outer(squared, (np.arange(size // 2 + 1) * spacing) ** 2)
-    kernel = np.expm1(-dof * np.log1p(squared[0] / dof))
-    spectrum = np.asarray(dctn(kernel, type=1, overwrite_x=True))
-    for axis, size in enumerate(sizes):
-        spectrum /= spline_spectrum(size).reshape([-1 if other == axis else 1 for other in range(spectrum.ndim)]) ** 2
-    spectrum.flags.writeable = False
-    return spectrum
+def kernel_spectrum(sizes: tuple[int, ...], spacing: float, dof: float) -> Spectrum:
+    """Return the spectrum of k(d) - 1 over pairs of nodes, divided by that of the splines for either argument."""
+    found = measure(lambda squared: kernel_less_one(squared * (spacing * spacing / dof), dof), spline_response, sizes)
+    found.numbers.flags.writeable = False
+    return found
 
 
-def convolve(charges: Array, spectrum: Array, sizes: Sequence[int]) -> Array:
-    """Return the sums of charges (r x m) with a kernel of some spectrum at the same nodes, in the place of the charges.
-
-    Transforms run in blocks of whole lines, so that their numbers do not depend on the threads.
-    """
-    from scipy.fft import fft, ifft, irfft, rfft
-
-    rows, columns = charges.shape
-    lines = np.empty((rows, sizes[-1] // 2 + 1), dtype=complex)
-
-    def forth(block: slice) -> None:
-        lines[block] = rfft(charges[block], sizes[-1], axis=1)
-
-    def across(block: slice) -> None:
-        whole = fft(lines[:, block], sizes[0], axis=0)
-        whole[: len(spectrum)] *= spectrum[:, block]
-        whole[len(spectrum) :] *= spectrum[-2:0:-1, block]
-        lines[:, block] = ifft(whole, axis=0, overwrite_x=True)[:rows]
-
-    def back(block: slice) -> None:
-        charges[block] = irfft(lines[block], sizes[-1], axis=1)[:, :columns]
-
-    each(forth, row_blocks(rows, TRANSFORM_BLOCK, sizes[-1]))
-    if len(sizes) == 1:
-        lines *= spectrum
-    else:
-        each(across, row_blocks(lines.shape[1], TRANSFORM_BLOCK, sizes[0]))
-    each(back, row_blocks(rows, TRANSFORM_BLOCK, sizes[-1]))
-    return charges
+def kernel_less_one(stretched: Array, dof: float) -> Array:
+    """Return (1 + x)^-α - 1 of numbers x of zero or more, which may vanish beside one (Kahan's way)."""
+    if dof == 1:
+        return -stretched / (1 + stretched)
+    whole = 1 + stretched
+    grown = whole > 1
+    logs = np.where(grown, logarithm(whole) * (stretched / np.where(grown, whole - 1, 1.0)), stretched)
+    powers = -dof * logs
+    shrunk = exponential(powers)
+    near = (shrunk > 0.5) & (shrunk < 1)
+    return np.where(near, (shrunk - 1) * (powers / logarithm(np.where(near, shrunk, 0.75))),
+                    np.where(shrunk < 1, shrunk - 1, powers))
 
 
 Summation = Literal["exact", "grid", "tree"]
@@ -229,7 +198,7 @@ EXACT_ROWS = 6000  # up to as many points all pairs take less time than a grid
 USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, and at its end
 # Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
 # pair and each of its axes, and of an entry of a graph and each of its axes.
-GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (5, 45), (300, 800, 2400), (0.06, 0.03), (1.7, 0.5)
+GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (2, 45), (300, 800, 2400), (0.06, 0.03), (1.7, 0.5)
 POWER_WORK, DIVISION_WORK = 1.2, 0.4  # of a pair besides, and of a division that pairs do not share
 
 

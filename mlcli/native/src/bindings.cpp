@@ -13,6 +13,7 @@ NB_MODULE(_kernels, m) {
     m.attr("sanitized") = false;
 #endif
     mlcli::bind_anchors(m);
+    mlcli::bind_convolution(m);
     mlcli::bind_differences(m);
     mlcli::bind_elementary(m);
     mlcli::bind_elimination(m);

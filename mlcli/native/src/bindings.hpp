@@ -45,6 +45,7 @@ void check_rows(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &
 void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
 void bind_anchors(nb::module_ &m);
+void bind_convolution(nb::module_ &m);
 void bind_differences(nb::module_ &m);
 void bind_elementary(nb::module_ &m);
 void bind_elimination(nb::module_ &m);

@@ -4,6 +4,7 @@
 #include "curve.hpp"
 #include "plan.hpp"
 #include "span.hpp"
+#include "transform.hpp"
 
 namespace mlcli {
 
@@ -150,6 +151,15 @@ template <class T> struct Kernels {
                       const double *vectors, std::int64_t others, const double *less, double *out);
     void (*lower_rows)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
                        const double *left, std::int64_t others, double *out);
+    // Convolution of a grid with an even kernel: its columns into lines of frequencies, strips of these multiplied by a
+    // spectrum or, to measure one, by nothing, and back. `z` holds 2M folds; see convolution.hpp.
+    void (*columns_forth)(const double *grid, std::int64_t rows, std::int64_t stride, std::int64_t count,
+                          const Transform &, double *lines, std::int64_t columns, std::int64_t first, double *z);
+    using Strips = void (*)(double *lines, std::int64_t columns, std::int64_t first, std::int64_t last,
+                            const Transform &, const double *steps, double *spectrum, double *z);
+    Strips convolve_strips, measure_strips;
+    void (*columns_back)(const double *lines, std::int64_t columns, std::int64_t first, const Transform &, double *grid,
+                         std::int64_t rows, std::int64_t stride, std::int64_t count, double *z);
 };
 
 struct Level {

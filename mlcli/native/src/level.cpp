@@ -3,6 +3,7 @@
 
 #include "anchors.hpp"
 #include "bytes.hpp"
+#include "convolution.hpp"
 #include "density.hpp"
 #include "differences.hpp"
 #include "factor.hpp"
@@ -70,7 +71,8 @@ template <class T> static const Kernels<T> table = {
     exponentials, logarithms, powers_of_two, radii_rows,
     density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
     row_products_scratch, row_products,
-    pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows};
+    pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows,
+    columns_forth, strips<false>, strips<true>, columns_back};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -13,10 +13,15 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     attract_seconds,
     choose_summation,
     grid_around,
+    kernel_less_one,
+    kernel_spectrum,
     repel,
     repel_bytes,
     repel_seconds,
+    spline_response,
+    spline_values,
 )
+from mlcli.native.layouts import ORDER
 
 
 def formula(points: Array, dof: float) -> tuple[Array, float]:
@@ -59,6 +64,18 @@ def test_neighbors_attract_as_the_formula_says(axes: int, dof: float) -> None:
 def test_the_way_of_summation_depends_on_rows_and_axes() -> None:
     assert [choose_summation(500, axes) for axes in (1, 2, 3, 4)] == ["exact"] * 4
     assert [choose_summation(10**5, axes) for axes in (1, 2, 3, 4)] == ["grid", "grid", "tree", "exact"]
+
+
+def test_the_response_of_a_spline_is_the_transform_of_its_values_at_the_nodes() -> None:
+    angles, places = np.linspace(0, np.pi, 50), np.arange(ORDER) - (ORDER // 2 - 1)
+    expected = np.cos(np.multiply.outer(angles, places)) @ spline_values(np.zeros(1))[0]
+    assert np.allclose(spline_response(np.cos(angles)), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dof", [1.0, 0.3, 2.5, 40.0])
+def test_the_kernel_less_its_constant_keeps_its_digits_at_any_distance(dof: float) -> None:
+    stretched = np.r_[0.0, 10.0 ** np.random.default_rng(0).uniform(-300, 12, 3000), np.linspace(0, 3, 3000)]
+    assert np.allclose(kernel_less_one(stretched, dof), np.expm1(-dof * np.log1p(stretched)), rtol=3e-15, atol=0)
 
 
 ERRORS: dict[Summation, float] = {"grid": 5e-4, "tree": 1e-2}  # of the norm of all forces
@@ -164,6 +181,7 @@ def test_a_grid_without_kernels_gives_what_it_gives_with_them(axes: int, monkeyp
     graph = graph_of(points, 5)
     pulls, energy = attract(graph, points, 0.5)
     monkeypatch.setattr(native, "available", lambda: False)
+    kernel_spectrum.cache_clear()
     found, again = repel(points, 1.0, "grid")
     assert np.allclose(found, forces, rtol=0, atol=1e-11 * np.abs(forces).max())
     assert again == pytest.approx(total, rel=1e-11)
@@ -172,6 +190,7 @@ def test_a_grid_without_kernels_gives_what_it_gives_with_them(axes: int, monkeyp
     assert again == pytest.approx(energy, rel=1e-12)
     found, again = repel(points, 1.0, "tree")
     assert np.allclose(found, repel(points, 1.0, "exact")[0], rtol=0, atol=0)
+    kernel_spectrum.cache_clear()
 
 
 def test_predictions_rise_with_the_work() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcli.base.rows.blocks import in_stages
-from mlcli.core import arithmetic
+from mlcli.core import arithmetic, convolution
 from mlcli.core.graph.graph import Graph
 from mlcli.native import layouts, linalg, paths, points
 from tests.native.support import random_graph
@@ -177,6 +177,14 @@ def folds(size: int) -> Iterator[Any]:
     yield factors.solve(numbers(size, 9))
 
 
+def convolutions(*counts: int) -> Iterator[Any]:
+    charges, sizes = np.zeros(convolution.charges_shape(counts)), convolution.transform_sizes(counts)
+    charges[:, : counts[-1]] = numbers(*counts)
+    spectrum = convolution.measure(lambda squared: 1 / (1 + squared), lambda cosines: 2 + cosines, sizes)
+    convolution.convolve(charges, spectrum)
+    yield spectrum.numbers, charges
+
+
 def elementary() -> Iterator[Any]:
     some = np.random.default_rng(0).uniform(-700, 700, 3001)
     yield arithmetic.exponential(some)
@@ -194,6 +202,7 @@ CASES = {
     "products of hard numbers": partial(products, 33, 17, hard),
     **{f"forces on {axes} axes, {dof}": partial(forces, axes, dof) for axes in (1, 2, 3, 5, 18) for dof in (1.0, 0.7)},
     **{f"paths of {size}": partial(shortest_paths, size) for size in (9, 150, 700)}, "elementary": elementary,
+    **{f"convolutions of {counts}": partial(convolutions, *counts) for counts in ((1000,), (5, 7), (150, 255))},
 }
 FUSED = {
     **sized((fused_products, gaussian, sweeps)),
