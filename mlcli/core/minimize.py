@@ -118,6 +118,10 @@ class Termination:
     rounding: float  # of the objective there
 
 
+# L-BFGS from a point, with a call after each iteration, to a limit of them; its end where no step lowers the objective.
+Run = Callable[[Function, Array, Callable[[Array, float], None], int], Termination | None]
+
+
 class Minimize(Options):
     """When a minimization stops."""
 
@@ -127,20 +131,20 @@ class Minimize(Options):
                               "converged.", gt=0, lt=1)
 
     @stage("iterate")
-    def __call__(self, function: Function, start: Array, numbers: int = 1) -> Iterated[Point]:
+    def __call__(self, function: Function, start: Array, numbers: int = 1, run: Run | None = None) -> Iterated[Point]:
         """Minimize from `start`, an (n,) array, until converged or at the limit, which warns (80 under --strict).
 
         The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is that of `numbers`
         numbers of the data. If no step finds a lower point, the iteration has converged if the predicted decrease is
-        within the tolerance. A note is given if rounding hides that decrease. Raises NumericalError where the objective
-        at the start is not finite.
+        within the tolerance. A note is given if rounding hides that decrease. `run` is L-BFGS, by default SciPy's.
+        Raises NumericalError where the objective at the start is not finite.
         """
         with loop(Evaluations) as place:
             objective = ReplayedObjective(function, place)
             return self._from(MinimizationState(start, require_finite(objective(start)[0], 0), np.zeros(0)), objective,
-                              numbers)
+                              numbers, run or run_lbfgs)
 
-    def _from(self, now: MinimizationState, function: Function, numbers: int) -> Iterated[Point]:
+    def _from(self, now: MinimizationState, function: Function, numbers: int, run: Run) -> Iterated[Point]:
         """Continue a minimization from a state."""
 
         def after(values: Array, objective: float) -> None:
@@ -153,7 +157,7 @@ class Minimize(Options):
 
         left, rest = self.limit - len(now.trace), None
         if left > 0 and self.share(now.fall, now, numbers) > self.tolerance:
-            rest = run_lbfgs(function, now.values, after, left)
+            rest = run(function, now.values, after, left)
         converged = self.share(now.fall, now, numbers) <= self.tolerance or self._rests(now, rest, numbers)
         if not converged:
             self._warn(now, rest, numbers)

@@ -30,7 +30,7 @@ from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.layouts.several_starts import BestMinimization, Minimization, Starts, run_starts, workers
-from mlcli.core.metrics.distances import seconds_of_squares, squares, training_points
+from mlcli.core.metrics.distances import lengths_of, seconds_of_lengths, training_points
 from mlcli.core.model import Goodness, Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError
@@ -229,13 +229,13 @@ class StressComposition(Composition[Model]):
     def pairs(self) -> Pairs:
         """The dissimilarities of all pairs."""
         with running("distances"):
-            return Pairs.of(np.sqrt(squares(self.data)), self.method.exponent, list(self.data.ids))
+            return Pairs.of(lengths_of(self.data), self.method.exponent, list(self.data.ids))
 
     @pairs.cost
     def _(self) -> list[Step]:
         count = len(self.data.values)
         return [Step("distances", f"{count} x {count}, in memory",
-                     seconds_of_squares(self.data, count, self.compute.thread_count()), 16.0 * count**2, square=True)]
+                     seconds_of_lengths(self.data, count, self.compute.thread_count()), 16.0 * count**2, square=True)]
 
     @FitStage
     def runs(self) -> BestMinimization:
@@ -260,7 +260,7 @@ def best_of(runs: BestMinimization) -> Minimization:
     return best
 
 
-COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
+COPIES = 2.5  # n x n matrices beside the dissimilarities: weights, their Laplacian, and the half that is its factor
 
 
 class MajorizedMethod(StressMethod):
@@ -276,8 +276,10 @@ class MajorizedMethod(StressMethod):
 
         def run(start: Array) -> Minimization:
             ended = minimize_stress(pairs, start, self.iterate, solve)
-            power = 2 if self.squared else 1
-            return Minimization(ended.state.points, ended.state.stress**power, ended.trace**power, ended.converged)
+            found = Minimization(ended.state.points, ended.state.stress, ended.trace, ended.converged)
+            if self.squared:
+                return replace(found, stress=found.stress * found.stress, trace=found.trace * found.trace)
+            return found
 
         return run
 

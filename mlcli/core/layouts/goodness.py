@@ -4,7 +4,8 @@ import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
-from mlcli.core.euclidean_distances import squared_distances
+from mlcli.core.arithmetic import dot
+from mlcli.core.euclidean_distances import by_differences
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import PairOrder, Ranks
 from mlcli.core.model import Goodness
@@ -17,7 +18,7 @@ STRIDE = 0.6180339887498949  # of the pairs that are shown, modulo all: evenly s
 def metric_goodness(pairs: Pairs, points: Array) -> Goodness:
     """Return the fit of coordinates (u x p) of distinct points, whose disparities are the dissimilarities."""
     def work(rows: slice) -> tuple[Array, Array]:
-        distances = np.sqrt(squared_distances(points[rows], points))
+        distances = np.sqrt(by_differences(points[rows], points))
         lengths, weights = pairs.lengths[rows], pairs.weights(rows)
         plain = pairs.counts[rows, None] * pairs.counts
         np.fill_diagonal(plain[:, rows.start:], 0.0)
@@ -63,7 +64,7 @@ def some_pairs(size: int) -> tuple[Indices, Indices]:
 def moments(first: Array, second: Array, weights: Array) -> Array:
     """Return Σ w, Σ w x, Σ w y, Σ w x², Σ w y² and Σ w x y of numbers (m each)."""
     left, right = weights * first, weights * second
-    return np.array([weights.sum(), left.sum(), right.sum(), left @ first, right @ second, left @ second])
+    return np.array([weights.sum(), left.sum(), right.sum(), dot(left, first), dot(right, second), dot(left, second)])
 
 
 def correlation(sums: Array) -> float:
@@ -71,7 +72,8 @@ def correlation(sums: Array) -> float:
     total, first, second, *products = sums
     if not total > 0:
         return np.nan
-    spreads = products[0] - first**2 / total, products[1] - second**2 / total
+    spreads = products[0] - first * first / total, products[1] - second * second / total
     if min(spreads) <= 1e-12 * max(products[0], products[1]):
         return np.nan
-    return float((products[2] - first * second / total) ** 2 / (spreads[0] * spreads[1]))
+    shared = products[2] - first * second / total
+    return float(shared * shared / (spreads[0] * spreads[1]))

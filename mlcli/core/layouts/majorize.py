@@ -11,20 +11,24 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array
-from mlcli.core.euclidean_distances import squared_distances
+from mlcli.core.arithmetic import dot, length
+from mlcli.core.cholesky import positive_solver
+from mlcli.core.euclidean_distances import by_differences
 from mlcli.core.iterate import ROUNDING, Iterate, Iterated
 from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
+from mlcli.core.lbfgs import quasi_newton_step
 from mlcli.errors import DataError
 from mlcli.native.layouts import stress_rows, turn_sources
 
 BLOCK = 2**17  # numbers of a block of pairs, which stay in a core's cache
 PAIRS = 2**19  # pairs of a block of the kernel
+PART, LINE = 64, 8  # columns and lanes that the kernel sums at once
 USUAL = 80  # steps of most fits
 RELAXATION = 1.8  # step from a layout, in distances to its transform; below two
 MEMORY = 10  # steps whose curvature is known
 WINDOW = 4  # steps whose largest length tells how fast they shrink
 # Work in functions of one distance: of a pair in a step, of each of its axes, and of each in solves by V.
-PAIR, AXIS, SOLVED = 1.0, 0.15, 0.5
+PAIR, AXIS, SOLVED = 1.0, 0.15, 0.25
 
 
 @result("layout")
@@ -64,12 +68,15 @@ def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate,
     solver = solve or laplacian_solver(pairs)
 
     def step(layout: Layout) -> Layout:
-        sure = layout.stress**2 - RELAXATION * (2 - RELAXATION) * dot(layout.step, layout.slope) / (pairs.size or 1.0)
+        square = layout.stress * layout.stress
+        sure = square - RELAXATION * (2 - RELAXATION) * dot(layout.step, layout.slope) / (pairs.size or 1.0)
         if len(layout.moves):
-            ahead = layout_at(pairs, layout.points - quasi_newton_step(layout, solver), solver)
-            near = ROUNDING * layout.stress**2  # a difference that is rounding tells nothing: slopes do
+            away = quasi_newton_step(layout.slope, layout.moves, layout.bends,
+                                     lambda rest: solver(rest) * layout.stretch)
+            ahead = layout_at(pairs, layout.points - away, solver)
+            near = ROUNDING * square  # a difference that is rounding tells nothing: slopes do
             rest = ahead.stress <= layout.stress and dot(ahead.step, ahead.slope) <= dot(layout.step, layout.slope)
-            if ahead.stress**2 <= sure or (rest and ahead.stress**2 <= sure + near):
+            if ahead.stress * ahead.stress <= sure + (near if rest else 0.0):
                 return follow(layout, ahead)
         return follow(layout, layout_at(pairs, layout.points - RELAXATION * layout.step, solver))
 
@@ -82,7 +89,7 @@ def layout_at(pairs: Pairs, points: Array, solve: Callable[[Array], Array]) -> L
     centered = points - points.mean(axis=0)
     terms = stress_terms(pairs, centered)
     scale = terms.products / terms.squares if terms.squares > 0 else 1.0
-    errors = terms.errors - (1 - scale) ** 2 * terms.squares
+    errors = terms.errors - (1 - scale) * (1 - scale) * terms.squares
     scaled, step = scale * centered, scale * centered - solve(terms.pulled)
     none = np.zeros((0, *points.shape))
     return Layout(scaled, slope=scale * terms.spread - terms.pulled, step=step,
@@ -93,31 +100,13 @@ def layout_at(pairs: Pairs, points: Array, solve: Callable[[Array], Array]) -> L
 def follow(before: Layout, after: Layout) -> Layout:
     """Return the second layout with the memory of the first and of the step between them."""
     move, bend = after.points - before.points, after.slope - before.slope
-    size = np.sqrt(dot(after.points, after.points))
-    lengths = np.append(before.lengths, np.sqrt(dot(move, move)) / size if size > 0 else 0.0)[-2 * WINDOW:]
+    size = length(after.points)
+    lengths = np.append(before.lengths, length(move) / size if size > 0 else 0.0)[-2 * WINDOW:]
     moves, bends, stretch = before.moves, before.bends, before.stretch
     if dot(move, bend) > ROUNDING * np.sqrt(dot(move, move) * dot(bend, bend)):  # convex along the step
         moves, bends = np.append(moves, move[None], axis=0)[-MEMORY:], np.append(bends, bend[None], axis=0)[-MEMORY:]
         stretch = dot(move, bend) / dot(bend, after.step - before.step)
     return replace(after, moves=moves, bends=bends, stretch=stretch, lengths=lengths)
-
-
-def quasi_newton_step(layout: Layout, solve: Callable[[Array], Array]) -> Array:
-    """Return the step of L-BFGS (u x p), to be subtracted, with V⁺ as first inverse Hessian (Nocedal, 1980)."""
-    rest, shares = layout.slope.copy(), np.zeros(len(layout.moves))
-    curvatures = [dot(move, bend) for move, bend in zip(layout.moves, layout.bends, strict=True)]
-    for place in reversed(range(len(curvatures))):
-        shares[place] = dot(layout.moves[place], rest) / curvatures[place]
-        rest -= shares[place] * layout.bends[place]
-    step = solve(rest) * layout.stretch
-    for place, curvature in enumerate(curvatures):
-        step += (shares[place] - dot(layout.bends[place], step) / curvature) * layout.moves[place]
-    return np.asarray(step)
-
-
-def dot(first: Array, second: Array) -> float:
-    """Return the sum of products of numbers (u x p each), the same for any number of threads."""
-    return float(np.einsum("ij,ij->", first, second))
 
 
 def distance_from_limit(lengths: Array) -> float:
@@ -131,7 +120,7 @@ def distance_from_limit(lengths: Array) -> float:
     if len(lengths) < 2 * WINDOW:
         return np.inf
     before, now = lengths[:WINDOW].max(), lengths[WINDOW:].max()
-    ratio = max((now / before) ** (1 / WINDOW), 0.5)
+    ratio = max(np.sqrt(np.sqrt(now / before)), 0.5)  # the root of as many steps as a window has
     return float(now * ratio / (1 - ratio)) if ratio < 1 else np.inf
 
 
@@ -169,21 +158,25 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
 
 
 def _sums_of_rows(points: Array, lengths: Array, weights: Array | None, rows: slice) -> tuple[Array, Array, Array]:
-    """Return what `stress_rows` of the native kernels does."""
-    distances = squared_distances(points[rows], points)
-    np.sqrt(distances, out=distances)
-    lengths, weights = lengths[rows], None if weights is None else weights[rows]
-    weighted = distances if weights is None else weights * distances
-    errors = lengths - distances
-    sums = np.column_stack([np.einsum("ij,ij->i", errors if weights is None else weights * errors, errors),
-                            np.einsum("ij,ij->i", lengths, weighted), np.einsum("ij,ij->i", distances, weighted)])
-    distances[distances == 0] = np.inf  # the ratio is zero
-    ratios = np.divide(lengths, distances, out=distances)
-    if weights is not None:
-        ratios *= weights
-    pulled = ratios.sum(axis=1)[:, None] * points[rows] - ratios @ points
-    spread = np.zeros((0, 0)) if weights is None else weights.sum(axis=1)[:, None] * points[rows] - weights @ points
-    return pulled, spread, sums
+    """Return what `stress_rows` of the native kernels does, with the same bits."""
+    squares, lengths = by_differences(points[rows], points), lengths[rows]
+    shares = np.ones_like(squares) if weights is None else weights[rows]
+    distances, products = np.sqrt(squares), shares * lengths
+    errors, ratios = lengths - distances, products * (distances / (squares + np.finfo(np.float64).tiny))
+    gaps = [axis[rows, None] - axis for axis in np.ascontiguousarray(points.T)]
+    pulled = np.column_stack([_part_sums(ratios * gap, PART) for gap in gaps])
+    spread = np.column_stack([_part_sums(shares * gap, PART) for gap in gaps])
+    whole = LINE * -(-len(points) // LINE)
+    sums = [_part_sums(some, whole) for some in (shares * errors * errors, products * distances, shares * squares)]
+    return pulled, np.zeros((0, 0)) if weights is None else spread, np.column_stack(sums)
+
+
+def _part_sums(numbers: Array, part: int) -> Array:
+    """Return the sums of rows (m x n) over some columns at a time, of which the kernel adds a line to the next one."""
+    padded = np.zeros((len(numbers), part * -(-numbers.shape[1] // part)))
+    padded[:, : numbers.shape[1]] = numbers
+    lines = np.add.reduce(padded.reshape(len(numbers), -1, part // LINE, LINE), axis=2)
+    return np.cumsum(np.cumsum(lines, axis=2)[:, :, -1], axis=1)[:, -1]
 
 
 def laplacian_solver(pairs: Pairs) -> Callable[[Array], Array]:
@@ -193,20 +186,17 @@ def laplacian_solver(pairs: Pairs) -> Callable[[Array], Array]:
     """
     if pairs.uniform:
         return lambda columns: columns / len(pairs)
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     laplacian = -pairs.table
     with np.errstate(all="ignore"):
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         laplacian += np.trace(laplacian) / len(pairs) ** 2  # with a shift, the constant is no longer a null vector
-    try:
-        factor = cho_factor(laplacian.T, overwrite_a=True)
-    except (LinAlgError, ValueError):  # ValueError: a weight or a sum of them is not finite
+        solve = positive_solver(laplacian)
+    if solve is None:
         apart = pairs.lengths[pairs.lengths > 0]
         raise DataError("WEIGHTS-SPAN", f"dissimilarities from {apart.min():.1e} to {apart.max():.1e} have weights "
                         f"{weight_name(pairs.power)} of which the largest hide the others in rounding",
-                        hint=f"{UNWEIGHTED}, or merge points that are nearly equal") from None
-    return lambda columns: np.asarray(cho_solve(factor, columns))
+                        hint=f"{UNWEIGHTED}, or merge points that are nearly equal")
+    return solve
 
 
 def step_seconds(count: int, axes: int, threads: int, weighted: bool) -> float:

@@ -9,9 +9,10 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.core.layouts.majorize import RELAXATION
+from mlcli.core.layouts.pairs import powers
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
-from mlcli.core.metrics.distances import squared
+from mlcli.core.metrics.distances import distances
 from mlcli.core.similarities.base import Parts, Similarity
 
 
@@ -65,18 +66,18 @@ def _descend(places: Array, lengths: Array, points: Array, *, weights: Array) ->
     """Return the places (m x p) to which relaxed steps lead, close to the end Newton's; the last step is plain."""
     extent = float(np.abs(points - points.mean(axis=0)).max(initial=0.0))
     shares = weights / weights.sum(axis=1, keepdims=True)
-    means, moving = shares @ points, np.arange(len(places))
+    means, moving = _row_sums(shares, points.T), np.arange(len(places))
     for number in range(STEPS):
         here = places[moving]
         gaps, distances = _gaps(here, points)
         ratios = np.divide(lengths[moving], distances, out=np.zeros_like(distances), where=distances > 0)
         pulls = shares[moving] * ratios
-        targets = means[moving] + np.einsum("mn,mnp->mp", pulls, gaps)
+        targets = means[moving] + _row_sums(pulls, gaps)
         steps = targets - here
         moves = RELAXATION * steps
         close = np.abs(steps).max(axis=1) <= CLOSE * extent
         if close.any():
-            moves[close] = _newton(steps[close], pulls[close], gaps=gaps[close], distances=distances[close])
+            moves[close] = _newton(steps[close], pulls[close], gaps=gaps[:, close], distances=distances[close])
         places[moving] = targets if number == STEPS - 1 else here + moves
         far = np.abs(steps).max(axis=1) > STILL * extent
         places[moving[~far]] = targets[~far]
@@ -91,22 +92,40 @@ def _newton(steps: Array, pulls: Array, *, gaps: Array, distances: Array) -> Arr
 
     Half the Hessian of a row's stress, over its weight, is (1 - Σ pull) I + Σ pull u uᵀ, u the direction to a point.
     """
-    directions = np.divide(gaps, distances[:, :, None], out=np.zeros_like(gaps), where=distances[:, :, None] > 0)
-    bends = np.einsum("mn,mnp,mnq->mpq", pulls, directions, directions)
+    directions = np.divide(gaps, distances, out=np.zeros_like(gaps), where=distances > 0)
+    bends = np.stack([_row_sums(pulls * direction, directions) for direction in directions], axis=1)
     bends += (1 - pulls.sum(axis=1))[:, None, None] * np.eye(steps.shape[1])
-    values, vectors = np.linalg.eigh(bends)
-    convex = values[:, 0] > CONVEX
-    turned = np.einsum("mpq,mp->mq", vectors, steps) / np.where(convex[:, None], values, 1.0)
-    moves = np.einsum("mpq,mq->mp", vectors, turned)
+    with np.errstate(all="ignore"):  # where the stress is not convex
+        pivots, _ = _eliminate(bends - CONVEX * np.eye(steps.shape[1]), steps)
+        _, moves = _eliminate(bends, steps)
+    convex = (pivots > 0).all(axis=1)  # as all eigenvalues are larger than what was taken from them
     nearest = np.where(distances > 0, distances, np.inf).min(axis=1)
-    short = np.linalg.norm(moves, axis=1) <= SHORT * nearest
+    short = np.sum(moves * moves, axis=1) <= (SHORT * nearest) ** 2
     return np.where((convex & short)[:, None], moves, RELAXATION * steps)
 
 
+def _eliminate(matrices: Array, sides: Array) -> tuple[Array, Array]:
+    """Return the pivots of symmetric matrices A (m x p x p), and x of A x = b (m x p each) where all are over zero."""
+    work, size = np.concatenate([matrices, sides[:, :, None]], axis=2), matrices.shape[1]
+    for place in range(size):
+        factors = work[:, place + 1 :, place] / work[:, place, place, None]
+        work[:, place + 1 :, place:] -= factors[:, :, None] * work[:, place, None, place:]
+    found = np.zeros_like(sides)
+    for place in reversed(range(size)):
+        known = np.sum(work[:, place, place + 1 : size] * found[:, place + 1 :], axis=1)
+        found[:, place] = (work[:, place, size] - known) / work[:, place, place]
+    return np.diagonal(work[:, :, :size], axis1=1, axis2=2), found
+
+
+def _row_sums(weights: Array, numbers: Array) -> Array:
+    """Return Σ w x over the columns of weights w (m x n), for each of p arrays of numbers x (m x n, or n), as m x p."""
+    return np.stack([np.sum(weights * some, axis=1) for some in numbers], axis=1)
+
+
 def _gaps(places: Array, points: Array) -> tuple[Array, Array]:
-    """Return differences (m x n x p) and distances (m x n) of places (m x p) and points (n x p)."""
-    gaps = places[:, None, :] - points
-    return gaps, np.sqrt(np.einsum("mnp,mnp->mn", gaps, gaps))
+    """Return differences (p x m x n) and distances (m x n) of places (m x p) and points (n x p)."""
+    gaps = np.stack([own[:, None] - axis for own, axis in zip(places.T, points.T, strict=True)])
+    return gaps, np.sqrt(sum(gap * gap for gap in gaps))
 
 
 @stored("least-stress", coordinates="np", points="nd")
@@ -123,7 +142,7 @@ class LeastStress(AmongFixed):
 
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at dissimilarity zero from a training point is placed on it."""
-        lengths = new if self.points is None else np.sqrt(squared(self.metric, new, self.points))
+        lengths = new if self.points is None else distances(self.metric, new, self.points)
         equal = lengths == 0
         targets = lengths if self.disparities is None else self.disparities(lengths)
         placed = self.coordinates[equal.argmax(axis=1)]
@@ -138,4 +157,4 @@ def relative_weights(lengths: Array, power: float) -> Array:
     if power == 0 or not lengths.size:
         return np.ones_like(lengths)
     heaviest = lengths.min(axis=1, keepdims=True) if power < 0 else lengths.max(axis=1, keepdims=True)
-    return np.asarray((lengths / heaviest) ** power)
+    return powers(lengths, heaviest, power)

@@ -5,9 +5,12 @@ from functools import cached_property
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.arithmetic import dot, power
 from mlcli.errors import DataError
 
+BLOCK = 2**17  # numbers of a block of weights
 UNWEIGHTED = "use smacof with method.weights: 0, so that all weights are one"
 SAME = 1e-12  # difference of two points' dissimilarities to others, relative to the largest, that is rounding
 
@@ -71,7 +74,7 @@ class Pairs:
         if self.power != 0:
             lengths = self.lengths[rows]
             with np.errstate(over="ignore"):  # infinite weights are refused where they are factored
-                products *= np.power(lengths / self.top, self.power, out=np.zeros_like(lengths), where=lengths > 0)
+                products *= np.where(lengths > 0, powers(lengths, self.top, self.power), 0.0)
         places = np.arange(len(self))[rows]
         products[np.arange(len(places)), places] = 0.0
         return products
@@ -84,15 +87,36 @@ class Pairs:
     @cached_property
     def table(self) -> Array:
         """The weights of all pairs (u x u)."""
-        return self.weights(slice(None))
+        table = np.empty(self.lengths.shape)
+
+        def fill(rows: slice) -> None:
+            table[rows] = self.weights(rows)
+
+        each(fill, row_blocks(len(self), BLOCK, len(self)))
+        return table
 
     @cached_property
     def size(self) -> float:
         """Σ w δ² over pairs of different points, by which stress is divided."""
+        blocks = row_blocks(len(self), BLOCK, len(self))
         if self.uniform:
-            return float(np.einsum("ij,ij->", self.lengths, self.lengths)) / 2
-        return sum(float(np.sum(self.weights(slice(row, row + 1)) * self.lengths[row] ** 2))
-                   for row in range(len(self))) / 2
+            return sum(dot(self.lengths[rows], self.lengths[rows]) for rows in blocks) / 2
+        return sum(float(np.sum(self.weights(rows) * self.lengths[rows] ** 2)) for rows in blocks) / 2
+
+
+def powers(lengths: Array, unit: "Array | float", exponent: float) -> Array:
+    """Return (δ / u)^q of dissimilarities δ (any shape) and their unit u, for q other than zero; of zeros, one.
+
+    Whole powers are products, which are rounded less.
+    """
+    some, size = np.where(lengths > 0, lengths, unit), abs(exponent)
+    ratios = some / unit if exponent > 0 else unit / some
+    if size != int(size):
+        return power(ratios, size)
+    found = ratios
+    for _ in range(int(size) - 1):
+        found = found * ratios
+    return found
 
 
 def weight_name(power: float) -> str:

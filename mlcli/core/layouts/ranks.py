@@ -34,7 +34,11 @@ class Monotone:
 
     def __call__(self, lengths: Array) -> Array:
         """Return the function's values at dissimilarities, an array of any shape."""
-        return np.asarray(np.interp(lengths, self.lengths, self.values))
+        place = np.clip(np.searchsorted(self.lengths, lengths, side="right") - 1, 0, max(len(self.lengths) - 2, 0))
+        after = np.minimum(place + 1, len(self.lengths) - 1)
+        low, high, wide = self.values[place], self.values[after], self.lengths[after] - self.lengths[place]
+        shares = np.clip((lengths - self.lengths[place]) / np.where(wide > 0, wide, 1.0), 0.0, 1.0)
+        return np.asarray(np.where(shares == 1, high, low + shares * (high - low)))
 
 
 @frozen
@@ -161,7 +165,7 @@ class Ranks:
     def _plain_fit(self, points: Array) -> Disparities:
         """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
         gaps = points[self.order.left] - points[self.order.right]
-        distances = np.sqrt(np.einsum("mp,mp->m", gaps, gaps))
+        distances = np.sqrt(np.sum(gaps * gaps, axis=1))
         if np.isnan(distances.sum()):
             return Disparities(distances, distances, np.nan, np.nan)
         disparities = self.order.disparities(distances)
@@ -214,4 +218,4 @@ def function_at_rest(pairs: Pairs, ties: Ties, points: Array, stress: float) -> 
         return Monotone(np.zeros(1), np.zeros(1))
     order = PairOrder.of(pairs, ties)
     function = order.function(Ranks(order, pairs.counts).fit(points).disparities)
-    return replace(function, values=function.values / max(1 - stress**2, np.finfo(np.float64).tiny))
+    return replace(function, values=function.values / max(1 - stress * stress, np.finfo(np.float64).tiny))

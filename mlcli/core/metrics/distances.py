@@ -26,6 +26,11 @@ def distances_cost(metric: RowMetric, points: int, columns: int, threads: int) -
     """Seconds of the distances of all pairs, each computed once."""
     if metric.plain:
         return kernel_cost(points, columns, threads)
+    return differences_cost(metric, points, columns, threads)
+
+
+def differences_cost(metric: RowMetric, points: int, columns: int, threads: int) -> float:
+    """Seconds of the distances of all pairs by differences, each computed once."""
     return points**2 / 2 * (columns * metric.column_seconds + 2e-9) / threads
 
 
@@ -137,6 +142,19 @@ def squares(data: Spatial) -> Array:
         each(lambda rows: np.square(data.values[rows], out=found[rows]), row_blocks(len(found), BLOCK, len(found)))
         return found
     return squared(metric_of(data), data.values, data.values)
+
+
+def lengths_of(data: Spatial) -> Array:
+    """Return dissimilarities of all points (n x n): as they are given, or distances, the same on every processor."""
+    if isinstance(data, Dissimilarities):
+        return np.ascontiguousarray(data.values)
+    return pairwise(metric_of(data), data.values)
+
+
+def seconds_of_lengths(data: Spatial, count: int, threads: int) -> float:
+    """Predict the seconds of `lengths_of` for `count` points of the data."""
+    given = isinstance(data, Dissimilarities)
+    return 0.0 if given else differences_cost(metric_of(data), count, data.values.shape[1], threads)
 
 
 def seconds_of_squares(data: Spatial, count: int, threads: int) -> float:

@@ -1,7 +1,6 @@
 """Non-metric multidimensional scaling."""
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, PairOrder, Ranks, Ties, function_at_rest
 from mlcli.core.layouts.several_starts import Minimization, workers
+from mlcli.core.lbfgs import run_fixed_lbfgs
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import Goodness
@@ -70,12 +70,11 @@ class NMDS(StressMethod):
 
     def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of squared stress-1 by L-BFGS, after which distances get the data's size."""
-        import_module("scipy.optimize")  # whose linear algebra the limit of threads around the runs then reaches too
         order = PairOrder.of(pairs, self.ties)
 
         def run(start: Array) -> Minimization:
             ranks = Ranks(order, pairs.counts)
-            ended = self.minimize(ranks, start.ravel())
+            ended = self.minimize(ranks, start.ravel(), run=run_fixed_lbfgs)
             points = ended.state.values.reshape(start.shape)
             stress = float(np.sqrt(max(ended.state.objective, 0.0)))
             return Minimization(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
@@ -98,7 +97,7 @@ class NMDS(StressMethod):
         each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
                         8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2 + self.starts), usual=USUAL,
-                        most=self.minimize.limit, square=True, needs=OPTIMIZE)
+                        most=self.minimize.limit, square=True, needs=OPTIMIZE)  # of the checks
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
