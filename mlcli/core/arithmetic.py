@@ -26,6 +26,7 @@ ONE, FRACTION = np.uint64(0x3FF0000000000000), np.uint64(0x000FFFFFFFFFFFFF)  # 
 WHOLE = np.uint64(0x4330000000000000)  # bits of 2⁵²
 FACTORIALS = np.cumprod(np.r_[1.0, np.arange(1.0, 14)])
 BLOCK = 2**17  # numbers of a block of rows
+LINE = 8  # numbers of a cache line
 SWEEPS = 60  # of rotations, of which a small matrix takes about eight
 SIDE = 256  # rows on a side of a tile of products: their columns stay in the second cache
 SUMMED = 128  # products that are summed one after the other: those of native/src/rows.hpp
@@ -34,18 +35,23 @@ PANEL = 16  # columns that are made orthogonal to each other before the others
 
 def exponential(values: Array) -> Array:
     """Return eˣ of numbers of any shape: zero below -708, and e⁷⁰⁹ above 709; of a NaN, NaN."""
-    numbers = np.asarray(values, dtype=np.float64)
-    inside = np.clip(numbers, LEAST, MOST)
+    numbers = np.asarray(values, dtype=np.float64, order="C")
     if native.available():
-        found = np.empty(inside.shape)
-        kernels().exponentials(inside.ravel(), found.reshape(-1))
-    else:
-        rounded = inside * 1.4426950408889634074 + SHIFTED
-        whole = rounded - SHIFTED
-        rest = inside - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
-        found = series(rest, 1 / FACTORIALS[13::-1])
-        found = found * ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
+        return each_number(kernels().exponentials, numbers)
+    inside = np.clip(numbers, LEAST, MOST)
+    rounded = inside * 1.4426950408889634074 + SHIFTED
+    whole = rounded - SHIFTED
+    rest = inside - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
+    found = series(rest, 1 / FACTORIALS[13::-1])
+    found = found * ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
     return np.where(np.isnan(numbers), np.nan, np.where(numbers >= LEAST, found, 0.0))
+
+
+def each_number(function: Callable[[Array, Array], None], numbers: Array) -> Array:
+    """Return a kernel's function of numbers of any shape in C order."""
+    found = np.empty(numbers.shape)
+    function(numbers.reshape(-1), found.reshape(-1))
+    return found
 
 
 def logarithm(values: Array) -> Array:
@@ -55,37 +61,32 @@ def logarithm(values: Array) -> Array:
 
 def power(values: Array, exponent: float) -> Array:
     """Return numbers of zero or more to a positive power."""
-    logs = binary_logarithm(np.where(values > 0, values, 1.0))
-    return np.where(values > 0, exponential_of_two(exponent * logs), 0.0)
+    return exponential(exponent * logarithm(values))
 
 
 def binary_logarithm(values: Array) -> Array:
     """Return the base-2 logarithm of numbers of any shape that are zero or more: of zero -∞, of a NaN NaN."""
-    given = np.asarray(values, dtype=np.float64)
+    given = np.asarray(values, dtype=np.float64, order="C")
+    if native.available():
+        return each_number(kernels().logarithms, given)
     small = given < np.finfo(np.float64).tiny
     numbers = np.where(given > 0, given * np.where(small, 2.0**60, 1.0), 1.0)
-    if native.available():
-        found = np.empty(numbers.shape)
-        kernels().logarithms(numbers.ravel(), found.reshape(-1))
-    else:
-        bits = numbers.view(np.uint64)
-        raised = (bits & FRACTION) | ONE
-        high = (raised.view(np.float64) > 1.4142135623730951).astype(np.uint64)
-        exponent = (((bits >> np.uint64(52)) + high) | WHOLE).view(np.float64) - (2.0**52 + 1023)
-        part = (raised - (high << np.uint64(52))).view(np.float64)
-        t = (part - 1) / (part + 1)
-        found = exponent + 2.8853900817779268 * t * series(t * t, 1 / np.arange(17.0, 0, -2))
+    bits = numbers.view(np.uint64)
+    raised = (bits & FRACTION) | ONE
+    high = (raised.view(np.float64) > 1.4142135623730951).astype(np.uint64)
+    exponent = (((bits >> np.uint64(52)) + high) | WHOLE).view(np.float64) - (2.0**52 + 1023)
+    part = (raised - (high << np.uint64(52))).view(np.float64)
+    t = (part - 1) / (part + 1)
+    found = exponent + 2.8853900817779268 * t * series(t * t, 1 / np.arange(17.0, 0, -2))
     found = np.where(small, found - 60, found)
     return np.where(given > 0, np.where(np.isinf(given), np.inf, found), np.where(given == 0, -np.inf, np.nan))
 
 
 def exponential_of_two(values: Array) -> Array:
     """Return 2ˣ of finite numbers of any shape, those beyond -1000 and 1000 taken for these."""
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = np.asarray(values, dtype=np.float64, order="C")
     if native.available():
-        found = np.empty(numbers.shape)
-        kernels().powers_of_two(numbers.ravel(), found.reshape(-1))
-        return found
+        return each_number(kernels().powers_of_two, numbers)
     inside = 0.5 * (np.abs(numbers + 1000.0) - np.abs(numbers - 1000.0))
     shifted = inside + SHIFTED
     rest = (inside - (shifted - SHIFTED)) * LOG_2
@@ -97,7 +98,8 @@ def series(values: Array, coefficients: Array) -> Array:
     """Return the polynomial with these coefficients, of the highest power first, by Horner's rule."""
     found = np.full_like(values, coefficients[0])
     for coefficient in coefficients[1:]:
-        found = found * values + coefficient
+        found *= values
+        found += coefficient
     return found
 
 
@@ -115,6 +117,19 @@ def inner_products(left: Array, right: Array) -> Array:
     """Return LᵀR (a x b) of tall matrices L (n x a) and R (n x b) with few columns."""
     columns = np.ascontiguousarray(left.T)
     return np.stack([np.sum(columns * column, axis=1) for column in np.ascontiguousarray(right.T)], axis=1)
+
+
+def sum_in_lines(values: Array) -> Array:
+    """Return the sums (m) of columns (n x m) as kernels add them.
+
+    Every eighth number goes to one of eight sums; these are added one after the other, and then the numbers left over.
+    """
+    whole = len(values) // LINE
+    lines = np.add.reduce(values[: whole * LINE].reshape(whole, LINE, values.shape[1]), axis=0)
+    found = np.zeros(values.shape[1])
+    for some in (*lines, *values[whole * LINE :]):
+        found += some
+    return found
 
 
 def combine(left: Array, factors: Array) -> Array:
@@ -169,11 +184,12 @@ def _rotate(work: Array, vectors: Array, first: Indices, second: Indices) -> Non
 
 def product(matrix: Array, block: Array) -> Array:
     """Return MB (m x b) of a matrix M (m x n) in C order and a block B (n x b) of few columns, on all threads."""
-    if not native.available():
-        return combine(matrix, block)
     out, nowhere, nothing = np.empty((len(matrix), block.shape[1])), np.zeros(len(block)), np.zeros(block.shape[1])
 
     def lift(rows: slice) -> None:
+        if not native.available():
+            out[rows] = np.stack([sum_in_lines((matrix[rows] * column).T) for column in block.T], axis=1)
+            return
         native.lift_rows(matrix[rows], nowhere, directions=block, less=nothing, out=out[rows])
 
     each(lift, row_blocks(len(matrix), BLOCK, len(block)))
@@ -213,11 +229,11 @@ def symmetric_products(left: Array, right: Array) -> Array:
 
 def transposed_product(matrix: Array, block: Array) -> Array:
     """Return MᵀB (n x b) of a matrix M (m x n) in C order and a block B (m x b) of few columns, on all threads."""
-    if not native.available():
-        return inner_products(matrix, block)
     nowhere = np.zeros(matrix.shape[1])
 
     def lower(rows: slice) -> Array:
+        if not native.available():
+            return np.stack([np.cumsum(matrix[rows] * column[:, None], axis=0)[-1] for column in block[rows].T])
         out = np.zeros((block.shape[1], matrix.shape[1]))
         native.lower_rows(matrix[rows], nowhere, vectors=block[rows], out=out)
         return out

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import NORMAL
+from mlcli.core.arithmetic import binary_logarithm, logarithm
 
 CACHED = 2**15  # numbers that stay in a core's cache from one step of a formula to the next
 SHARE = 2**18  # numbers that are worth a thread
@@ -57,7 +58,7 @@ def root_shares(rows: Array) -> Array:
 def unit(rows: Array) -> Array:
     """Return x / ‖x‖ of each row (m x d) of numbers that are not all zero."""
     rows = to_size(rows)
-    found: Array = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    found: Array = rows / np.sqrt(np.sum(rows * rows, axis=1))[:, None]
     return found
 
 
@@ -81,7 +82,8 @@ def relative_ranks(rows: Array) -> Array:
 def doublings(rows: Array) -> Array:
     """Return log2(x) + 1 of numbers over zero, and zeros (Anderson, Ellingsen and McArdle, 2006)."""
     there = rows > 0
-    found: Array = np.where(there, np.log2(np.where(there, rows, 1.0)) + 1, np.where(np.isnan(rows), rows, 0.0))
+    logarithms = binary_logarithm(np.where(there, rows, 1.0))
+    found: Array = np.where(there, logarithms + 1, np.where(np.isnan(rows), rows, 0.0))
     return found
 
 
@@ -89,7 +91,7 @@ def doublings(rows: Array) -> Array:
 def robust_log_ratios(rows: Array) -> Array:
     """Return ln x - mean(ln x) over the cells over zero of each row (m x d), and zeros (Martino and others, 2019)."""
     there = rows > 0
-    logarithms = np.log(np.where(there, rows, 1.0))
+    logarithms = logarithm(np.where(there, rows, 1.0))
     first = np.take_along_axis(logarithms, there.argmax(axis=1)[:, None], axis=1)  # so that equal ones are zero
     logarithms = np.where(there, logarithms - first, 0.0)
     means = logarithms.sum(axis=1, keepdims=True) / there.sum(axis=1, keepdims=True)
@@ -107,7 +109,7 @@ def centered(rows: Array) -> Array:
 @by_blocks
 def log_ratios(rows: Array) -> Array:
     """Return ln x - mean(ln x) of each row (m x d): centered log-ratios of numbers over zero (Aitchison, 1986)."""
-    logarithms = np.log(np.ascontiguousarray(rows))
+    logarithms = logarithm(rows)
     logarithms -= logarithms[:, :1].copy()  # so that near ones keep their digits, and equal ones are zero
     found: Array = logarithms - logarithms.mean(axis=1, keepdims=True)
     return found
@@ -117,6 +119,6 @@ def log_ratios(rows: Array) -> Array:
 def additive_log_ratios(rows: Array) -> Array:
     """Return ln x - ln(x of the first column) of each row (m x d): additive log-ratios, zero in the first (Aitchison).
     """
-    logarithms = np.log(np.ascontiguousarray(rows))
+    logarithms = logarithm(rows)
     found: Array = logarithms - logarithms[:, :1]
     return found

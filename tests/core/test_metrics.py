@@ -103,14 +103,13 @@ def test_all_pairs_are_those_of_blocks_whatever_the_threads(name: str, threads: 
 
 
 @every_metric
-def test_the_library_without_kernels_agrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_without_kernels_have_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     points = rows_of(name)
     comparison = ready(name, points)
     fast = between(comparison, points, points)
     monkeypatch.setattr("mlcli.native.available", lambda: False)
     slow = between(comparison, points, points)
-    np.testing.assert_allclose(slow, fast, rtol=1e-12, atol=1e-13)
-    assert slow.tobytes() == slow.T.copy().tobytes() and not np.diag(slow).any()
+    assert slow.tobytes() == fast.tobytes()
 
 
 def tables(low: float) -> st.SearchStrategy[Array]:

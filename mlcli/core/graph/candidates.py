@@ -16,7 +16,8 @@ from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
-from mlcli.core.euclidean_distances import pair_distances, rounding_of_products
+from mlcli.core.arithmetic import LINE, sum_in_lines
+from mlcli.core.euclidean_distances import rounding_of_products
 
 QUICK_BLOCK = 2**18  # numbers that are looked at together: they stay in the second cache
 LARGEST = 255  # of a byte
@@ -152,12 +153,24 @@ def refine(new: Array, points: Array, candidates: Indices, count: int,
     """
     if native.available():
         return native.refine(new, points, candidates, count, excluded)
-    rows = np.repeat(np.arange(len(new)), candidates.shape[1])
-    exact = pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
+    exact = np.empty(candidates.shape)
+    for some in row_blocks(len(new), QUICK_BLOCK, candidates.shape[1] * points.shape[1]):
+        gaps = points[candidates[some]] - new[some, None]
+        exact[some] = _squares(gaps.reshape(-1, points.shape[1]).T).reshape(exact[some].shape)
     if excluded is not None:
         exact[candidates == excluded[:, None]] = np.inf
     order = np.lexsort((candidates, exact))[:, :count]
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
+
+
+def _squares(gaps: Array) -> Array:
+    """Return Σ x² (m) of columns (d x m), with even and odd lines of numbers summed apart as by the kernel."""
+    squares, lines, pairs = gaps * gaps, len(gaps) // (2 * LINE), gaps.shape[1]
+    both = squares[: lines * 2 * LINE].reshape(lines, 2, LINE, pairs)
+    total = sum_in_lines(both[:, 0].reshape(-1, pairs)) + sum_in_lines(both[:, 1].reshape(-1, pairs))
+    for row in squares[lines * 2 * LINE :]:
+        total += row
+    return total
 
 
 def finder(new: Array, points: Array, count: int, excluded: Indices | None, *,

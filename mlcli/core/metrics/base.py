@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from mlcli import native
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
 from mlcli.base.values.metric import RowMetric
 from mlcli.base.values.options import Options
+
+DEPTH = 256  # columns in a partial sum, as in the kernels
 
 
 def differences(kind: str, left: Array, right: Array) -> Array:
@@ -20,14 +23,29 @@ def differences(kind: str, left: Array, right: Array) -> Array:
     """
     if native.available():
         return native.differences(kind, left, right)
-    if not left.shape[1]:
-        return np.zeros((len(left), len(right)))
-    from scipy.spatial.distance import cdist
-
+    if kind == "chebyshev":
+        return by_columns(left, right, gap, np.maximum)
+    sums, whole = np.zeros((len(left), len(right))), np.zeros((len(left), len(right)))
+    for part in row_blocks(left.shape[1], DEPTH):
+        some, others = left[:, part], right[:, part]
+        sums += by_columns(some, others, TERMS.get(kind, gap))
+        if kind in ("braycurtis", "ruzicka"):
+            whole += by_columns(some, others, np.add)
     if kind == "ruzicka":
-        bray = differences("braycurtis", left, right)
-        return np.asarray(2 * bray / (1 + bray))
-    return np.asarray(cdist(left, right, kind))
+        whole, sums = sums + whole, 2 * sums
+    return np.divide(sums, whole, out=sums, where=sums > 0) if kind in ("braycurtis", "ruzicka") else sums
+
+
+def gap(own: Array, other: Array) -> Array:
+    """Return |x - y|."""
+    return np.abs(own - other)
+
+
+TERMS: dict[str, Callable[[Array, Array], Array]] = {  # what a column adds, if not the gap
+    "sqeuclidean": lambda own, other: np.square(own - other),
+    "canberra": lambda own, other: gap(own, other) / np.maximum(
+        np.abs(own) + np.abs(other), np.finfo(np.float64).tiny),  # zero where both are
+}
 
 
 def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
@@ -37,15 +55,21 @@ def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
     """
     if native.available():
         return native.squared_at(rows, points, chosen)
-    found = [differences("sqeuclidean", row[None], points[some])[0] for row, some in zip(rows, chosen, strict=True)]
-    return np.array(found).reshape(chosen.shape)
+    found = np.zeros(chosen.shape)
+    for part in row_blocks(rows.shape[1], DEPTH):
+        sums = np.zeros_like(found)
+        for own, others in zip(rows[:, part].T, points[:, part].T, strict=True):
+            sums += np.square(own[:, None] - others[chosen])
+        found += sums
+    return found
 
 
-def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array]) -> Array:
-    """Return Σₖ term(xₖ, yₖ) (m x n) of two arrays of rows (m x d, n x d), column by column."""
+def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array], join: np.ufunc = np.add) -> Array:
+    """Return Σₖ term(xₖ, yₖ) (m x n) of two arrays of rows (m x d, n x d), column by column, or what else joins terms.
+    """
     sums = np.zeros((len(left), len(right)))
     for own, other in zip(left.T, np.ascontiguousarray(right.T), strict=True):
-        sums += term(own[:, None], other)
+        join(sums, term(own[:, None], other), out=sums)
     return sums
 
 

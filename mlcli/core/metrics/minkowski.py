@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import option
+from mlcli.core.arithmetic import power
 from mlcli.core.metrics.base import Metric, by_columns, differences, unequal
 
 
@@ -47,9 +48,8 @@ class Minkowski(Metric):
         """Return distances (m x n) of rows (m x d, n x d), in units of the largest difference: powers do not vanish."""
         largest = differences("chebyshev", left, right)
         unit = np.where(largest > 0, largest, 1.0)
-        with np.errstate(under="ignore"):
-            sums = by_columns(left, right, lambda own, other: (np.abs(own - other) / unit) ** self.p)
-        found: Array = largest * sums ** (1 / self.p)
+        sums = by_columns(left, right, lambda own, other: power(np.abs(own - other) / unit, self.p))
+        found: Array = largest * power(sums, 1 / self.p)
         return found
 
 

@@ -35,7 +35,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
 )
 from mlcli.methods.neighbor_embedding.perplexity import ALONE, affinity_lists, reach
 from mlcli.methods.neighbor_embedding.walk import distance_rows
-from mlcli.native import available, describe
+from mlcli.native import available
 
 ALL_ROWS, SOME_ROWS = 2000, 200  # points up to which all are checked; those of a sample
 BLOCK = 2**20  # numbers of a block of pairs
@@ -377,8 +377,6 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
     work = float(model.fit["edges"]) * method.epochs_of(data)
     if work > REPEATED and not full:
         return [skipped("seed", "many edges and epochs, which mlcli verify --full repeats")]
-    if model.fit["kernel"] != describe():
-        return [skipped("seed", "another instruction set than that of the run rounds in other places")]
     found = method.composition(data, Compute(seed=int(model.fit["seed"]))).layout
     again, points = centered_axes(found.ended.state.points), np.asarray(model.embedding)
     reach = max_abs(points)

@@ -11,6 +11,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import present_cells
+from mlcli.core.arithmetic import binary_logarithm, exponential, logarithm, normal_numbers
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, sort_lists
@@ -53,18 +54,18 @@ def smooth_lengths(lists: Lists, connectivity: float, alone: bool = False) -> Sc
     widths = np.empty(size)
     for rows in one_by_one(row_blocks(size, BLOCK, table.shape[1])):
         beyond = np.maximum(table[rows] - nearest[rows, None], 0.0)
-        widths[rows] = _solve(beyond, np.log2(counts[rows] + 1.0), floor[rows])
+        widths[rows] = _solve(beyond, binary_logarithm(counts[rows].astype(float) + 1), floor[rows])
     return Scales(nearest, widths)
 
 
 def _solve(beyond: Array, target: Array, floor: Array) -> Array:
     """Return σ (m) of lengths beyond ρ (m x k) by bisection from `floor`, which stays where the sum is larger there."""
     low, high = floor.copy(), floor * WIDEST
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             ratios = np.divide(beyond, middle[:, None], out=np.zeros_like(beyond), where=beyond > 0)
-            over = np.exp(-ratios).sum(axis=1) > target
+            over = exponential(-ratios).sum(axis=1) > target
             high, low = np.where(over, middle, high), np.where(over, low, middle)
     return np.asarray(low)
 
@@ -92,8 +93,7 @@ def memberships_of(lists: Lists, scales: Scales) -> Array:
     """Return the membership of each entry (e): one up to ρ, then exp(-(d - ρ) / σ)."""
     beyond = np.maximum(lists.lengths - scales.nearest[lists.rows], 0.0)
     widths = scales.widths[lists.rows]
-    with np.errstate(under="ignore"):
-        return np.exp(-np.divide(beyond, widths, out=np.zeros_like(beyond), where=widths > 0))
+    return exponential(-np.divide(beyond, widths, out=np.zeros_like(beyond), where=widths > 0))
 
 
 @stage("weights")
@@ -148,12 +148,12 @@ def intersect_classes(graph: Graph, classes: Indices, weight: float) -> Graph:
     rows = np.repeat(np.arange(size), np.diff(starts))
     own, other = classes[rows], classes[graph.indices]
     apart = np.where((own < 0) | (other < 0), UNKNOWN, np.where(own == other, 0.0, class_distance(weight)))
-    logs = np.log(graph.lengths) - apart  # a product might be zero in a row where all are small
+    logs = logarithm(graph.lengths) - apart  # a product might be zero in a row where all are small
     largest = np.full(size, -np.inf)
     np.maximum.at(largest, rows, logs)
+    values = exponential(logs - np.where(np.isfinite(largest), largest, 0.0)[rows])
+    back = values[np.searchsorted(rows * size + graph.indices, graph.indices * size + rows)]
     with np.errstate(under="ignore"):
-        values = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0)[rows])
-        back = values[np.searchsorted(rows * size + graph.indices, graph.indices * size + rows)]
         joined = values + back - values * back
     kept = joined > 0
     counts = np.bincount(rows[kept], minlength=size)
@@ -228,10 +228,10 @@ def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np
     elif kind == "spectral":
         points = eigenmap_start(graph, axes, int(generator.integers(2**62)))
     else:
-        points = generator.uniform(-REACH, REACH, (size, axes))
+        points = 2 * REACH * generator.random((size, axes)) - REACH
     with running("prepare"):
         top = float(np.abs(points).max(initial=0.0))
-        points = points * (REACH / top if top > 0 else 0.0) + generator.normal(scale=JITTER, size=points.shape)
+        points = points * (REACH / top if top > 0 else 0.0) + JITTER * normal_numbers(generator, points.shape)
         low = points.min(axis=0)
         extent = points.max(axis=0) - low
         return np.asarray(REACH * (points - low) / np.where(extent > 0, extent, 1.0))

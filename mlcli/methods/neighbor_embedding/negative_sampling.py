@@ -6,9 +6,7 @@ fuzzy cross entropy with repulsion by the weights of the edges instead of one mi
 With a density term, the last epochs also climb λ Σ w times the correlation of local radii.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +18,7 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stored import result, stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.options import Options, option
+from mlcli.core.arithmetic import LOG_2, binary_logarithm, exponential, exponential_of_two, inner_products, logarithm
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.errors import ConfigError
@@ -43,27 +42,38 @@ def target(min_dist: float, spread: float) -> tuple[Array, Array]:
     """Return distances (300) and the memberships there that a curve approximates: one up to `min_dist`, then falling.
     """
     distances = np.linspace(0, spread * REACH, SAMPLES)
-    return distances, np.where(distances < min_dist, 1.0, np.exp(-(distances - min_dist) / spread))
+    return distances, np.where(distances < min_dist, 1.0, exponential(-(distances - min_dist) / spread))
+
+
+STEPS = 40  # of Gauss and Newton, of which a curve takes up to 25 until they are rounding
+RANGE = 700.0  # of the logarithm of `a`
 
 
 def fit_curve(min_dist: float, spread: float) -> MembershipCurve:
-    """Return a and b of the least squares fit to the target, from a = b = 1.
+    """Return a and b of the least squares fit to the target.
 
-    Raises ConfigError for a minimal distance above the spread, a spread above the widest, and where no curve fits.
+    With distances x in units of the spread, 1 / (1 + exp(c + s log x)) is fitted by steps of Gauss and Newton from a =
+    b = 1, which come to the minimum for every minimal distance up to the spread. Raises ConfigError for one above it,
+    for a spread above the widest, and where `a` is beyond the range of numbers.
     """
-    from scipy.optimize import curve_fit
-
-    found = np.full(2, np.nan)
+    height, slope, logarithm_of_a = 0.0, 2.0, np.inf
     if min_dist <= spread <= WIDEST:
-        distances, memberships = target(min_dist, spread)
-        with suppress(RuntimeError), warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # of an uncertainty that nothing needs
-            found = curve_fit(lambda x, a, b: 1.0 / (1.0 + a * x ** (2 * b)), distances, memberships)[0]
-    if not (np.isfinite(found).all() and found.min() > 0):
+        distances, memberships = (values[1:] for values in target(min_dist / spread, 1.0))  # at zero both are one
+        logs = logarithm(distances)
+        for _ in range(STEPS):
+            found = 1 / (1 + exponential(height + slope * logs))
+            changes = np.stack([found * (1 - found), found * (1 - found) * logs], axis=1)
+            (one, both), (_, other) = inner_products(changes, changes)
+            up, along = inner_products(changes, (found - memberships)[:, None])[:, 0]
+            size = one * other - both * both
+            height += float((other * up - both * along) / size)
+            slope += float((one * along - both * up) / size)
+        logarithm_of_a = height - slope * float(logarithm(np.asarray(spread)))
+    if not abs(logarithm_of_a) < RANGE:
         raise ConfigError("CURVE", f"no curve 1 / (1 + a d^2b) fits a minimal distance of {min_dist:g} with a spread "
-                          f"of {spread:g}", where="method.spread" if spread > WIDEST else "method.min_dist",
+                          f"of {spread:g}", where="method.min_dist" if min_dist > spread else "method.spread",
                           hint="choose a minimal distance of at most the spread, and a spread near one")
-    return MembershipCurve(float(found[0]), float(found[1]))
+    return MembershipCurve(float(exponential(np.asarray(logarithm_of_a))), slope / 2)
 
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # of the counter
@@ -106,33 +116,40 @@ def kept_edges(weights: Array, epochs: int) -> Indices:
     return np.flatnonzero(weights / weights.max(initial=0.0) * epochs >= 1)
 
 
+PAIRS, FLUSHES = 64, 8  # of the kernel: pairs that are computed at once, and factors of one logarithm
+
+
 def move_rows(edges: EdgeArrays, own: Array, first: int, points: Array, curve: Array, draw: Draw,
               rate: float) -> tuple[Array, float, int]:
     """Return positions (m x p) of rows after a step, its cost, and the edges due, as `native.sampling.sample_rows`.
 
     An edge attracts by -2 a b d^(2b - 2) / (1 + a d^2b) of the difference of its ends, a sample repels by
     2 γ b / ((ε + d²) (1 + a d^2b)), and no force on an axis is above a largest one. The cost of an edge is
-    log(1 + a d^2b), that of a sample log((1 + a d^2b) / (a d^2b + ε)).
+    log(1 + a d^2b), that of a sample log((1 + a d^2b) / (a d^2b + ε)). Sums have the order of the kernel.
     """
     _, b, gamma, near, most = curve
-    rows = np.repeat(np.arange(len(own)), np.diff(edges.starts))
     inside = slice(int(edges.starts[0]), int(edges.starts[-1]))
     due = due_of(edges.rates[inside], draw.epoch)
-    rows, columns, numbers = rows[due], edges.columns[inside][due], edges.numbers[inside][due]
-    heads = numbers >= 0
-    others = samples_of(numbers[heads], draw, len(points))
-    sampling = np.repeat(rows[heads], draw.samples)
-    others = others.ravel()
-    apart = (others != first + sampling) if first >= 0 else np.ones(len(others), dtype=bool)
-    moves, cost = np.zeros_like(own), 0.0
-    for here, there, along in ((rows, columns, True), (sampling[apart], others[apart], False)):
-        gaps = own[here] - points[there]
-        squares, bent = _bent(gaps, curve)
-        over, under = (-2 * b * bent, squares) if along else (2 * gamma * b, squares + near)
-        strengths = np.divide(over, under * (1 + bent), out=np.zeros_like(squares), where=squares > 0)
-        np.add.at(moves, here, np.clip(strengths[:, None] * gaps, -most, most))
-        cost += float(np.sum(np.log((1 + bent) / (1.0 if along else bent + near))))
-    return own + rate * moves, cost, int(heads.sum())
+    rows, numbers = np.repeat(np.arange(len(own)), np.diff(edges.starts))[due], edges.numbers[inside][due]
+    heads, others = numbers >= 0, np.full((len(rows), 1 + draw.samples), -1)
+    others[:, 0] = edges.columns[inside][due]
+    others[heads, 1:] = samples_of(numbers[heads], draw, len(points))
+    taken = others >= 0
+    if first >= 0:
+        taken[:, 1:] &= others[:, 1:] != first + rows[:, None]
+    pairs, kinds = np.nonzero(taken)  # an edge, and then its samples
+    here, edge, sample = rows[pairs], 1.0 * (kinds == 0), 1.0 * (kinds > 0)
+    gaps = own[here] - points[others[pairs, kinds]]
+    squares, bent = _bent(gaps, curve)
+    apart = 1.0 * (squares > 0)
+    under = (1 + bent) * (squares + sample * near + (1 - apart))
+    strengths = 2 * b * apart * (sample * gamma - edge * bent) / under
+    moved = own.copy()
+    np.add.at(moved, here, rate * np.clip(strengths[:, None] * gaps, -most, most))
+    factors = np.ones(-(-len(gaps) // (PAIRS * FLUSHES)) * PAIRS * FLUSHES)
+    factors[: len(gaps)] = (1 + bent) / (edge + sample * (bent + near))
+    logs = binary_logarithm(np.multiply.reduce(factors.reshape(-1, FLUSHES, PAIRS), axis=1))
+    return moved, float(np.cumsum(np.append(logs, 0.0))[-1]) * LOG_2, int(heads.sum())
 
 
 LEAST_RADIUS = 1e-8  # is added to a radius: in the data relative to the median, in the layout as in umap-learn
@@ -239,7 +256,7 @@ def data_radii(rows: Indices, weights: Array, lengths: Array, size: int) -> Arra
     sums, totals = np.bincount(rows, weights * lengths**2, size), np.bincount(rows, weights, size)
     squares = np.divide(sums, totals, out=np.full(size, np.nan), where=totals > 0)
     median = np.median(squares[squares > 0]) if (squares > 0).any() else 1.0
-    return np.log(squares / median + LEAST_RADIUS)
+    return logarithm(squares / median + LEAST_RADIUS)
 
 
 def local_radii(starts: Indices, columns: AnyArray, first: int, points: Array, curve: Array, least: float) -> Array:
@@ -252,7 +269,7 @@ def local_radii(starts: Indices, columns: AnyArray, first: int, points: Array, c
     found = np.zeros((len(counts), 3))
     there = totals > 0
     found[there, 1], found[there, 2] = totals[there], sums[there] / totals[there] + least
-    found[there, 0] = np.log(found[there, 2])
+    found[there, 0] = logarithm(found[there, 2])
     return found
 
 
@@ -272,7 +289,7 @@ def density_moves(edges: EdgeArrays, first: int, points: Array, *, pulls: Array,
     squares, bent = _bent(gaps, curve)
     memberships = 1 / (1 + bent)
     falls = b * bent * memberships
-    both = (pulls[here] + pulls[there]) / rates[:, None]
+    both = (pulls[here] + pulls[there]) * (1.0 / rates)[:, None]
     strengths = memberships * ((1 - falls) * both[:, 0] + falls / (squares + 1e-300) * both[:, 1])
     np.add.at(moved, rows, rate * np.clip(strengths[:, None] * gaps, -most, most))
 
@@ -287,9 +304,12 @@ def move_by_density(edges: EdgeArrays, first: int, points: Array, *, pulls: Arra
 
 def _bent(gaps: Array, curve: Array) -> tuple[Array, Array]:
     """Return d² and a d^2b (e each) of the differences of pairs (e x p); both are zero for points that are equal."""
-    squares = np.sum(gaps**2, axis=1)
-    distinct = squares > 1e-300
-    return squares * distinct, np.where(distinct, curve[0] * np.where(distinct, squares, 1.0) ** curve[1], 0.0)
+    squares = np.zeros(len(gaps))
+    for column in gaps.T:
+        squares += column * column
+    there = 1.0 * (squares > 1e-300)
+    return squares * there, there * curve[0] * exponential_of_two(
+        curve[1] * binary_logarithm(squares + (1.0 - there)))
 
 
 PHASES = 16  # parts of an epoch, between which all points move: fewer leave neighborhoods less well preserved

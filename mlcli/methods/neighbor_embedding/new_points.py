@@ -1,6 +1,7 @@
 """New points of t-SNE, UMAP and PHATE among the training points."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.arithmetic import row_products
-from mlcli.core.euclidean_distances import squared_distances, squared_distances_in_order
+from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.layouts.new_points import AmongFixed
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
@@ -20,6 +21,7 @@ from mlcli.core.similarities.base import Parts, Similarity
 from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_lengths
 from mlcli.methods.neighbor_embedding.negative_sampling import HALF, MembershipCurve, Sampling, move_points
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of, reach
+from mlcli.methods.neighbor_embedding.repulsion import student_forces
 from mlcli.methods.neighbor_embedding.walk import Decay, memberships
 from mlcli.native.layouts import EdgeArrays, repel_rows, turn_sources
 
@@ -44,29 +46,22 @@ def enter(shares: Array, indices: Indices, points: Array, dof: float) -> Array:
 def repulsion_by(points: Array, dof: float) -> Callable[[Array], tuple[Array, Array]]:
     """Return a function of places x (m x p): forces Σ k w (x - y) (m x p) by fixed points, and sums Σ k (m).
 
-    With the native kernels those of a place do not depend on the others, to the last bit.
+    Those of a place do not depend on the others, to the last bit.
     """
     if native.available():
         sources = turn_sources(points)
         return lambda places: repel_rows(places, sources, dof, slice(0, len(places)), alone=True)
-
-    def repel(places: Array) -> tuple[Array, Array]:
-        weights = 1 / (1 + squared_distances(places, points) / dof)
-        kernel = weights**dof
-        pushes = kernel * weights
-        return pushes.sum(axis=1)[:, None] * places - pushes @ points, kernel.sum(axis=1)
-
-    return repel
+    return partial(student_forces, points=points, dof=dof, alone=True)
 
 
 def _descend(shares: Array, near: Array, repulsion: Callable[[Array], tuple[Array, Array]], dof: float) -> Array:
     """Return the places (m x p) of new points with neighbors at `near` (m x k x p)."""
-    places = np.einsum("mk,mkp->mp", shares, near)
+    places = np.sum(shares[:, :, None] * near, axis=1)
     for _ in range(STEPS):
         gaps = places[:, None, :] - near
         pulls = shares / (1 + np.sum(gaps**2, axis=2) / dof)
         pushes, totals = repulsion(places)
-        slope = np.einsum("mk,mkp->mp", pulls, gaps) - pushes / totals[:, None]
+        slope = np.sum(pulls[:, :, None] * gaps, axis=1) - pushes / totals[:, None]
         places = places - SHARE * slope / pulls.sum(axis=1)[:, None]
     return places
 
@@ -196,7 +191,8 @@ class SampledForces(AmongFixed):
         values = memberships_of(lists, smooth_lengths(lists, self.connectivity, alone=True))
         count = len(lists.indices) // max(len(new), 1)
         table, columns = values.reshape(len(new), count), lists.indices.reshape(len(new), count)
-        placed = np.einsum("mk,mkp->mp", table / table.sum(axis=1, keepdims=True), self.coordinates[columns])
+        shares = table / table.sum(axis=1, keepdims=True)
+        placed = np.sum(shares[:, :, None] * self.coordinates[columns], axis=1)
         phases = [self._edges(table[:, some], columns[:, some], some) for some in (
             np.arange(phase, count, PHASES) for phase in range(min(PHASES, count)))]
         form = self.sampling.form(self.curve)

@@ -18,6 +18,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
+from mlcli.core.arithmetic import dot, exponential, logarithm
 from mlcli.core.graph.graph import undirected
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.pieces import first_ids
@@ -56,7 +57,7 @@ class JointAffinities:
     def entropy(self) -> float:
         """-Σ p log p."""
         shares = self.values[self.values > 0]
-        return -float(np.sum(shares * np.log(shares)))
+        return -dot(shares, logarithm(shares))
 
 
 @frozen
@@ -90,18 +91,18 @@ class DistanceGaps:
         """Return affinities (m x k) with sum one for a precision (m) of each row."""
         with np.errstate(over="ignore"):
             energies = np.minimum(self.values * precisions[:, None], FAR)
-        weights = self.present * np.exp(-energies)
+        weights = self.present * exponential(-energies)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def entropies(self, precisions: Array) -> tuple[Array, Array]:
         """Return the entropy of each row, and its fall for a step of the precision's logarithm (m each)."""
         with np.errstate(over="ignore"):
             energies = np.minimum(self.values * precisions[:, None], FAR)
-        weights = self.present * np.exp(-energies)
+        weights = self.present * exponential(-energies)
         totals = weights.sum(axis=1)
         means = (weights * energies).sum(axis=1) / totals
         spread = (weights * (energies - means[:, None]) ** 2).sum(axis=1) / totals
-        return np.log(totals) + means, spread
+        return logarithm(totals) + means, spread
 
     def precisions(self, perplexity: float) -> Array:
         """Return the precision (m) of each row whose affinities have the perplexity.
@@ -109,10 +110,10 @@ class DistanceGaps:
         Zero where so few neighbors have a lower one with equal affinities, `ALONE` where so many nearest ones tie that
         they have a higher one alone.
         """
-        aim, ties = np.log(perplexity), np.sum((self.values <= 0) & self.present, axis=1)
-        found = np.where(np.log(self.present.sum(axis=1)) <= aim, 0.0, ALONE)
-        rows = np.flatnonzero((found > 0) & (np.log(ties) < aim))
-        found[rows] = self.take(rows)._solve(float(aim))
+        ties = np.sum((self.values <= 0) & self.present, axis=1)
+        found = np.where(self.present.sum(axis=1) <= perplexity, 0.0, ALONE)
+        rows = np.flatnonzero((found > 0) & (ties < perplexity))
+        found[rows] = self.take(rows)._solve(float(logarithm(np.asarray(perplexity))))
         return found
 
     def _solve(self, aim: float) -> Array:
@@ -123,7 +124,7 @@ class DistanceGaps:
             if not len(rows):
                 break
             here = places[rows]
-            entropies, falls = self.take(rows).entropies(np.exp(here))
+            entropies, falls = self.take(rows).entropies(exponential(here))
             above = entropies - aim
             low[rows], high[rows] = np.where(above > 0, here, low[rows]), np.where(above > 0, high[rows], here)
             ahead = here + np.divide(above, falls, out=np.full(len(rows), np.inf), where=falls > FLAT)
@@ -132,7 +133,7 @@ class DistanceGaps:
             done = (np.abs(above) <= EXACT) | (following == here)
             places[rows] = np.where(done, here, following)
             rows = rows[~done]
-        return np.exp(places)
+        return exponential(places)
 
 
 def reach(perplexities: Sequence[float]) -> int:

@@ -24,9 +24,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.arithmetic import exponential, logarithm
+from mlcli.core.arithmetic import FRACTION, LINE, LOG_2, WHOLE, exponential, logarithm, sum_in_lines
+from mlcli.core.arithmetic import LEAST as LEAST_EXPONENT
 from mlcli.core.convolution import Spectrum, charges_shape, convolve, measure, transform_sizes
-from mlcli.core.euclidean_distances import squared_distances
 from mlcli.native.layouts import ORDER, Octree, attract_rows, collect_points, repel_rows, spread_points, turn_sources
 
 NODE_BLOCK = 2**20  # numbers of a block of points and nodes
@@ -189,7 +189,9 @@ def kernel_less_one(stretched: Array, dof: float) -> Array:
 
 
 Summation = Literal["exact", "grid", "tree"]
-BLOCK = 2**20  # numbers of a block of pairs
+CACHED, BESIDE = 2**14, 160  # half the numbers of a block of pairs without the kernels, and bytes beside each
+SHARED_AXES = 3  # up to which rows share a division
+ROOT_OF_HALF = np.uint64(0x3FE6A09E667F3BCD)  # bits of its lower neighbor
 PAIRS = 2**22  # pairs of a block of the kernels
 THETA = (0.2, 0.25, 0.4)  # width of a cell that acts as a point, relative to its distance, by the number of axes
 GROUPS = 128  # of a block, with about 16 points each
@@ -241,18 +243,57 @@ def repel_in_pairs(points: Array, dof: float) -> tuple[Array, float]:
         sources = turn_sources(points)
         parts = list(in_order(lambda rows: repel_rows(points, sources, dof, rows),
                               row_blocks(len(points), PAIRS, len(points))))
-        return np.vstack([forces for forces, _ in parts]), _sum([totals for _, totals in parts]) - len(points)
-
-    near = points - points[:1]  # equal points are zero then, and so are their forces
-
-    def work(rows: slice) -> tuple[Array, Array]:
-        shrunk = 1 / (1 + squared_distances(near[rows], near) / dof)
-        kernel = shrunk**dof if dof != 1 else shrunk
-        pulls = kernel * shrunk
-        return pulls.sum(axis=1)[:, None] * near[rows] - pulls @ near, kernel.sum(axis=1)
-
-    parts = list(in_order(work, row_blocks(len(points), BLOCK, len(points))))
+    else:
+        parts = list(in_order(lambda rows: student_forces(points[rows], points, dof),
+                              row_blocks(len(points), PAIRS, len(points))))
     return np.vstack([forces for forces, _ in parts]), _sum([totals for _, totals in parts]) - len(points)
+
+
+def student_forces(places: Array, points: Array, dof: float, *, alone: bool = False) -> tuple[Array, Array]:
+    """Return forces (m x p) on places and sums (m) by NumPy, as `repel_rows`, from points (n x p).
+
+    Sums have the order of the kernel, and rows next to each other share a division.
+    """
+    rows = len(places)
+    several = dof == 1 and not alone and rows > 1 and places.shape[1] <= SHARED_AXES
+    there = (np.arange(-(-len(points) // LINE) * LINE) < len(points))[:, None]
+    columns = np.zeros((points.shape[1], len(there), 1))
+    columns[:, : len(points), 0] = points.T
+    forces, totals = np.empty(places.shape), np.empty(rows)
+    for some in row_blocks(rows, max(CACHED // len(there), 1) * 2, 1):  # an even number
+        gaps = [own - column for own, column in zip(places[some].T, columns, strict=True)]
+        squares = gaps[0] * gaps[0]
+        for gap in gaps[1:]:
+            squares += gap * gap
+        stretched = squares * (1 / dof) + 1
+        if several:
+            beside = np.minimum(np.arange(stretched.shape[1]) ^ 1, stretched.shape[1] - 1)
+            kernel = inverse = 1 / (stretched * stretched[:, beside]) * stretched[:, beside]
+        elif dof == 1:
+            kernel = inverse = 1 / stretched
+        else:
+            logs, inverse = logarithm_and_inverse(stretched)
+            kernel = exponential(np.maximum(-dof * logs, LEAST_EXPONENT))
+        kernel = kernel * there
+        pulls = kernel * inverse
+        totals[some] = sum_in_lines(kernel)
+        for axis, gap in enumerate(gaps):
+            forces[some, axis] = sum_in_lines(pulls * gap)
+    return forces, totals
+
+
+def logarithm_and_inverse(values: Array) -> tuple[Array, Array]:
+    """Return the logarithms and inverses of numbers of one or more, by one division, to the bits of the kernel."""
+    bits = values.view(np.uint64) - ROOT_OF_HALF
+    exponents = (WHOLE | (bits >> np.uint64(52))).view(np.float64) - 2.0**52
+    parts = ((bits & FRACTION) + ROOT_OF_HALF).view(np.float64)
+    both = 1 / (values * (parts + 1))
+    f = (parts - 1) * (both * values)
+    s = f * f
+    q = s * s
+    low = 2 / 3 + s * (2 / 5) + q * (2 / 7 + s * (2 / 9))
+    high = 2 / 11 + s * (2 / 13) + q * (2 / 15 + s * (2 / 17) + q * (2 / 19))
+    return exponents * LOG_2 + (f * 2 + f * s * (low + q * q * high)), both * (parts + 1)
 
 
 def attract(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float) -> tuple[Array, float]:
@@ -273,11 +314,14 @@ def attract(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float) -
         if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(points):
             raise ValueError("an index is out of range")
         gaps = points[rows][own] - points[chosen]
-        stretched = np.einsum("ij,ij->i", gaps, gaps) / dof
-        columns = [values[low:high] / (1 + stretched) * column for column in gaps.T]
-        columns.append(dof * values[low:high] * np.log1p(stretched))
-        sums = np.stack([np.bincount(own, column, rows.stop - rows.start) for column in columns], axis=1).astype(float)
-        return sums[:, :-1], sums[:, -1]
+        squares = sum((gap * gap for gap in gaps.T), np.zeros(len(gaps)))
+        logs, inverse = logarithm_and_inverse(1 + squares * (1 / dof))
+        lanes = own * LINE + (np.arange(low, high) - starts[rows][own]) % LINE  # which sums of the kernel they are in
+        pulls, size = values[low:high] * inverse, LINE * (rows.stop - rows.start)
+        columns = [*(pulls * gap for gap in gaps.T), values[low:high] * logs]
+        sums = np.stack([np.bincount(lanes, column, size) for column in columns]).astype(float)
+        *forces, energies = np.cumsum(sums.reshape(len(columns), -1, LINE), axis=2)[:, :, -1]
+        return np.stack(forces, axis=1), energies * dof
 
     parts = list(in_order(work, row_blocks(len(points), ENTRIES, max(1, len(indices) // max(1, len(points))))))
     return np.vstack([forces for forces, _ in parts]), _sum([energies for _, energies in parts])
@@ -304,7 +348,7 @@ def repel_bytes(rows: int, axes: int, how: Summation) -> int:
     """Predict the bytes that a repulsion holds beside points and forces."""
     if how == "grid":
         return int(10 * USUAL[1] ** (axes / 2)) + 40 * rows
-    return 130 * rows if how == "tree" else 8 * BLOCK if not native.available() else 16 * rows * axes
+    return 130 * rows if how == "tree" else 16 * rows * axes + (0 if native.available() else BESIDE * CACHED)
 
 
 def attract_seconds(entries: int, axes: int, threads: int) -> float:

@@ -264,8 +264,8 @@ class TSNE(NeighborEmbedding):
     deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
     Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
     are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
-    the gradient at the end over that of attraction alone: it is small, but not zero. Any number of threads gives the
-    same bytes, on processors of one level; steps amplify the rounding of another level to another layout.
+    the gradient at the end over that of attraction alone: it is small, but not zero. Any processor and any number of
+    threads give the same bytes.
 
     It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
     and groups may appear where there are none. A new point starts at the mean of its neighbors, weighted by its

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.machine.footprint import OPTIMIZE, SPARSE
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
@@ -36,7 +36,7 @@ from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
-from mlcli.methods.neighbor_embedding.check import sampled_checks
+from mlcli.methods.neighbor_embedding.check import PAIRS, sampled_checks
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,
     fuzzy_graph_of,
@@ -58,7 +58,6 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
 )
 from mlcli.methods.neighbor_embedding.new_points import SampledForces
 from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
-from mlcli.native import describe
 
 MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
 MORE = 200  # epochs with a density term, as in umap-learn
@@ -110,9 +109,8 @@ class UMAP(NeighborEmbedding):
     The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
     q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
     `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
-    centered on principal axes, and have no unit. Any number of threads gives the same bytes, on processors of one
-    level. On another level distances round differently (4e-16), the start carries that on, and after some twenty epochs
-    the layout is another one; its graph and quality agree. A graph in pieces has a start that keeps them apart.
+    centered on principal axes, and have no unit. Any processor and any number of threads give the same bytes. A graph
+    in pieces has a start that keeps them apart.
 
     With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
     A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
@@ -316,7 +314,7 @@ class UMAPComposition(Composition[Model]):
         return [Step("iterate", f"{epochs} epochs of sampled forces",
                      epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / self.compute.thread_count(),
                      HELD * (2 + (dense > 0)) * edges + 48.0 * len(self.data.values) * method.axes.count,
-                     needs=OPTIMIZE)]
+                     needs=OPTIMIZE if len(self.data.values) <= PAIRS else SPARSE)]  # of the checks
 
     def result(self) -> Model:
         """Return the layout on principal axes, with the graph, and the map of new points."""
@@ -327,7 +325,7 @@ class UMAPComposition(Composition[Model]):
         return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,
                      projector=method.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": self.compute.seed,
-                          "membership": float(found.graph.lengths.sum()), "kernel": describe(),
+                          "membership": float(found.graph.lengths.sum()),
                           **({} if found.term is None else {"radius_correlation": correlation}),
                           **method.class_facts(data), **found.ended.facts},
                      products={"graph": found.neighbors.product(), "weights": replace(

@@ -122,13 +122,31 @@ INLINE double logarithm(double x, double &inverse) {
     return exponent * 0.69314718055994530942 + (f * 2 + f * s * (low + q * q * high));
 }
 
-// Exponentials of numbers from -708 to 709, base-2 logarithms of normal numbers above zero, and powers of two, of some numbers.
+constexpr std::int64_t LOT = 64;  // numbers that pass from loop to loop in the first cache: each loop becomes vectors
+
+// Exponentials: zero below -708, and that of 709 above it. Base-2 logarithms of numbers of zero or more. Powers of two.
 static void exponentials(const double *x, std::int64_t count, double *out) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = exponential_in_range(x[i]);
+    double found[LOT];
+    for (; count > 0; count -= LOT, x += LOT, out += LOT) {
+        const int some = static_cast<int>(count < LOT ? count : LOT);
+        for (int i = 0; i < some; ++i) found[i] = x[i] < -708 ? -708 : x[i];
+        for (int i = 0; i < some; ++i) found[i] = found[i] > 709 ? 709 : found[i];
+        for (int i = 0; i < some; ++i) found[i] = exponential_in_range(found[i]);
+        for (int i = 0; i < some; ++i) out[i] = x[i] < -708 ? 0 : found[i];
+    }
 }
 
 static void logarithms(const double *x, std::int64_t count, double *out) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = log2_of(x[i]);
+    const double infinity = __builtin_inf(), none = __builtin_nan("");
+    double found[LOT], small[LOT];
+    for (; count > 0; count -= LOT, x += LOT, out += LOT) {
+        const int some = static_cast<int>(count < LOT ? count : LOT);
+        for (int i = 0; i < some; ++i) small[i] = x[i] < __DBL_MIN__ ? 1 : 0;
+        for (int i = 0; i < some; ++i) found[i] = log2_of(x[i] * (1 + small[i] * 0x1p60)) - small[i] * 60;
+        for (int i = 0; i < some; ++i) found[i] = x[i] < infinity ? found[i] : x[i];
+        for (int i = 0; i < some; ++i) small[i] = x[i] < 0 ? none : -infinity;
+        for (int i = 0; i < some; ++i) out[i] = x[i] <= 0 ? small[i] : found[i];
+    }
 }
 
 static void powers_of_two(const double *x, std::int64_t count, double *out) {

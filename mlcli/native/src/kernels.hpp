@@ -102,7 +102,7 @@ template <class T> struct Kernels {
     double (*gaussian_tile)(const T *left, std::int64_t rows, const T *right, std::int64_t columns, int parts,
                             const T *column_vectors, const T *row_vectors, int width, double *out_rows,
                             double *out_columns, T *scratch);
-    // Exponentials, base-2 logarithms of normal numbers above zero, and powers of two, of `count` numbers.
+    // Exponentials, base-2 logarithms of numbers of zero or more, and powers of two, of `count` numbers.
     void (*exponentials)(const double *x, std::int64_t count, double *out);
     void (*logarithms)(const double *x, std::int64_t count, double *out);
     void (*powers_of_two)(const double *x, std::int64_t count, double *out);

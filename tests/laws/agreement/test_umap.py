@@ -51,6 +51,7 @@ def test_local_radii_are_those_of_umap_learn() -> None:
 
 @pytest.mark.parametrize("case", facts("umap/curves.json").items(), ids=lambda case: case[0])
 def test_curves_are_those_of_umap_learn(case: tuple[str, list[float]]) -> None:
+    """Whose steps end up to 2.5e-6 from the minimum."""
     min_dist, spread = map(float, case[0].split())
     found = fit_curve(min_dist, spread)
-    assert [found.a, found.b] == pytest.approx(case[1], rel=1e-6)
+    assert [found.a, found.b] == pytest.approx(case[1], rel=3e-6)

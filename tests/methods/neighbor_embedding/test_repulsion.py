@@ -6,6 +6,7 @@ import pytest
 from mlcli import native
 from mlcli.base.context import set_context
 from mlcli.base.types import Array
+from mlcli.methods.neighbor_embedding import repulsion
 from mlcli.methods.neighbor_embedding.repulsion import (
     Summation,
     attract,
@@ -21,7 +22,9 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     spline_response,
     spline_values,
 )
+from mlcli.methods.neighbor_embedding.tsne import MOST_AXES
 from mlcli.native.layouts import ORDER
+from tests.native.library.bits import bits_of
 
 
 def formula(points: Array, dof: float) -> tuple[Array, float]:
@@ -191,6 +194,23 @@ def test_a_grid_without_kernels_gives_what_it_gives_with_them(axes: int, monkeyp
     found, again = repel(points, 1.0, "tree")
     assert np.allclose(found, repel(points, 1.0, "exact")[0], rtol=0, atol=0)
     kernel_spectrum.cache_clear()
+
+
+@pytest.mark.parametrize("dof", [1.0, 0.5])
+@pytest.mark.parametrize(("rows", "axes"), [(2, 2), (3, 1), (9, 3), (150, 1), (151, 2), (150, 3), (90, 5)])
+def test_forces_without_kernels_have_the_same_bits(rows: int, axes: int, dof: float,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks with an odd number of rows, too, whose last one shares its division with itself."""
+    points = 3 * np.random.default_rng(rows).random((rows, axes))
+    points[-1] = points[0]
+    monkeypatch.setattr(repulsion, "PAIRS", 33 * rows)
+    monkeypatch.setattr(repulsion, "CACHED", 5 * rows)
+    graph = graph_of(points, min(20, rows - 1))
+    forces, pulls = repel(points, dof, "exact"), attract(graph, points, dof)
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert bits_of(repel(points, dof, "exact")) == bits_of(forces)
+    if axes <= MOST_AXES:
+        assert bits_of(attract(graph, points, dof)) == bits_of(pulls)
 
 
 def test_predictions_rise_with_the_work() -> None:

@@ -190,6 +190,8 @@ def elementary() -> Iterator[Any]:
     yield arithmetic.exponential(some)
     yield arithmetic.exponential_of_two(some)
     yield arithmetic.binary_logarithm(np.abs(numbers(3001)) + 1e-300)
+    yield arithmetic.exponential(hard(3001))
+    yield arithmetic.binary_logarithm(hard(3001))
 
 
 def sized(works: Iterable[Callable[..., Iterator[Any]]]) -> dict[str, Callable[[], Iterator[Any]]]:

@@ -5,8 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli import native
+from mlcli.core.metrics.base import differences, squared_at
 from mlcli.native.library import kernels
 from mlcli.native.points import KINDS
+from tests.native.library.bits import bits_of
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
@@ -37,6 +39,17 @@ def test_sums_are_those_of_scipy(kind: str, shape: tuple[int, int, int], level: 
         bray = cdist(left, right, "braycurtis")
         expected = 2 * bray / (1 + bray) if kind == "ruzicka" else cdist(left, right, kind)
         np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 7, 255, 256, 600])
+def test_sums_have_the_bits_of_numpy(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(columns)
+    left, right = (generator.random((size, columns)) * (generator.random((size, columns)) < 0.7) for size in (9, 13))
+    chosen = generator.integers(0, 13, (9, 4))
+    found = [differences(kind, left, right) for kind in KINDS], squared_at(left, right, chosen)
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert bits_of(found) == bits_of(([differences(kind, left, right) for kind in KINDS],
+                                      squared_at(left, right, chosen)))
 
 
 @pytest.mark.parametrize("level", levels())

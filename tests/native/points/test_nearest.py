@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from mlcli import native
+from mlcli.core.graph.candidates import refine
 from mlcli.native.library import kernels
+from tests.native.library.bits import bits_of
 from tests.native.support import choose, levels, needs_native
 
 pytestmark = needs_native
@@ -100,6 +102,15 @@ def test_refined_distances_are_symmetric_and_exact(columns: int, level: str) -> 
     np.put_along_axis(matrix, indices, squared, axis=1)
     assert np.array_equal(matrix, matrix.T) and np.all(np.diag(matrix) == 0)
     assert np.allclose(matrix, cdist(points, points, "sqeuclidean"), rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 16, 33, 300])
+def test_refinement_without_kernels_has_the_same_bits(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(columns)
+    points, candidates = generator.random((30, columns)), np.argsort(generator.random((30, 30)), axis=1)[:, :20]
+    found = refine(points, points, candidates, 9, np.arange(30))
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert bits_of(refine(points, points, candidates, 9, np.arange(30))) == bits_of(found)
 
 
 def test_strips_are_the_kernels_own() -> None:
