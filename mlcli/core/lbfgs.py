@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.core.arithmetic import dot, length
 from mlcli.core.minimize import MEMORY, Function, Termination, rounding
+from mlcli.core.quasi_newton import quasi_newton_step
 
 FALL, FLAT = 1e-3, 0.9  # Wolfe's conditions: the least share of the promised fall, and the largest of the first slope
 EVALUATIONS = 20  # along one step
@@ -68,25 +69,6 @@ def run_fixed_lbfgs(function: Function, start: Array, after: Callable[[Array, fl
         except StopIteration:
             return None
     return None
-
-
-def quasi_newton_step(slope: Array, moves: Iterable[Array], bends: Iterable[Array],
-                      first: Callable[[Array], Array]) -> Array:
-    """Return H g for a gradient g, to be subtracted, with H the inverse Hessian of L-BFGS (Nocedal, 1980).
-
-    Moves and changes of the gradient along them have the shape of g, the newest last; `first` is the product with the
-    inverse Hessian without them.
-    """
-    rest, passed = slope.copy(), []
-    for move, bend in zip(reversed([*moves]), reversed([*bends]), strict=True):
-        curvature = dot(move, bend)
-        share = dot(move, rest) / curvature
-        rest -= share * bend
-        passed.append((move, bend, curvature, share))
-    step = first(rest)
-    for move, bend, curvature, share in reversed(passed):
-        step = step + (share - dot(bend, step) / curvature) * move
-    return step
 
 
 class Along(NamedTuple):

@@ -51,9 +51,10 @@ class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
         fit = result.model.goodness
         if fit is None:
             return None
-        total = float(fit.points @ fit.points)
+        squares = fit.points * fit.points
+        total = float(squares.sum())  # not a product of BLAS, which depends on the processor
         return {POINTS.name: CsvColumns({"id": tuple(result.embedding.ids), "goodness": fit.points,
-                                      "share": fit.points**2 / (total or 1.0)}),
+                                      "share": squares / (total or 1.0)}),
                 PAIRS.name: CsvColumns(dict(zip(NAMES, fit.pairs.T, strict=True)))}
 
     def cells(self, method: "Method", table: "Table") -> float:

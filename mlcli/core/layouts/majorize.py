@@ -16,7 +16,7 @@ from mlcli.core.cholesky import positive_solver
 from mlcli.core.euclidean_distances import by_differences
 from mlcli.core.iterate import ROUNDING, Iterate, Iterated
 from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
-from mlcli.core.lbfgs import quasi_newton_step
+from mlcli.core.quasi_newton import quasi_newton_step
 from mlcli.errors import DataError
 from mlcli.native.layouts import stress_rows, turn_sources
 
