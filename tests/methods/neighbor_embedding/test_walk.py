@@ -31,7 +31,7 @@ from tests.native.support import choose, levels, needs_native
 from tests.support import distances, features
 
 RANDOM = np.random.default_rng(2)
-POINTS = np.vstack([RANDOM.standard_normal((60, 3)), RANDOM.standard_normal((40, 3)) + 100])
+POINTS = np.vstack([RANDOM.standard_normal((36, 3)), RANDOM.standard_normal((24, 3)) + 100])
 KERNEL = decay_kernel(features(POINTS), Decay(5, 40.0, 1e-4))
 
 
@@ -40,7 +40,7 @@ def test_clusters_are_numbered_in_the_order_of_their_points() -> None:
     firsts = np.unique(labels, return_index=True)[1]
     assert np.all(np.diff(firsts) > 0) and 2 < labels.max() + 1 <= 20
     assert np.array_equal(labels, walk_clusters(KERNEL, 20, np.random.default_rng(0)))
-    assert not {*labels[:60].tolist()} & {*labels[60:].tolist()}
+    assert not {*labels[:36].tolist()} & {*labels[36:].tolist()}
 
 
 def walk_of(decay: float, clusters: int | None = None) -> Walk:
