@@ -24,7 +24,8 @@ LOG_2 = 0.69314718055994531
 SHIFTED = 6755399441055744.0  # 1.5 · 2⁵²: added, it leaves the nearest integer in the last bits
 ONE, FRACTION = np.uint64(0x3FF0000000000000), np.uint64(0x000FFFFFFFFFFFFF)  # bits of 1.0, and of its fraction
 WHOLE = np.uint64(0x4330000000000000)  # bits of 2⁵²
-FACTORIALS = np.cumprod(np.r_[1.0, np.arange(1.0, 14)])
+INVERSES = 1 / np.cumprod(np.r_[1.0, np.arange(1.0, 14)])  # of factorials
+ODD_INVERSES = 1 / np.arange(17.0, 0, -2)
 BLOCK = 2**17  # numbers of a block of rows
 LINE = 8  # numbers of a cache line
 SWEEPS = 60  # of rotations, of which a small matrix takes about eight
@@ -42,7 +43,7 @@ def exponential(values: Array) -> Array:
     rounded = inside * 1.4426950408889634074 + SHIFTED
     whole = rounded - SHIFTED
     rest = inside - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
-    found = series(rest, 1 / FACTORIALS[13::-1])
+    found = series(rest, INVERSES[13::-1])
     found = found * ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
     return np.where(np.isnan(numbers), np.nan, np.where(numbers >= LEAST, found, 0.0))
 
@@ -70,16 +71,21 @@ def binary_logarithm(values: Array) -> Array:
     if native.available():
         return each_number(kernels().logarithms, given)
     small = given < np.finfo(np.float64).tiny
-    numbers = np.where(given > 0, given * np.where(small, 2.0**60, 1.0), 1.0)
+    if (~small & (given < np.inf)).all():
+        return _logarithm_of_normal(given)
+    found = _logarithm_of_normal(np.where(given > 0, given * np.where(small, 2.0**60, 1.0), 1.0))
+    found = np.where(small, found - 60, found)
+    return np.where(given > 0, np.where(np.isinf(given), np.inf, found), np.where(given == 0, -np.inf, np.nan))
+
+
+def _logarithm_of_normal(numbers: Array) -> Array:
     bits = numbers.view(np.uint64)
     raised = (bits & FRACTION) | ONE
     high = (raised.view(np.float64) > 1.4142135623730951).astype(np.uint64)
     exponent = (((bits >> np.uint64(52)) + high) | WHOLE).view(np.float64) - (2.0**52 + 1023)
     part = (raised - (high << np.uint64(52))).view(np.float64)
     t = (part - 1) / (part + 1)
-    found = exponent + 2.8853900817779268 * t * series(t * t, 1 / np.arange(17.0, 0, -2))
-    found = np.where(small, found - 60, found)
-    return np.where(given > 0, np.where(np.isinf(given), np.inf, found), np.where(given == 0, -np.inf, np.nan))
+    return np.asarray(exponent + 2.8853900817779268 * t * series(t * t, ODD_INVERSES))
 
 
 def exponential_of_two(values: Array) -> Array:
@@ -91,13 +97,13 @@ def exponential_of_two(values: Array) -> Array:
     shifted = inside + SHIFTED
     rest = (inside - (shifted - SHIFTED)) * LOG_2
     scale = ((shifted.view(np.uint64) + np.uint64(1023)) << np.uint64(52)).view(np.float64)
-    return np.asarray(series(rest, 1 / FACTORIALS[12::-1]) * scale)
+    return np.asarray(series(rest, INVERSES[12::-1]) * scale)
 
 
 def series(values: Array, coefficients: Array) -> Array:
     """Return the polynomial with these coefficients, of the highest power first, by Horner's rule."""
     found = np.full_like(values, coefficients[0])
-    for coefficient in coefficients[1:]:
+    for coefficient in coefficients[1:].tolist():
         found *= values
         found += coefficient
     return found

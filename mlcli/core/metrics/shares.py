@@ -86,8 +86,16 @@ def _divergence(p: Array, q: Array) -> Array:
 
     Where t is small, its series keeps the digits. At t = 1 the limit is m ln 2, which t less one bit gives to 1e-14.
     """
-    total = p + q
-    t = np.minimum(np.abs(p - q) / np.where(total > 0, total, 1.0), NEAR_ONE)
-    square, rest = t * t, 1 - t
-    far = t * logarithm((1 + t) / rest) + logarithm(rest * (1 + t))
-    return np.asarray(0.25 * total * np.where(t < NEAR, square * series(square, COEFFICIENTS), far))
+    total, t = p + q, np.abs(p - q)
+    np.divide(t, total, out=t, where=total > 0)
+    np.minimum(t, NEAR_ONE, out=t)
+    up, down, near = 1 + t, 1 - t, t < NEAR
+    found = logarithm(up / down)  # in place from here on: most of the time goes to new arrays
+    found *= t
+    up *= down
+    found += logarithm(up)
+    t *= t
+    np.copyto(found, t * series(t, COEFFICIENTS), where=near)
+    total *= 0.25
+    found *= total
+    return found

@@ -256,25 +256,24 @@ def student_forces(places: Array, points: Array, dof: float, *, alone: bool = Fa
     """
     rows = len(places)
     several = dof == 1 and not alone and rows > 1 and places.shape[1] <= SHARED_AXES
-    there = (np.arange(-(-len(points) // LINE) * LINE) < len(points))[:, None]
-    columns = np.zeros((points.shape[1], len(there), 1))
+    columns = np.zeros((points.shape[1], -(-len(points) // LINE) * LINE, 1))  # up to a whole line
     columns[:, : len(points), 0] = points.T
     forces, totals = np.empty(places.shape), np.empty(rows)
-    for some in row_blocks(rows, max(CACHED // len(there), 1) * 2, 1):  # an even number
+    for some in row_blocks(rows, max(CACHED // columns.shape[1], 1) * 2):  # an even number
         gaps = [own - column for own, column in zip(places[some].T, columns, strict=True)]
         squares = gaps[0] * gaps[0]
         for gap in gaps[1:]:
             squares += gap * gap
-        stretched = squares * (1 / dof) + 1
+        stretched = (squares if dof == 1 else squares * (1 / dof)) + 1
         if several:
-            beside = np.minimum(np.arange(stretched.shape[1]) ^ 1, stretched.shape[1] - 1)
-            kernel = inverse = 1 / (stretched * stretched[:, beside]) * stretched[:, beside]
+            beside = stretched[:, np.minimum(np.arange(stretched.shape[1]) ^ 1, stretched.shape[1] - 1)]
+            kernel = inverse = 1 / (stretched * beside) * beside
         elif dof == 1:
             kernel = inverse = 1 / stretched
         else:
             logs, inverse = logarithm_and_inverse(stretched)
             kernel = exponential(np.maximum(-dof * logs, LEAST_EXPONENT))
-        kernel = kernel * there
+        kernel[len(points) :] = 0.0
         pulls = kernel * inverse
         totals[some] = sum_in_lines(kernel)
         for axis, gap in enumerate(gaps):
