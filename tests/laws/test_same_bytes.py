@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 from mlcli.native import machine_levels
 from tests.processes import neutral, python
@@ -24,7 +24,17 @@ RUNS: dict[str, tuple[object, ...]] = {  # the name of each, the file, the metho
     "tsne": (IRIS, "-m", "tsne", *SHORT),
     "tsne-dof": (IRIS, "-m", "tsne", *SHORT, "--set", "method.dof=0.7", "--set", "method.start=laplacian", "--metric",
                  "correlation"),
+    "smacof": (DUNE, "-m", "smacof", "--metric", "braycurtis", "--set", "method.weights=-2"),
+    "smacof-power": (IRIS, "-m", "smacof", "--metric", "cosine", "--set", "method.weights=0.5", "--set",
+                     "method.starts=2"),
+    "sammon": (IRIS, "-m", "sammon", "--set", "method.starts=2"),
+    "nmds": (DUNE, "-m", "nmds", "--metric", "braycurtis", "--set", "method.starts=3"),
+    "nmds-secondary": (DUNE, "-m", "nmds", "--metric", "jaccard", "--set", "method.ties=secondary", "--set",
+                       "method.starts=3", "-p", "3"),
+    "phate": (IRIS, "-m", "phate"),
+    "phate-landmarks": (DUNE, "-m", "phate", "--metric", "braycurtis", "--set", "method.landmarks=12"),
 }
+KERNELS = ("nmds", "nmds-secondary")  # without the kernels SciPy's isotonic regression sums in another order
 PROGRAM = """
 import json, sys
 from mlcli.cli.program import run
@@ -32,12 +42,13 @@ for name, (table, *arguments) in json.loads(sys.argv[1]).items():
     assert run(["embed", table, *arguments, "-o", name, "--outputs", "embedding,model", "--no-cache", "-q"]) == 0
     assert run(["project", name, table, "-o", f"{name}/new.csv", "-q"]) == 0
 """
-UNLIKE = {"run.json", "certificate.json"}  # times, the machine, and errors that other formulas find
+# Times, the machine, errors that other formulas find, and a curve by LAPACK of which only the knee counts.
+UNLIKE = {"run.json", "certificate.json", "entropy.csv"}
 
 
 def chosen() -> list[str]:
     """The instructions that NumPy takes because this processor has them."""
-    return [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+    return list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
 
 
 LEAST = {"NPY_DISABLE_CPU_FEATURES": " ".join(chosen()),  # its exponentials then have other digits
@@ -69,9 +80,10 @@ def test_runs_have_the_same_bytes_with_other_instructions(name: str, usual: dict
         pytest.skip("this processor does not run it, or nothing is built")
     found = carried_out(tmp_path, **SETTINGS[name])
     assert found.keys() == usual.keys() >= {"umap-density/radii.csv", "tsne/model.npz", "umap/new.csv"}
-    assert [path for path in usual if usual[path] != found[path]] == []
+    assert [path for path in usual if usual[path] != found[path]
+            and not (name == "none" and path.partition("/")[0] in KERNELS)] == []
 
 
 def test_the_settings_take_effect() -> None:
-    code = "from numpy._core._multiarray_umath import __cpu_features__ as has; print(*(has[name] for name in {}))"
-    assert python(code.format(chosen()), **LEAST).split() == ["False"] * len(chosen())
+    code = "import numpy; print(*numpy.show_config(mode='dicts')['SIMD Extensions'].get('found', []))"
+    assert python(code, **LEAST).split() == []
