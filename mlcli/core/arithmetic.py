@@ -39,13 +39,13 @@ def exponential(values: Array) -> Array:
     numbers = np.asarray(values, dtype=np.float64, order="C")
     if native.available():
         return each_number(kernels().exponentials, numbers)
-    inside = np.clip(numbers, LEAST, MOST)
+    inside = np.clip(numbers, LEAST, MOST).reshape(-1)  # of one number, too, an array, whose bits may overflow
     rounded = inside * 1.4426950408889634074 + SHIFTED
     whole = rounded - SHIFTED
     rest = inside - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
     found = series(rest, INVERSES[13::-1])
-    found = found * ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
-    return np.where(np.isnan(numbers), np.nan, np.where(numbers >= LEAST, found, 0.0))
+    found *= ((rounded.view(np.uint64) << np.uint64(52)) + ONE).view(np.float64)
+    return np.where(np.isnan(numbers), np.nan, np.where(numbers >= LEAST, found.reshape(numbers.shape), 0.0))
 
 
 def each_number(function: Callable[[Array, Array], None], numbers: Array) -> Array:
@@ -93,11 +93,11 @@ def exponential_of_two(values: Array) -> Array:
     numbers = np.asarray(values, dtype=np.float64, order="C")
     if native.available():
         return each_number(kernels().powers_of_two, numbers)
-    inside = 0.5 * (np.abs(numbers + 1000.0) - np.abs(numbers - 1000.0))
+    inside = (0.5 * (np.abs(numbers + 1000.0) - np.abs(numbers - 1000.0))).reshape(-1)
     shifted = inside + SHIFTED
     rest = (inside - (shifted - SHIFTED)) * LOG_2
     scale = ((shifted.view(np.uint64) + np.uint64(1023)) << np.uint64(52)).view(np.float64)
-    return np.asarray(series(rest, INVERSES[12::-1]) * scale)
+    return (series(rest, INVERSES[12::-1]) * scale).reshape(numbers.shape)
 
 
 def series(values: Array, coefficients: Array) -> Array:

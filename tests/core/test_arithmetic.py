@@ -35,9 +35,10 @@ def test_functions_are_those_of_numpy(name: str) -> None:
 def test_functions_have_the_same_bits_without_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, _, values = FUNCTIONS[name]
     beyond = np.r_[values, hard(3000)] if name in ("exponential", "logarithm") else values
-    found = function(beyond)
+    found, one = function(beyond), function(np.asarray(beyond[7]))  # of one number, too, which is no array
     monkeypatch.setattr(native, "available", lambda: False)
     assert bits_of(found) == bits_of(function(beyond))
+    assert bits_of(one) == bits_of(function(np.asarray(beyond[7])))
 
 
 def test_functions_of_numbers_beyond_their_range() -> None:
