@@ -60,7 +60,7 @@ def jobs(chosen: list[str], data: Path | None) -> Iterator[tuple[str, str, list[
     for method in chosen or [*LAYOUTS, *OTHERS]:
         for name, (path, flags) in inputs.items():
             pairs = method in ("nmds", "smacof", "sammon")  # whose time is that of all pairs
-            if (pairs and name not in ("iris", "dune")) or (flags and method not in (*LAYOUTS, "mds")):
+            if name not in ("iris", "dune") if pairs else method not in LAYOUTS and name in ("iris", "dune"):
                 continue
             yield method, name, ["embed", str(path), "-m", method, *flags]
 
