@@ -255,7 +255,7 @@ class FastDumper(NoAliases, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # t
     """A dumper in C, if libyaml is installed: four times as fast, for ASCII texts."""
 
 
-class BeyondAscii(Exception):
+class Differing(Exception):
     """A text that libyaml would write differently, or not at all."""
 
 
@@ -266,9 +266,12 @@ def quoted(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 def quoted_ascii(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """Return the node of an ASCII text; raises BeyondAscii for others."""
-    if not value.isascii():
-        raise BeyondAscii
+    """Return the node of an ASCII text; raises Differing for others, and for one with a carriage return.
+
+    libyaml takes the latter for the end of a line, and PyYAML does not.
+    """
+    if not value.isascii() or "\r" in value:
+        raise Differing
     return quoted(dumper, value)
 
 
@@ -282,7 +285,7 @@ def dump(value: Any) -> str:
     """Return the YAML text of plain values (mappings, lists, texts, numbers, null)."""
     try:
         return dump_by(value, FastDumper)
-    except BeyondAscii:
+    except Differing:
         return dump_by(value, Dumper)
 
 

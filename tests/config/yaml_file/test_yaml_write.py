@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from mlcli.config.yaml_file import Dumper, dump, dump_by, parse
@@ -38,6 +38,7 @@ def test_tuples_are_lists_and_equal_objects_are_written_twice() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([text for text in AMBIGUOUS if text]), NAMED, max_size=4))
+@example({"a": {"\r": None}})
 def test_with_and_without_libyaml_the_bytes_are_the_same(value: dict[str, object]) -> None:
     """Keys are names of options, so none is empty; values may be anything."""
     event(f"in C: {repr(value).isascii()}")
