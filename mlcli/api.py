@@ -40,8 +40,9 @@ from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import StoredModel
 from mlcli.rundir.reading import csv_of
 
-OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
-           "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
+OPTIONS = (  # flags of `mlcli embed` that are keywords of `embed`
+    "components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale", "reduce",
+    "seed", "threads", "portable", "memory_limit")
 KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view",
             **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
 
@@ -237,10 +238,10 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     columns; `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda.
     `view` is a second array of the same rows, for methods of two views. `options` are flags of the command by their
     names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance, scale="standard", reduce,
-    seed, threads, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}. Numbers are
-    certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError and
-    GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need too
-    much memory.
+    seed, threads, portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
+    Numbers are certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError
+    and GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need
+    too much memory.
     """
     names: dict[str, Any] = {"ids": ids, "columns": columns, "labels": labels}
     with call():

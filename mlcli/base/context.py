@@ -38,6 +38,7 @@ class Context:
     keeper: Keeper | None = None  # of the checkpoints of the next loop
     loop: Place[Any] | None = None  # the place of the checkpoints of the running loop
     threads: int = 1  # that a stage may start
+    portable: bool = False  # whether results are to be the same on other machines
     workers: Workers | None = None  # for blocks, instead of threads
     memo: Memo | None = None
     maps: bool = False  # whether large inputs may stay in the system's cache: their state is checked at the run's end

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
@@ -32,6 +31,7 @@ from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.read.detect_pairs import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
+from mlcli.engine.threads import threads_of
 from mlcli.pipeline.start import reduce_by_pca, source_of
 
 LARGEST = 20_000  # points whose pairs are all examined; of more, those of a seeded sample
@@ -44,7 +44,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     Raises the errors of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
-    with limit_threads(config.compute.thread_count()):
+    with threads_of(config.compute):
         config.prepare.require_input(config.input)
         config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.line.behavior import Mode
+from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import (
     drawn,
@@ -52,7 +53,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     With a picture, the table's points are drawn there among the run's. With a file of classes, the run makes two
     tables, and the second one is written there.
     """
-    from mlcli.base.machine.threads import limit_threads
+    from mlcli.engine.threads import threads_of
     from mlcli.rundir.journal import recording
     from mlcli.runs.project import picture as picture_of
 
@@ -65,8 +66,9 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     require_classes(classes, output, picture, force)
     layer = reading(path, assignments or [], flags)
     config = build(layer)
+    start_portably([config.compute])
     with (locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal,
-          limit_threads(config.compute.thread_count())):
+          threads_of(config.compute)):
         note_here(config.compute.cluster)
         found = use(Path(run), config.input, config.compute)
         table, others = (found, None) if classes is None else found

@@ -17,8 +17,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
 from mlcli.process.shared_status import STATUS
@@ -84,6 +85,9 @@ class Supervisor:
         while True:
             ended, status, used = os.wait4(self.worker, os.WNOHANG)
             if ended:
+                facts = STATUS.read()
+                if "again" in facts and "code" not in facts and not self.first:
+                    start_anew({**os.environ, **facts["again"]}, facts["piped"])
                 return self.ended(status, used.ru_maxrss)
             wait = max(0.0, min(self.end - time.monotonic(), TICK))
             received = signal.sigtimedwait({*self.heeded, signal.SIGCHLD}, wait)
@@ -129,7 +133,8 @@ class Supervisor:
 
     def ended(self, status: int, memory: int) -> int:
         """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""
-        if os.WIFEXITED(status) and ("code" in STATUS.read() or not STATUS.read().get("enforced")):
+        facts = STATUS.read()
+        if os.WIFEXITED(status) and ("code" in facts or not (facts.get("enforced") or "again" in facts)):
             return os.WEXITSTATUS(status)
         end_children()
         facts, everyone = STATUS.read(), [*STATUS.read_all()]
@@ -148,6 +153,22 @@ class Supervisor:
             early = f"mlcli: error[E-STOPPED]: stopped by {name}\n"  # before there were words for it
             os.write(2, facts.get("words", {}).get(str(number), (early, early))[kept].encode())
         return kind.exit_code
+
+
+def start_anew(environment: Mapping[str, str], piped: str) -> NoReturn:
+    """Replaces this process by a new start of its command in another environment, with what was read of its input.
+
+    The worker asks for this before it has done or shown anything. Raises OSError.
+    """
+    if piped:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as file:
+            file.write(piped.encode())
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def end_of_job(text: str) -> float:

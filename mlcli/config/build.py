@@ -202,6 +202,7 @@ def fingerprint(config: RunConfig) -> str:
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
     later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
     later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
+    later += [] if config.compute.portable else ["compute.portable"]
     for path in (*UNASKED, *later):
         values = without_value(values, path.split("."))
     further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))

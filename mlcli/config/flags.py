@@ -87,6 +87,7 @@ FLAGS = {
     "interactive": Flag("report.interactive", ("--interactive",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
+    "portable": Flag("compute.portable", ("--portable",), True),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
     "time_limit": Flag("compute.time_limit", ("--time-limit",)),
     "cluster": Flag("compute.cluster", ("--cluster",)),

@@ -151,7 +151,14 @@ def read_text(path: Path) -> str:
 def standard_input() -> bytes:
     """Return the bytes piped in, up to the largest size of a configuration; raises UsageError at a terminal."""
     require_piped()
-    return sys.stdin.buffer.read(LARGEST + 1)
+    Piped.content = sys.stdin.buffer.read(LARGEST + 1)
+    return Piped.content
+
+
+class Piped:
+    """What was read of standard input, for a second start of the program (`cli/restart.py`)."""
+
+    content = b""
 
 
 def decode(content: bytes, path: Path) -> str:

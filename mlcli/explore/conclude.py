@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
+from mlcli.engine.threads import threads_of
 from mlcli.explore.contents import Candidate, Exploration, TrialEntry
 from mlcli.explore.examine import Examination, TrialRows, base_config
 from mlcli.explore.recommend import (
@@ -48,7 +48,7 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
              command: Command) -> Exploration:
     """Return the exploration: finished trials with scores, ranks and refits, the verdict and the recommendation."""
     config = base_config(layer)
-    with limit_threads(config.compute.thread_count()):
+    with threads_of(config.compute):
         start = begin(config)
         data = start.prepared.table.data()
         compared = config.method.with_metric(data) if data.kind == "features" else data

@@ -9,7 +9,6 @@ import numpy as np
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import after_fit
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
@@ -24,6 +23,7 @@ from mlcli.core.metrics.distances import metric_of
 from mlcli.core.similarities.spaces import input_space
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
+from mlcli.engine.threads import threads_of
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
 from mlcli.explore.settings import (
     AXES,
@@ -109,7 +109,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
                           hint="leave {input.stream} out; {input.rows=N} takes some of the rows")
     process = Process(SharedInput())
-    with limit_threads(config.compute.thread_count()):
+    with threads_of(config.compute):
         start_time = time.monotonic()
         with _hint_for_matrices(config.input.path):
             start = begin(config, process)

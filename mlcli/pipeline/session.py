@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.context import set_context
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.memo import open_memo
 from mlcli.base.rows.scratch import scratch_in
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, StageCache
 from mlcli.engine.resume import Resuming
+from mlcli.engine.threads import threads_of
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.process.shared_status import STATUS
@@ -45,9 +45,12 @@ class Session:
     @classmethod
     @contextmanager
     def open(cls, config: RunConfig, process: Process = ALONE) -> Iterator[Session]:
-        """Open a run: its memo, journal, log, cluster and threads. Raises what connecting to a cluster raises."""
+        """Open a run: its memo, journal, log, cluster and threads.
+
+        Raises what connecting to a cluster raises, and ConfigError where results would not be portable.
+        """
         with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording(logged=True) as journal,
-              _cluster_of(config, process) as cluster, limit_threads(config.compute.thread_count())):
+              _cluster_of(config, process) as cluster, threads_of(config.compute, config.method.requires())):
             yield cls(config, process, journal, cluster)
 
     @contextmanager
@@ -82,6 +85,10 @@ class Session:
             facts["resumed"] = dict(Counter(self.checkpoints.taken))  # the number of restored results by stage
         if self.cluster is not None:
             facts["cluster"] = dict(self.cluster.counts)  # blocks, and bytes sent
+        if self.config.compute.portable:
+            from mlcli.engine.portable import decisive
+
+            facts["portable"] = decisive(self.config.method.requires())  # what results depend on
         return facts
 
     def require_lock(self) -> None:

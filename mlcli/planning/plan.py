@@ -10,7 +10,6 @@ from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, after_fit
 from mlcli.base.machine.limits import least
 from mlcli.base.machine.rates import chosen_file, pass_cost, read
 from mlcli.base.machine.rates import rates as rates_at_hand
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.units import memory as bytes_in_words
@@ -22,6 +21,7 @@ from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
+from mlcli.engine.threads import threads_of
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import ReducedInput, Start
@@ -51,7 +51,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
-    with (set_context(rates=by), limit_threads(config.compute.thread_count()),
+    with (set_context(rates=by), threads_of(config.compute),
           set_context(local_workers=own_workers(config.compute))):
         return {**predict(config, measure, workers), "workers": workers,
                 "rates": {"file": measured_at and str(measured_at), "machine": machine}}

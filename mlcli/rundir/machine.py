@@ -7,6 +7,7 @@ from typing import Any
 
 import mlcli
 from mlcli import native
+from mlcli.base.context import context
 from mlcli.base.machine.threads import blas_libraries
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
@@ -41,7 +42,8 @@ def environment(threads: int) -> dict[str, Any]:
     blas = {f"{name_of(info)} {info.get('architecture')}" for info in blas_libraries().info()
             if info["user_api"] == "blas" and user_of(info) != "scipy"}
     return {"mlcli": mlcli.__version__, "numpy": installed("numpy"), "scipy": installed("scipy"),
-            "processor": platform.machine(), "kernels": native.describe(), "threads": threads, "blas": sorted(blas)}
+            "processor": platform.machine(), "kernels": native.describe(), "threads": threads, "blas": sorted(blas),
+            **({"portable": True} if context().portable else {})}
 
 
 @cache

@@ -165,6 +165,7 @@ class Manifest(Shape):
     warnings: list[Noted] = Field(default=[])
     notes: list[Noted] = Field(default=[])
     versions: dict[str, str | None] = Field(default={})
+    portable: dict[str, Any] | None = None  # what results depend on, where they are the same on other machines
     blas: list[Library] = Field(default=[])
     files: dict[OwnName, Known]
 

@@ -72,8 +72,8 @@ FILES = {
     "compute: null\n":
         "compute must be a section, not null; run.yaml:2:1",
     "compute: {queue: long}\n":
-        "unknown key 'compute.queue'; run.yaml:2:11; the keys here are seed, threads, memory_limit, memory_enforce, "
-        "time_limit, cache, cache_limit, cluster, cluster_folder",
+        "unknown key 'compute.queue'; run.yaml:2:11; the keys here are seed, threads, portable, memory_limit, "
+        "memory_enforce, time_limit, cache, cache_limit, cluster, cluster_folder",
     "report: {formats: csv}\n":
         "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not 'csv'; run.yaml:2:10; "
         "write report.formats: [csv]",

@@ -14,6 +14,7 @@ from mlcli.errors import ConfigError
 
 ROOT = Path("/")
 CHOSEN = "MLCLI_THREADS"
+CORE = "OPENBLAS_CORETYPE"  # names the processor whose kernels OpenBLAS takes
 UNLIMITED = 2**60  # bytes: version 1 of control groups writes "none" as a number near 2**63
 
 

@@ -24,13 +24,15 @@ def allowed() -> int:
 
 
 @contextmanager
-def limit_threads(count: int) -> Iterator[None]:
+def limit_threads(count: int, *, portable: bool = False) -> Iterator[None]:
     """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads.
 
+    For `portable` results the libraries have one, as their sums depend on the number; those of stages do not.
     Afterwards the process is as it was: a library that was loaded meanwhile has as many threads as the others had.
     """
     before = {name: os.environ.get(name) for name in (*LATE, JAX_POOL)}
-    os.environ.update(dict.fromkeys(LATE, str(count)))
+    linear = 1 if portable else count
+    os.environ.update(dict.fromkeys(LATE, str(linear)))
     arrow = sys.modules.get("pyarrow")
     arrow_threads = None if arrow is None else arrow.cpu_count()
     if arrow is not None:
@@ -39,8 +41,8 @@ def limit_threads(count: int) -> Iterator[None]:
     known = {library.filepath: library.num_threads for library in libraries.lib_controllers
              if library.user_api == "blas"}
     try:
-        with set_context(threads=count), libraries.limit(limits=count):
-            _Known.single = libraries if count == 1 else None
+        with set_context(threads=count, portable=portable), libraries.limit(limits=linear):
+            _Known.single = libraries if linear == 1 else None
             yield
     finally:
         _Known.single = single

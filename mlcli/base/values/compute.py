@@ -29,11 +29,14 @@ class Compute(Options):
     """Seed of a run, and its use of the machine: threads, memory, time, cache and cluster."""
 
     unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder",
-                                          "memory_enforce")
+                                          "memory_enforce", "portable")
     seed: int = option(0, "Seed of the random numbers.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
         "auto", "Number of threads (auto: MLCLI_THREADS, else the smallest limit set by the batch job, "
         "OMP_NUM_THREADS, CPU affinity and control groups).")
+    portable: bool = option(
+        False, "Whether every method gives the same bytes on all machines of one architecture with the same versions, "
+        "by code that all of them have and one thread for linear algebra (docs/reproducibility.md).")
     memory_limit: int | str = option(
         "auto", "Memory the run may use, as 8G or 500M (auto: the smallest limit set by the batch job, control "
         "groups, `ulimit` and the machine). A run that is predicted to need more reads its table in blocks, or is "

@@ -15,6 +15,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Mode
+from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import ErrorForm, say, say_written
 from mlcli.cli.screen.progress import watching
 from mlcli.cli.screen.streams import require_standard_output
@@ -181,6 +182,7 @@ def planned(variants: Sequence[SweepVariant]) -> list[PlannedRun]:
     if count > 1:
         raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
                           hint="set `output` in each file")
+    start_portably(run.config.compute for run in runs)
     return runs
 
 

@@ -7,6 +7,7 @@ import typer
 
 from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
+from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell
@@ -44,6 +45,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
     layer = outside_layer(os.environ, assignments or [], given)
     config = build(layer)
+    start_portably([config.compute])
     with locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined
 

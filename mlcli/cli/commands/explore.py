@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlcli.base.machine import blas
-from mlcli.base.values.compute import parse_seconds
+from mlcli.base.values.compute import Compute, parse_seconds
 from mlcli.cli.batch.launch import Batch, PlannedRun, Presentation, TimeBudget, existing, planned
 from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out, overview
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
+from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.failure import attempt, say, say_written
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, shown_as, watching
@@ -54,7 +55,8 @@ Components = Annotated[int | None, typer.Option("-p", "--components", min=1, sho
     "Number of axes at which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
 
-@with_flags(*READING, "seed", "threads", "memory_limit", "time_limit")
+@with_flags(*READING, "seed", "threads", "portable", "memory_limit",
+            "time_limit")
 def explore(data: Data, *, output: Output = None, budget: Budget = "5m", components: Components = None,
             assignments: behavior.Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             json: behavior.Json = False, progress: behavior.Progress = None, jobs: behavior.Jobs = 1,
@@ -75,6 +77,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     layer = input_layer(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
     with watching("none", quiet, tell=not json):
         layer = here(layer)
+    chosen = dict(flatten(layer.values))
+    start_portably([Compute(portable=chosen.get("compute.portable") is True)])
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()

@@ -11,6 +11,7 @@ from mlcli.base.units import duration, memory
 from mlcli.cli.batch.launch import built
 from mlcli.cli.line import behavior
 from mlcli.cli.line.options import with_flags
+from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell
@@ -58,6 +59,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
     layer = _layer(what, assignments or [], flags)
     config = built(layer)
+    start_portably([config.compute])
     require_annotated(flags, [config.input.path])
     with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)

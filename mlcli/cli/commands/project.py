@@ -23,7 +23,7 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
     "Rows of a further view of the same points, for ibfa, and cca of three views and more. Repeatable."))]
 
 
-@with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
+@with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "portable", "memory_limit")
 def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View = None, output: behavior.Table = "-",
             format: behavior.TableFormat = None, picture: Picture = None, classes: Classes = None,
             assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,

@@ -16,7 +16,7 @@ Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=Fals
                                           help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
 
 
-@with_flags("id_column", "label_column", "threads", "memory_limit")
+@with_flags("id_column", "label_column", "threads", "portable", "memory_limit")
 def reconstruct(run: behavior.Run, embedding: Embedding, *, output: behavior.Table = "-",
                 format: behavior.TableFormat = None, variance: Variance = None, assignments: Assignments = None,
                 force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,

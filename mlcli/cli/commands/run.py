@@ -25,7 +25,7 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 
 
 @with_flags("labels", "output", "format", "outputs", "keep", "draw_graph", "interactive", "seed", "threads",
-            "memory_limit", "time_limit", "cluster")
+            "portable", "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
         strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,

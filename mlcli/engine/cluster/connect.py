@@ -71,12 +71,12 @@ def clustered(compute: Compute, connections: Connections | None = None) -> Itera
     with set_context(local_workers=own_workers(compute)), ExitStack() as stack:
         client = (stack.enter_context(Connections()) if connections is None else connections).client(address, compute)
         with _reached(where):
-            _examine(client, where)
+            _examine(client, where, portable=compute.portable)
         folder = stack.enter_context(_shared(address, compute))
         if is_open(client.scheduler.address):
             note("W-CLUSTER-OPEN", f"the connection to {where} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
-        cluster = stack.enter_context(Cluster(client, folder))
+        cluster = stack.enter_context(Cluster(client, folder, portable=compute.portable))
         with running_on(cluster, lambda: cluster.count):
             yield cluster
 
@@ -168,8 +168,11 @@ def _written(file: Path) -> str:
         return ""
 
 
-def _examine(client: "distributed.Client", where: str) -> None:
-    """Looks at what the workers are; raises DependencyMissing where there are none, or versions differ."""
+def _examine(client: "distributed.Client", where: str, *, portable: bool) -> None:
+    """Looks at what the workers are; raises DependencyMissing where there are none, or versions differ.
+
+    If results are to be portable, settings count like versions, and other levels of the native kernels do not matter.
+    """
     try:
         client.wait_for_workers(1, timeout=FIRST)
     except TimeoutError:
@@ -177,22 +180,22 @@ def _examine(client: "distributed.Client", where: str) -> None:
                                 hint="start workers") from None
     from asyncio import run_coroutine_threadsafe  # which takes longer to load than many a run without a cluster
 
-    answers = run_coroutine_threadsafe(_asked(client), client.loop.asyncio_loop).result(FIRST)
+    answers = run_coroutine_threadsafe(_asked(client, portable), client.loop.asyncio_loop).result(FIRST)
     for address, answer in answers.items():
         if isinstance(answer, Exception):
             raise DependencyMissing("CLUSTER-VERSIONS", f"a worker cannot run mlcli: {answer}"[:300], where=address,
                                     hint=ALIKE)
-        refuse_unlike(versions(), answer[0], address)
+        refuse_unlike(versions(portable=portable), answer[0], address)
     others = sorted({str(kind) for _, kind in answers.values() if kind != kinds()})
-    if others:
+    if others and not portable:
         note("W-CLUSTER-KINDS", f"workers compute with {' and '.join(others)}, this machine with {kinds()}: the last "
              "digits of results depend on where a block is computed")
     note("F-CLUSTER", f"blocks can run on {len(answers)} workers of a cluster", workers=len(answers))
 
 
-async def _asked(client: "distributed.Client") -> Any:
+async def _asked(client: "distributed.Client", portable: bool) -> Any:
     """Return versions and kernels of every worker by its address, or an error."""
-    return await client.run(examine_worker, on_error="return")
+    return await client.run(examine_worker, portable=portable, on_error="return")
 
 
 @contextmanager

@@ -66,8 +66,9 @@ class Cluster(Executor):
     which is repeated if the result is lost.
     """
 
-    def __init__(self, client: "distributed.Client", folder: Path | None) -> None:
+    def __init__(self, client: "distributed.Client", folder: Path | None, *, portable: bool = False) -> None:
         self.client, self.folder = client, folder
+        self._versions = versions(portable=portable)
         self.counts: Counter[str] = Counter()  # blocks, those begun a second time, and bytes
         self._packing = Packing(whole=folder is not None)
         self._shipment: Shipment | None = None
@@ -110,7 +111,7 @@ class Cluster(Executor):
         before = self._shipment.held if self._shipment else {}
         held = {key: future for key, future in before.items() if key in here}
         self.counts["bytes to the cluster"] += sum(array.nbytes for key, array in here.items() if key not in held)
-        task = Task(message.pickled, list(here), str(self.folder) if self.folder else None, versions())
+        task = Task(message.pickled, list(here), str(self.folder) if self.folder else None, self._versions)
         return Shipment(source, task, here, held)
 
     def _filed(self, folder: Path, arrays: Arrays) -> None:

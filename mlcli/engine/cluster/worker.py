@@ -15,8 +15,9 @@ from mlcli.base.machine.threads import blas_libraries
 from mlcli.base.types import AnyArray
 from mlcli.engine.cluster.serialize import one_thread_each, opened, read_array
 from mlcli.engine.executor import Block
-from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
+from mlcli.errors import ConfigError, DependencyMissing, InputMissing, MlcliError, StorageError
 
+SETTINGS = "settings"  # beside the versions, where results are portable
 PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
 OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
@@ -37,10 +38,24 @@ class Task:
 
 
 @cache
-def versions() -> Versions:
-    """Return the versions that must be equal on all machines."""
-    return {"mlcli": mlcli.__version__, "python": platform.python_version(),
-            **{name: _installed(name) for name in PACKAGES}}
+def versions(*, portable: bool = False) -> Versions:
+    """Return the versions that must be equal on all machines; for portable results with what else these depend on."""
+    found = {"mlcli": mlcli.__version__, "python": platform.python_version(),
+             **{name: _installed(name) for name in PACKAGES}}
+    return {**found, SETTINGS: settings()} if portable else found
+
+
+def settings() -> str:
+    """Describe the C library and what linear algebra and NumPy use, or why they make no portable results."""
+    import scipy.linalg  # noqa: F401 (brings its own library)
+
+    from mlcli.engine.portable import decisive
+
+    try:
+        facts = decisive()
+    except ConfigError as error:
+        return f"({error.found})"
+    return ", ".join((*facts["blas"], facts["c_library"]))
 
 
 def kinds() -> Sequence[str]:
@@ -58,9 +73,9 @@ def differences(here: Versions, there: Versions) -> str:
                      if here[name] != there.get(name))
 
 
-def examine_worker() -> tuple[Versions, Sequence[str]]:
+def examine_worker(*, portable: bool) -> tuple[Versions, Sequence[str]]:
     """Return versions and kernels, which the client compares when it connects."""
-    return versions(), kinds()
+    return versions(portable=portable), kinds()
 
 
 def refuse_unlike(here: Versions, there: Versions, where: str) -> None:
@@ -72,7 +87,7 @@ def refuse_unlike(here: Versions, there: Versions, where: str) -> None:
 
 def work(task: Task, number: int, *arrays: AnyArray) -> Any:
     """Compute a block in a thread of a worker; raises DependencyMissing for other versions than the client's."""
-    refuse_unlike(task.versions, versions(), platform.node())
+    refuse_unlike(task.versions, versions(portable=SETTINGS in task.versions), platform.node())
     one_thread_each()
     given = dict(zip(task.keys, arrays, strict=True))
 

@@ -16,6 +16,7 @@ from jax import nn, random
 from jax import numpy as jnp
 from jax.extend import backend
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import JAX_POOL, allowed
 from mlcli.base.rows.blocks import row_blocks
@@ -30,13 +31,17 @@ from mlcli.methods.networks.network import Layers, Network, Traced
 jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
 
 
+TERMS = 128  # of a portable sum: XLA divides those of 250 and more by the sizes of the processor's caches
 FUNCTIONS: Mapping[str, Callable[[Traced], Traced]] = {
     "tanh": jnp.tanh, "relu": nn.relu, "softplus": nn.softplus, "logistic": nn.sigmoid, "identity": lambda sums: sums}
 
 
 def limit_threads() -> None:
-    """Limit JAX to the threads of the run: a thread pool of another size, from an earlier run, is replaced."""
-    threads = allowed()
+    """Limit JAX to the threads of the run: a thread pool of another size, from an earlier run, is replaced.
+
+    For portable results it has one, as sums depend on the number.
+    """
+    threads = 1 if context().portable else allowed()
     if _Pool.threads != threads:
         os.environ[JAX_POOL], _Pool.threads = str(threads), threads
         backend.clear_backends()  # type: ignore[no-untyped-call]
@@ -48,11 +53,28 @@ class _Pool:
     threads = 0
 
 
+def product(left: Traced, right: Traced) -> Traced:
+    """Return a matrix (n x k), or a row (k), times a matrix (k x m); for portable results in sums of `TERMS`."""
+    if not context().portable:
+        return left @ right
+    return sums_in_parts(left, right) if left.ndim > 1 else sums_in_parts(left[None], right)[0]
+
+
+@jax.custom_vjp
+def sums_in_parts(left: Traced, right: Traced) -> Traced:
+    """Return a matrix (n x k) times another (k x m) as the sum of products of their parts."""
+    return sum(left[:, first:first + TERMS] @ right[first:first + TERMS] for first in range(0, len(right), TERMS))
+
+
+sums_in_parts.defvjp(lambda left, right: (sums_in_parts(left, right), (left, right)),
+                     lambda both, slope: (sums_in_parts(slope, both[1].T), sums_in_parts(both[0].T, slope)))
+
+
 def forward(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,
             key: Traced = None) -> Traced:
     """Return the outputs of layers for rows of values; with a key, random hidden units are dropped, others raised."""
     for place, (weights, biases) in enumerate(layers):
-        values = values @ weights + biases
+        values = product(values, weights) + biases
         if place == len(layers) - 1:
             break
         values = FUNCTIONS[hidden](values)
@@ -120,8 +142,12 @@ class TrainingResult:
 
 
 @lru_cache(maxsize=16)
-def compile_objective(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
-    """Return the optimizer, a compiled step of it, and the compiled objective of held-out rows."""
+def compile_objective(objective: Objective, decay: float, *, portable: bool,
+                      ) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
+    """Return the optimizer, a compiled step of it, and the compiled objective of held-out rows.
+
+    `portable` is that of the context, by which products are compiled.
+    """
     optimizer = optax.chain(optax.scale_by_adam(), optax.add_decayed_weights(
         decay, mask=partial(jax.tree.map, lambda leaf: leaf.ndim > 1)))
 
@@ -146,7 +172,7 @@ def train(objective: Objective, rows: TrainingRows, start: Any, learning: Learni
 def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning,
            kept: Place[TrainingCheckpoint]) -> TrainingResult:
     limit_threads()
-    optimizer, step, judged = compile_objective(objective, learning.decay)
+    optimizer, step, judged = compile_objective(objective, learning.decay, portable=context().portable)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
     now = kept.left or TrainingCheckpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0,

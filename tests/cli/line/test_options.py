@@ -60,6 +60,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "interactive": (["--interactive"], True),
     "seed": (["--seed", "5"], 5),
     "threads": (["--threads", "1"], 1),
+    "portable": (["--portable"], True),
     "memory_limit": (["--memory-limit", "8G"], "8G"),
     "time_limit": (["--time-limit", "2h"], "2h"),
     "cluster": (["--cluster", "local:3"], "local:3"),

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,11 @@ import numpy as np
 import yaml
 
 from mlcli.base.machine import resources
-from mlcli.base.machine.blas import CORE, NEEDED
+from mlcli.base.machine.blas import NEEDED
+from mlcli.base.machine.resources import CORE
 from mlcli.base.types import Array
 from mlcli.methods import METHODS
+from mlcli.runs.repetition import COORDINATES, EIGENVALUES, ITERATED, LONG, SEPARATE, SINGLE
 from tests.laws.contract.test_contract import CONFIGURATIONS
 from tests.laws.contract.test_stages import configured
 from tests.processes import neutral, program
@@ -24,13 +28,7 @@ ROOT = Path(__file__).parents[3]
 ROWS = 2200  # above the sizes from which spectra are found in part and quality is measured on a sample
 TIMED = {"run.json", "report.html"}  # seconds, memory, and the time of day
 PLACED = TIMED | {"config.yaml"}  # and paths
-SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an axis that 1e3 roundings turn by 2e-10
-EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
-SINGLE = 1e-6  # the same where one of two runs has distances in single precision
-# Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree to `repeat_tolerance`.
-ITERATED = ("gplvm", "gpdm", "lgssm", "mvgplvm")
 REFLECTED = ("fa",)  # whose signs earlier versions had from scores, not loadings
-LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
 LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
 
 
@@ -103,11 +101,15 @@ def large(folder: Path, names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
                               "method": {"name": name, **methods[name]}} for name in names}
 
 
-def carried_out(folder: Path, name: str, settings: Settings) -> dict[str, Path]:
-    """The directories of all runs, by their names, made by one process in a working directory of its own."""
+def carried_out(folder: Path, name: str, settings: Settings, before: Sequence[str] = ()) -> dict[str, Path]:
+    """The directories of all runs, by their names, made by one process in a working directory of its own.
+
+    The emulator `before` the command takes no script.
+    """
     place = folder / name
     place.mkdir()
-    command = [*program(), "run", *map(str, sorted((folder / "configs").glob("*.yaml"))), "--no-cache", "-q"]
+    started = [*before, sys.executable, "-P", "-m", "mlcli"] if before else program()
+    command = [*started, "run", *map(str, sorted((folder / "configs").glob("*.yaml"))), "--no-cache", "-q"]
     ended = subprocess.run([*command, *settings.arguments], cwd=place, env=neutral(**settings.variables),
                            preexec_fn=lambda: os.umask(settings.umask), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

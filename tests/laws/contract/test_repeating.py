@@ -1,15 +1,24 @@
 """The same input and options give the same bytes, and on other threads or kernels the same numbers up to rounding."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from mlcli.base.machine.portable import X86, target, variables
 from tests.laws.contract import repeating
 from tests.laws.contract.repeating import PLACED, SETTINGS, SURROUNDINGS, TIMED, Settings, apart, carried_out, differing
+from tests.processes import neutral
 
 EVERYDAY = ("isomap", "polynomial", "pca")
+FACTORIZED: tuple[dict[str, Any], ...] = (
+    {"name": "pca"}, {"name": "kpca"}, {"name": "isomap", "neighbors": {"count": 25}},
+    {"name": "lle", "neighbors": {"count": 25}}, {"name": "lda"}, {"name": "fa"})
+PORTABLE = target() or X86  # what portable results are computed by, if they are here
+portable = pytest.mark.skipif(not variables(neutral()), reason="this processor computes no portable results")
 Runs = dict[str, Path]
 
 
@@ -68,6 +77,51 @@ def test_other_kernels_change_rounding_only(sheet: Path) -> None:
     one, other = usual(sheet), carried_out(sheet, "other", settings)
     same_numbers(one, other)
     assert any(differing(one[name], other[name], TIMED) for name in one)  # the settings did take effect
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Iris by methods that factorize, by no other files than their numbers."""
+    folder = tmp_path_factory.mktemp("small")
+    shutil.copy(repeating.ROOT / "sample_data" / "iris.csv", folder)
+    report = {"outputs": ["embedding", "spectrum", "model"]}
+    repeating.write_runs(folder, {method["name"]: {"input": {"path": "../iris.csv"}, "method": method, "report": report}
+                                  for method in FACTORIZED})
+    return folder
+
+
+@portable
+@pytest.mark.medium
+def test_portable_results_do_not_depend_on_the_processor(small: Path) -> None:
+    """Other levels of the native kernels, threads, and what the user has set as it must be."""
+    given = {"MLCLI_SIMD": PORTABLE.simd[0], "OMP_NUM_THREADS": "2", "OPENBLAS_CORETYPE": PORTABLE.core.title()}
+    one = carried_out(small, "one", Settings(("--portable", "--threads", "1")))
+    other = carried_out(small, "other", Settings(("--portable", "--threads", "2"), given))
+    same_bytes(one, other, PLACED)
+    assert one.keys() == {method["name"] for method in FACTORIZED}
+    assert {"embedding.csv", "spectrum.csv", "model.npz"} <= repeating.files(one["lle"], PLACED).keys()
+    assert repeating.kernels(one["kpca"]) == repeating.kernels(other["kpca"]) == {PORTABLE.core.lower()}
+
+
+@portable
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None or PORTABLE is not X86, reason="needs qemu-user on x86-64")
+@pytest.mark.parametrize("processor", ["Haswell", "EPYC-Rome", "Skylake-Client"])
+def test_portable_results_are_those_of_another_processor(small: Path, processor: str) -> None:
+    """Emulated ones without AVX-512: libraries that still choose by the processor choose other code there."""
+    one = carried_out(small, f"beside-{processor}", Settings(("--portable",)))
+    other = carried_out(small, processor, Settings(("--portable",)), before=["qemu-x86_64", "-cpu", processor])
+    same_bytes(one, other, PLACED)
+
+
+@portable
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_portable_results_of_any_way_do_not_depend_on_settings(everything: Path) -> None:
+    given = {"MLCLI_SIMD": PORTABLE.simd[0], "OPENBLAS_NUM_THREADS": "3"}
+    one = carried_out(everything, "portable", Settings(("--portable", "--threads", "1")))
+    same_bytes(one, carried_out(everything, "other", Settings(("--portable", "--threads", "3"), given)), PLACED)
 
 
 @pytest.mark.slow
