@@ -154,19 +154,23 @@ def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
     """
     size = len(matrix)
     players = size + size % 2  # a row of zeros takes part in an odd number
-    work, vectors = np.zeros((players, players)), np.eye(players)
+    work, vectors = np.zeros((players, players)), np.eye(players)  # in rows
     work[:size, :size] = (matrix + matrix.T) / 2
-    around = np.arange(1, players)
+    orders = [np.r_[0, np.roll(np.arange(1, players), turn)] for turn in range(players - 1)]
+    pairs = np.array([np.column_stack([order[: players // 2], order[: players // 2 - 1 : -1]]).ravel()
+                      for order in orders], dtype=np.int64)
     for _ in range(SWEEPS if size > 1 else 0):
         before = work.copy()
-        for turn in range(players - 1):
-            order = np.r_[0, np.roll(around, turn)]
-            _rotate(work, vectors, order[: players // 2], order[: players // 2 - 1 : -1])
+        if native.available():
+            kernels().rotate(work, vectors, pairs)
+        else:
+            for turn in pairs:
+                _rotate(work, vectors, turn[::2], turn[1::2])
         if np.array_equal(before, work):
             break
     values = np.diagonal(work)[:size]
     ranks = np.argsort(-values, kind="stable")
-    return values[ranks], vectors[:size, ranks]
+    return values[ranks], np.ascontiguousarray(vectors.T[:size, ranks])
 
 
 def _rotate(work: Array, vectors: Array, first: Indices, second: Indices) -> None:
@@ -180,7 +184,7 @@ def _rotate(work: Array, vectors: Array, first: Indices, second: Indices) -> Non
         tangent = np.where(half >= 0, 1.0, -1.0) / (np.abs(half) + np.sqrt(1 + half * half))
     cosine = 1 / np.sqrt(1 + tangent * tangent)
     sine = tangent * cosine
-    for array in (work.T, work, vectors.T):  # columns, rows, and columns
+    for array in (work.T, work, vectors):
         upper, lower = array[first], array[second]
         array[first] = cosine[:, None] * upper - sine[:, None] * lower
         array[second] = sine[:, None] * upper + cosine[:, None] * lower

@@ -60,6 +60,16 @@ def test_eigenpairs_of_small_matrices_are_those_of_lapack(size: int) -> None:
     assert_allclose(vectors.T @ vectors, np.eye(size), atol=1e-14 * size)
 
 
+@needs_native
+@pytest.mark.parametrize("size", [2, 5, 24])
+def test_rotations_have_the_same_bits_with_and_without_kernels(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    matrix = np.exp(3 * RANDOM.standard_normal((size, size)))
+    matrix[0, -1] = matrix[-1, 0] = 0.0
+    found = arithmetic.symmetric_eigen(matrix)
+    monkeypatch.setattr("mlcli.native.available", lambda: False)
+    assert [part.tobytes() for part in found] == [part.tobytes() for part in arithmetic.symmetric_eigen(matrix)]
+
+
 def test_equal_eigenvalues_keep_the_order_of_their_columns() -> None:
     values, vectors = arithmetic.symmetric_eigen(np.diag([1.0, 2.0, 2.0, 0.0]))
     assert values.tolist() == [2.0, 2.0, 1.0, 0.0] and np.array_equal(vectors, np.eye(4)[:, [1, 2, 0, 3]])

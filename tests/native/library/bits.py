@@ -194,6 +194,10 @@ def elementary() -> Iterator[Any]:
     yield arithmetic.binary_logarithm(hard(3001))
 
 
+def rotations(size: int) -> Iterator[Any]:
+    yield arithmetic.symmetric_eigen(numbers(size, size))
+
+
 def sized(works: Iterable[Callable[..., Iterator[Any]]]) -> dict[str, Callable[[], Iterator[Any]]]:
     return {f"{work.__name__} {rows} x {columns}": partial(work, rows, columns)
             for work in works for rows, columns in SIZES}
@@ -204,6 +208,7 @@ CASES = {
     "products of hard numbers": partial(products, 33, 17, hard),
     **{f"forces on {axes} axes, {dof}": partial(forces, axes, dof) for axes in (1, 2, 3, 5, 18) for dof in (1.0, 0.7)},
     **{f"paths of {size}": partial(shortest_paths, size) for size in (9, 150, 700)}, "elementary": elementary,
+    **{f"rotations of {size}": partial(rotations, size) for size in (5, 60)},
     **{f"convolutions of {counts}": partial(convolutions, *counts) for counts in ((1000,), (5, 7), (150, 255))},
 }
 FUSED = {
