@@ -61,9 +61,6 @@ INLINE float fused_exponential(float x) {
     return sum * single_of((bits_of(rounded) << 23) + 0x3f800000u);
 }
 
-// The exponential of any number that is not positive.
-INLINE double exponential(double x) { return exponential_in_range(x > -708 ? x : -708); }
-
 // One where a number of zero or more is above a limit, else zero: by their bits, as branches are not vectorized.
 INLINE std::uint64_t above(double x, double limit) { return (bits_of(limit) - bits_of(x)) >> 63; }
 

@@ -30,16 +30,18 @@ INLINE void kernel_of(const Point::V *stretched, double dof, Point::V *kernel, P
         for (int r = 0; r < N; ++r) kernel[r] = inverse[r], pull[r] = inverse[r] * inverse[r];
     } else {
         constexpr int size = N * Point::width;
-        double from[size], powers[size], pulls[size];
+        double from[size], powers[size], inverses[size];
         for (int r = 0; r < N; ++r) Point::store(from + r * Point::width, stretched[r]);
-        for (int k = 0; k < size; ++k) {
-            double inverse;
-            powers[k] = exponential(-dof * logarithm(from[k], inverse));
-            pulls[k] = powers[k] * inverse;
-        }
+        // Loops become vectors if they have no branches and are not laid out in full.
+#pragma GCC unroll 1
+        for (int k = 0; k < size; ++k) powers[k] = -dof * logarithm(from[k], inverses[k]);
+#pragma GCC unroll 1
+        for (int k = 0; k < size; ++k) powers[k] = powers[k] > -708 ? powers[k] : -708;
+#pragma GCC unroll 1
+        for (int k = 0; k < size; ++k) powers[k] = exponential_in_range(powers[k]);
         for (int r = 0; r < N; ++r) {
             kernel[r] = Point::load(powers + r * Point::width);
-            pull[r] = Point::load(pulls + r * Point::width);
+            pull[r] = kernel[r] * Point::load(inverses + r * Point::width);
         }
     }
 }

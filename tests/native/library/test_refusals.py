@@ -102,7 +102,8 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "products of rows with longer ones": lambda: kernels().row_products(square, five, np.zeros((3, 5))),
         "products too few": lambda: kernels().row_products(square, square, np.zeros((3, 2))),
         "products apart": lambda: kernels().row_products(square, square, np.zeros((3, 6))[:, ::2]),
-        "rotations of an odd number of rows": lambda: kernels().rotate(square, square.copy(), np.zeros((2, 3), np.int64)),
+        "rotations of an odd number of rows": lambda: kernels().rotate(
+            square, square.copy(), np.zeros((2, 3), np.int64)),
         "rotations of other rows": lambda: kernels().rotate(two, np.zeros((2, 3)), np.zeros((1, 2), np.int64)),
         "rotations of rows that are none": lambda: kernels().rotate(two, two.copy(), np.full((1, 2), 2)),
         "columns differ": lambda: native.refine(square, square[:, :2], np.array([[1], [0], [0]]), 1),
