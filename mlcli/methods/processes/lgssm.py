@@ -73,7 +73,7 @@ class LGSSM(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "variances carried by the states"
     rules: ClassVar = ()
-    repeat_tolerance: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
+    repeat_tolerance: ClassVar = 1e-4  # EM stops where the likelihood is flat, and a state is the root of that
     variants: ClassVar = (
         variant("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),
         variant("diagonal", "permutation", "alone", "twins", "descending", "quick", noise="vanishing", floor=0.3,
