@@ -108,7 +108,7 @@ class LinearInverse:
 
     def closeness(self, solved: Solved) -> Closeness:
         """Return the tolerances for equal eigenvalues."""
-        return closeness_of_costs(solved)
+        return closeness_of_costs(solved, self.white.condition)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
         """Return None: small costs are accurate. Takes (k,) `values` and (n, k) `vectors`."""

@@ -19,7 +19,7 @@ from mlcli.base.values.extras import require
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.findings.spectrum import ADJUSTED
+from mlcli.findings.spectrum import ADJUSTED, DIGITS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.pipeline.read_run import config_of
@@ -41,7 +41,7 @@ ITERATED = ("gplvm", "gpdm", "lgssm", "mvgplvm")  # fits that end where an itera
 LONG, ROOTS = 100, 10  # iterations beyond which coordinates agree to so many roots of the tolerance
 LAYOUTS = ("umap", "tsne", "phate", "nmds", "smacof", "sammon")  # whose files have the same bytes on every processor
 SAME_LAYOUT = (names.ARRAYS, TRACE.name, "radii.csv")  # these, beside the embedding
-DERIVED = ("cost", *ADJUSTED)  # columns of spectrum.csv
+DERIVED = ("cost", DIGITS, *ADJUSTED)  # columns of spectrum.csv
 DRAWINGS = (".html", ".svg", ".png", ".pdf")
 RESULTS = ("method", "embedding", "spectrum", "fit", "certificate", "seed")  # of run.json; the rest is of the machine
 AXIS = re.compile(r"y\d+")  # the name of one

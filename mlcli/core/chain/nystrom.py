@@ -87,5 +87,5 @@ def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Pas
 def _fix_signs(fit: Model, embedding: Array) -> Model:
     signs = leading_signs(embedding)
     return replace(fit, embedding=map_blocks(lambda some: some * signs, embedding),
-                   spectrum=replace(fit.ranks, vectors=fit.ranks.vectors * signs),
+                   spectrum=replace(fit.ranks.without_turns(), vectors=fit.ranks.vectors * signs),
                    projector=replace(fit.required_projector, axes=fit.required_projector.axes * signs))

@@ -20,13 +20,14 @@ from mlcli.errors import ConfigError, GeometryError, NumericalError
 SHOWN = 10  # eigenvalues of a scree plot and axes of a residual-variance curve, where so many cost little
 ROOM = 2**19  # numbers of the eigenvectors kept for it
 DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
+ROUNDINGS = 10  # of the largest number and of each row, that an operator has
 NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are worth a warning
 
 
 class Eigensolve(SpectrumRequest):
     """The number of axes to keep, and how the eigenvalues are computed."""
 
-    @stage("eigensolve", version=3)
+    @stage("eigensolve", version=4)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """Return the spectrum of a centered kernel whose rank is at most `limit`.
 
@@ -42,13 +43,14 @@ class Eigensolve(SpectrumRequest):
         _note_digits(kernel, solved, count, self.reported(len(solved.values)))
         vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
+        turns = axis_turns(kernel, solved, vectors.shape[1])
         frobenius = float(np.linalg.norm(solved.values)) if solved.complete else kernel.frobenius
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
                         tolerance=max(solved.tolerance, kernel.tolerance),
                         further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
                         solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
-                        of_inverse=kernel.inverse, centering=kernel.centering, steps=solved.steps)
+                        of_inverse=kernel.inverse, centering=kernel.centering, steps=solved.steps, turns=turns)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """Return the number of axes to keep, of those with a positive eigenvalue."""
@@ -201,6 +203,43 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
         note("W-TIED", f"eigenvalues {names} are equal: their axes are determined only up to a rotation",
              sizes=[b - a for a, b in groups])
     return groups
+
+
+def axis_turns(kernel: Kernel, solved: Solved, count: int) -> Array:
+    """Return bounds of the sines of the angles between kept axes and those without rounding (p).
+
+    They are (residual + rounding of the operator) / gap, in the operator that is solved: the kernel, or the factor
+    whose singular values are the roots of its eigenvalues or costs. The gap is that to the nearest other eigenvalue,
+    of the last computed one half of that to the lower bound of the next; without one, the bound is NaN. Of equal
+    eigenvalues it is one. Source: Davis and Kahan, "The rotation of eigenvectors by a perturbation", 1970; Wedin,
+    "Perturbation bounds for the SVD", 1972.
+    """
+    close, values = kernel.closeness(solved), solved.positive
+    top, following, share = float(values[:1].max(initial=0.0)), np.full(1, np.nan), 1.0
+    if solved.complete:  # but for the null vector of a cost, which has no part in its inverse
+        following = np.zeros(1)
+    elif len(solved.at_least):
+        following, share = np.maximum(solved.at_least[:1], 0.0), 0.5
+    apart = _gaps(values, following, share)
+    separate = apart
+    if kernel.inverse:
+        with np.errstate(divide="ignore"):
+            separate = _gaps(close.sizes, 1 / np.sqrt(following), share)
+    elif solved.by_roots:
+        separate = _gaps(close.sizes, np.sqrt(following), share)
+    left = solved.residuals if len(solved.residuals) else np.full(len(values), solved.tolerance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turns = ROUNDINGS * close.rounding / separate + (left[: len(values)] + kernel.tolerance) * top / apart
+    found = np.full(count, np.nan)  # an axis without extent has no angle
+    found[: len(values)] = np.minimum(turns, 1.0)[:count]
+    return found
+
+
+def _gaps(sizes: Array, following: Array, share: float) -> Array:
+    """Return the distance of each size (m), in order, to the nearest other one; to the following one, a share of it."""
+    steps = np.abs(np.diff(np.append(sizes, following)))
+    steps[-1:] *= share
+    return np.minimum(np.append(np.inf, steps[:-1]), steps)[: len(sizes)]
 
 
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:

@@ -45,7 +45,8 @@ class Solved:
 class Closeness:
     """The tolerance of equal eigenvalues: numbers with one common rounding, and how far apart equal ones may be."""
 
-    sizes: Array  # eigenvalues, or their roots, that are not zero
+    sizes: Array  # eigenvalues, or their roots, that are not zero, in their order
+    rounding: float  # of each of them
     near: float  # how far apart equal neighbors are
     wide: float  # how far apart the ends of a run of equal ones are
 
@@ -54,7 +55,7 @@ class Closeness:
         """Return the tolerance from a solution; `near` and `wide` are in roundings of the largest number."""
         sizes = np.sqrt(solved.positive) if solved.by_roots else solved.positive
         rounding = solved.size * EPS * float(sizes[:1].max(initial=0.0))
-        return cls(sizes, near * rounding, wide * rounding)
+        return cls(sizes, rounding, near * rounding, wide * rounding)
 
 
 class Kernel(Protocol):

@@ -1,7 +1,7 @@
 """The spectrum of a kernel: signed eigenvalues, kept axes, totals of shares, and bounds on its negative part."""
 
 import math
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -91,6 +91,7 @@ class Spectrum:
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
     constrained: AnyArray | None = None  # m, whether an eigenvalue is of constrained axes; None where none is
     steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, eigenvalue, residual
+    turns: Array = field(default_factory=lambda: np.zeros(0))  # bounds of the sines by which rounding turns axes (p)
     adjusted: Array = field(default_factory=lambda: np.zeros(0))  # of the first axes: inertias as they are compared
     adjusted_total: float = float("nan")  # the inertia that these are shares of
 
@@ -147,6 +148,16 @@ class Spectrum:
         if not 0 < self.solved_trace < np.inf:
             return np.full(len(self.solved), np.nan)
         return self.solved / self.solved_trace
+
+    @property
+    def certain_digits(self) -> Array:
+        """How many digits of each kept axis are certain (p), from 0 to 15; NaN where no bound is known."""
+        with np.errstate(divide="ignore"):
+            return np.minimum(np.floor(-np.log10(self.turns)), 15.0) + 0.0
+
+    def without_turns(self) -> "Spectrum":
+        """Return the spectrum without bounds of its axes, where more than rounding and residuals turns them."""
+        return replace(self, turns=np.zeros(0))
 
     @property
     def negative_mass(self) -> tuple[float, float]:

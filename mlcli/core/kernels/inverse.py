@@ -133,13 +133,13 @@ class Inverse:
         return np.einsum("ij,ij->j", residuals, residuals)
 
 
-def closeness_of_costs(solved: Solved) -> Closeness:
-    """Return the tolerances for equal eigenvalues of M⁺.
+def closeness_of_costs(solved: Solved, growth: float = 1.0) -> Closeness:
+    """Return the tolerances for equal eigenvalues of M⁺, for a root R whose entries have `growth` roundings.
 
     They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
     """
     rounding = solved.size * EPS
-    return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
+    return Closeness(1 / np.sqrt(solved.positive), growth * rounding, 100 * rounding, 50 * rounding)
 
 
 def rounding_of_costs(root: CompressedRows) -> float:

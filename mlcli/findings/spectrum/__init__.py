@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 HEADER = ("component", "eigenvalue", "proportion", "cumulative")
+DIGITS = "certain_digits"  # of axes
 ADJUSTED = "adjusted", "adjusted_share"  # of answers: inertias, and their shares of the adjusted total
 TABLE = File("spectrum.csv", Columns(HEADER, counts=HEADER[:1]))
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.findings.spectrum import ADJUSTED, SpectrumFinding
+from mlcli.findings.spectrum import ADJUSTED, DIGITS, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
 
 LEADING = 10  # eigenvalues in the table
+CERTAIN = ("Certain digits of an axis are those that rounding, and what the solver leaves, cannot change: on other "
+           "machines they are the same. An axis with none may turn into its neighbor.")
 EXPECTED = "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
@@ -38,6 +40,11 @@ def spectrum(run: FinishedRun) -> Part:
         adjusted, known = map(given.numbers_or_none, ADJUSTED)
         rows = [(*row, UNKNOWN if value is None else number(value), _percent(share))
                 for row, value, share in zip(rows, adjusted, known, strict=False)]
+    digits = [] if given is None or DIGITS not in given.columns else given.numbers_or_none(DIGITS)
+    if digits:
+        head.append("certain digits")
+        rows = [(*row, UNKNOWN if number is None else f"{number:.0f}")
+                for row, number in zip_longest(rows, digits[:len(rows)])]
     drawn = run.scree or eigenvalues
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
@@ -45,6 +52,7 @@ def spectrum(run: FinishedRun) -> Part:
                        figure(scree(drawn, "Scree plot"), EXPECTED if drawn.line else ""),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
+                   sentence(CERTAIN, "soft") if digits else None,
                    sentence(OVERLAP, "soft") if run.overlapping else None,
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
 

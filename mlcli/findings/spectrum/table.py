@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mlcli.base.types import Array
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.frame.finished_run import CONSTRAINED, CsvColumns
-from mlcli.findings.spectrum import ADJUSTED, HEADER
+from mlcli.findings.spectrum import ADJUSTED, DIGITS, HEADER
 from mlcli.rundir.reading import damaged
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
@@ -17,30 +18,42 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
 
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
     inverse of a cost, the cost of each axis follows its eigenvalue; of a constrained ordination, whether it is that of
-    a constrained axis, 1 or 0; of answers, its adjusted inertia with its share.
+    a constrained axis, 1 or 0; of answers, its adjusted inertia with its share. Axes that the eigensolver bounds have
+    their certain digits.
     """
     proportions, costs, adjusted = spectrum.proportions, spectrum.costs, spectrum.adjusted
     columns = dict(zip(HEADER[1:], [spectrum.eigenvalues, proportions, np.cumsum(proportions)], strict=True))
     if costs is not None:
         columns["cost"] = costs
+    if np.isfinite(spectrum.turns).any():
+        columns[DIGITS] = _padded(spectrum.certain_digits, len(proportions))
     if spectrum.constrained is not None:
         columns[CONSTRAINED] = spectrum.constrained.astype(np.float64)
     if len(adjusted):
-        padded = np.pad(adjusted, (0, len(proportions) - len(adjusted)), constant_values=np.nan)
+        padded = _padded(adjusted, len(proportions))
         columns |= dict(zip(ADJUSTED, (padded, padded / spectrum.adjusted_total), strict=True))
     shown = {name: column[:rows] for name, column in columns.items()}
     places = np.arange(1, len(shown["eigenvalue"]) + 1, dtype=np.float64)
     return CsvColumns({HEADER[0]: places, **shown})
 
 
+def _padded(values: Array, size: int) -> Array:
+    """Return values with NaN after them, an array of a size."""
+    return np.pad(values, (0, size - len(values)), constant_values=np.nan)
+
+
 def require_consistent(rows: CsvColumns, path: Path) -> None:
-    """Raise UnsafeFile for another running sum than that of the shares, adjusted inertias without theirs, and for marks
-    of constrained axes that are neither 1 nor 0.
+    """Raise UnsafeFile for another running sum than that of the shares, adjusted inertias without theirs, marks of
+    constrained axes that are neither 1 nor 0, and for numbers of digits that no double has.
     """
     if not rows.columns.keys().isdisjoint(ADJUSTED) and not rows.columns.keys() >= {*ADJUSTED}:
         raise damaged(path, f"{' and '.join(ADJUSTED)} are columns of one table")
     if CONSTRAINED in rows.columns and not set(rows.numbers(CONSTRAINED)) <= {0.0, 1.0}:
         raise damaged(path, f"{CONSTRAINED} is neither 1 nor 0")
+    if DIGITS in rows.columns:
+        digits = [number for number in rows.numbers_or_none(DIGITS) if number is not None]
+        if not {*digits} <= {*map(float, range(16))}:
+            raise damaged(path, f"{DIGITS} are whole numbers from 0 to 15")
     shares, given = rows.array("proportion"), rows.array("cumulative")
     with np.errstate(over="ignore", invalid="ignore"):
         sums, sizes = np.cumsum(shares), np.cumsum(np.abs(shares))
@@ -50,7 +63,7 @@ def require_consistent(rows: CsvColumns, path: Path) -> None:
         raise damaged(path, "cumulative is not the running sum of the proportions", line)
 
 
-def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
+def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | list[float | None] | None]:
     """Return the spectrum in figures, for run.json: the trace and its parts, each part with its own name.
 
     If only the largest eigenvalues were computed, the sums of positive eigenvalues, of absolute values and of negative
@@ -72,6 +85,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
         "negative_sum_at_most": _finite(most / spectrum.divisor),
         "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
+        "certain_digits": [_finite(float(digits)) for digits in spectrum.certain_digits],  # of each axis
         "tolerance": spectrum.tolerance, "further_at_least": bounds.tolist() if np.isfinite(bounds).all() else [],
     }
 

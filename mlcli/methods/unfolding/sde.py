@@ -79,7 +79,7 @@ class UnfoldedGraph(GraphStages):
     def spectrum(self) -> Spectrum:
         """K = V Λ Vᵀ."""
         found = solve_spectrum(self.chain, self.unfolded.kernel, self.graph.size - 1)
-        return replace(found, directions=None)  # of no columns
+        return replace(found.without_turns(), directions=None)  # which are of no columns; the program turns axes more
 
     @spectrum.cost
     def _(self) -> list[Step]:

@@ -179,6 +179,16 @@ def separate(values: Array, axes: int) -> Array:
     return (np.r_[True, far] & np.r_[far, True])[:axes]
 
 
+def turned(run: Path, one: Array, other: Array) -> float:
+    """How far axes are turned, over twice what the certain digits of a run allow; zero where it has none."""
+    given = table(run / "spectrum.csv").get("certain_digits", []) if (run / "spectrum.csv").exists() else []
+    digits = np.array([float(cell or "nan") for cell in given[:one.shape[1]]])
+    sizes = np.linalg.norm(one, axis=0)
+    known = np.flatnonzero(np.isfinite(digits) & (sizes[:len(digits)] > 0))
+    unit = one[:, known] / sizes[known] - other[:, known] / np.linalg.norm(other[:, known], axis=0)
+    return float((np.linalg.norm(unit, axis=0) * 10 ** digits[known] / 2).max(initial=0.0))
+
+
 def apart(left: Path, right: Path) -> float:
     """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
     method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
@@ -195,7 +205,7 @@ def apart(left: Path, right: Path) -> float:
         assert one is other and len(spectrum(left))
         return found
     kept = separate(spectrum(left), one.shape[1])
-    return max(found, distance(one, np.where(kept, other, one)) / max(COORDINATES, iterated))
+    return max(found, turned(left, one, other), distance(one, np.where(kept, other, one)) / max(COORDINATES, iterated))
 
 
 def precision(run: Path) -> str | None:

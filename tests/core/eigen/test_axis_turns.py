@@ -1,0 +1,67 @@
+"""Axes lie as near to the exact ones as their certain digits say, and not much nearer."""
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.eigensolve import Eigensolve
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.kernels.factored import Factored
+from mlcli.core.kernels.forms import Dense
+
+
+def basis(columns: int, size: int = 64) -> Array:
+    """Orthonormal columns (n x q) whose numbers are exact: a reflection by a vector of ones and minus ones."""
+    signs = np.where(np.arange(size) % 3 == 0, -1.0, 1.0)
+    return (np.eye(size) - 2 * np.outer(signs, signs) / size)[:, :columns]
+
+
+def solved(values: Array, count: int, **options: object) -> tuple[Spectrum, Array]:
+    """The spectrum of the matrix with these eigenvalues, and its exact axes."""
+    size = 64 if len(values) <= 64 else 256
+    axes = basis(len(values), size)
+    matrix = axes * values @ axes.T
+    eigensolve = Eigensolve(components=count, **options)  # type: ignore[arg-type]
+    return eigensolve(Dense((matrix + matrix.T) / 2, uncentered(size)), size, Compute()), axes[:, :count]
+
+
+def angles(found: Array, exact: Array) -> Array:
+    """The sines of the angles between columns of unit length."""
+    rest = found - exact * np.einsum("ij,ij->j", found, exact)
+    return np.asarray(np.linalg.norm(rest, axis=0))
+
+
+@pytest.mark.parametrize("gap", [0.5, 1e-3, 1e-6, 1e-9])
+def test_a_bound_holds_and_says_something(gap: float) -> None:
+    spectrum, exact = solved(np.concatenate([[2.0, 2.0 - gap, 1.0], np.linspace(0.5, 0.1, 57)]), 3)
+    turned = angles(spectrum.vectors, exact)
+    assert (turned <= spectrum.turns).all()
+    assert spectrum.turns[0] == pytest.approx(spectrum.turns[1]) and spectrum.turns[0] <= 1e4 * 1e-15 / gap
+    assert spectrum.certain_digits[0] == np.floor(-np.log10(spectrum.turns[0]))
+
+
+def test_axes_of_equal_eigenvalues_have_no_certain_digit() -> None:
+    spectrum, _ = solved(np.array([3.0, 2.0, 2.0, 1.0]), 4)
+    assert spectrum.certain_digits.tolist()[1:3] == [0, 0] and spectrum.certain_digits[[0, 3]].min() >= 10
+
+
+def test_residuals_count() -> None:
+    """What an iterative solver may leave turns axes more than rounding does."""
+    values = np.concatenate([[4.0, 2.0, 1.9], np.geomspace(1, 0.01, 200)])
+    (exactly, _), (loosely, axes) = (solved(values, 2, solver="krylov", tolerance=tolerance)
+                                     for tolerance in (1e-13, 1e-4))
+    assert (angles(loosely.vectors, axes) <= loosely.turns).all()
+    assert loosely.turns[1] >= 1e3 * exactly.turns[1] and exactly.certain_digits.min() >= 10
+
+
+def test_the_gap_of_a_factor_is_that_of_singular_values() -> None:
+    """Singular values keep digits that their squares lose."""
+    points = basis(3) * np.array([1.0, 2e-5, 1e-5])
+    by_roots, by_squares = (Eigensolve(components=3)(
+        Factored(points, route, uncentered(3), digits=route == "svd", centered=False), 3, Compute())
+        for route in ("svd", "covariance"))
+    assert (angles(by_roots.vectors, basis(3)) <= by_roots.turns).all() and by_roots.certain_digits.min() >= 7
+    assert (angles(by_squares.vectors, basis(3)) <= by_squares.turns).all()
+    assert by_squares.certain_digits[1:].max() <= 5
