@@ -205,7 +205,7 @@ def test_a_share_keeps_the_axes_that_reach_it(mlcli: Caller) -> None:
     assert mlcli("embed", IRIS, *PREPARED, "--reduce", "0.95", "-m", "mds", "-o", "out", "-q").code == 0
     reduced = json.loads(Path("out/run.json").read_text())["reduced"]
     assert mlcli.bare(IRIS, *PREPARED, "-p", "0.95", "-o", "pca", "-q").code == 0
-    shares = np.loadtxt("pca/spectrum.csv", delimiter=",", skiprows=1)[:, 3]
+    shares = np.loadtxt("pca/spectrum.csv", delimiter=",", skiprows=1, usecols=3)
     assert reduced["components"] == np.load("out/reduced.npy").shape[1] == int((shares < 0.95).sum()) + 1
     assert reduced["proportion"] == pytest.approx(shares[reduced["components"] - 1], rel=1e-12)
     assert "4 columns to 2 axes" in Path("out/report.html").read_text(encoding="utf-8")

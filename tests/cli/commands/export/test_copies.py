@@ -196,7 +196,7 @@ def test_components_of_answers_are_unit_directions_and_eigenvalues_of_correlatio
         file["X"] = np.column_stack([answers, values()[:, 5:]])
     mlcli.bare("cells.h5ad", "--columns", "g0,g1,g2,g3,g4", "--correlations", "polychoric", "-o", "run", "-q")
     assert mlcli("export", "run", "--into", "copy.h5ad", "-q").code == 0
-    listed = np.loadtxt("run/spectrum.csv", delimiter=",", skiprows=1)[:, 1]
+    listed = np.loadtxt("run/spectrum.csv", delimiter=",", skiprows=1, usecols=1)
     with h5py.File("copy.h5ad") as file:
         directions, scores = file["varm/PCs"][:5], file["obsm/X_pca"][:]
         assert file["uns/pca/variance"][:].tolist() == listed.tolist()
