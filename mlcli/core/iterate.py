@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.checkpoints import Place, loop
-from mlcli.base.stages.stage import advance, note, stage
+from mlcli.base.stages.stage import advance, computed, note, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -109,9 +109,11 @@ def follow_schedule(step: Callable[[S, int], S], start: S, count: int) -> Iterat
     with loop(Scheduled) as place:
         before = place.left or Scheduled(start, np.zeros(0))
         state, trace = before.state, before.trace.tolist()
+        computed("start", state)
         for number in range(len(trace), count):
             state = step(state, number)
             trace.append(require_finite(state.objective, number + 1))
+            computed("state", state)
             advance(number + 1, count)
             place.offer(partial(Scheduled, state, np.array(trace)))
     return Iterated(state, np.array(trace), converged=True)
@@ -147,9 +149,11 @@ class Iterate(Options):
         """Continue an iteration from a checkpoint."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
         climb = begun.climb
+        computed("start", state)
         for done in range(len(trace) + 1, self.limit + 1):
             before, state = state, step(state)
             trace.append(require_finite(state.objective, done))
+            computed("state", state)
             moved = change(before, state)
             advance(done, self.limit)
             if moved <= ROUNDING or (remaining(moved, last) if steady else moved) <= self.tolerance:

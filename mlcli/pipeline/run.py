@@ -21,6 +21,7 @@ from mlcli.engine.cluster.address import note_unused
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.pipeline.certify import Certificate, certificate_of, document_of, require_passed
@@ -78,6 +79,11 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
 
 def compute(session: Session, given: Table | None = None) -> Result:
     """Read, unless the table is `given`, prepare, plan and fit."""
+    return fit(plan_of(session, given), session)
+
+
+def plan_of(session: Session, given: Table | None = None) -> FitPlan:
+    """Read, unless the table is `given`, and prepare; return the plan of the fit, its number of axes chosen."""
     config = session.config
     config.require_fitting()
     for said in config.conversions:
@@ -92,7 +98,7 @@ def compute(session: Session, given: Table | None = None) -> Result:
 
         method = with_recommended_axes(config.method, plan.data, lambda: rules_of(fit(plan), long=True))
         plan = plan_fit(plan.config.replace(method=method), start)
-    return fit(plan, session)
+    return plan
 
 
 def assess(result: Result) -> dict[str, Any]:

@@ -9,6 +9,7 @@ input; a method without a chain makes its own.
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Self, TypeVar, overload
 
+from mlcli.base.stages.stage import computed
 from mlcli.base.stages.steps import Step
 
 R = TypeVar("R")
@@ -41,6 +42,7 @@ class FitStage(Generic[V]):
         if fit is None:
             return self
         value = vars(fit)[self.name] = self.compute(fit)  # the next time Python finds it there, before the property
+        computed(self.compute.__qualname__, value, self.__doc__ or "")
         return value
 
     def cost(self, steps: Callable[[Any], list[Step]]) -> Callable[[Any], list[Step]]:

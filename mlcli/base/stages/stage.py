@@ -75,6 +75,9 @@ class Listener(Protocol):
     def note(self, note: Note) -> None:
         """A warning or a fact."""
 
+    def computed(self, name: str, value: Any, says: str) -> None:
+        """The running stage has a value, which what follows may overwrite."""
+
 
 class Answering(Listener, Protocol):
     """A listener that may answer in the place of a stage with a version, such as a cache."""
@@ -100,6 +103,9 @@ class Watcher:
     def note(self, note: Note) -> None:
         """Not watched."""
 
+    def computed(self, name: str, value: Any, says: str) -> None:
+        """Not watched."""
+
 
 @frozen
 class WithoutNotes(Watcher):
@@ -118,6 +124,10 @@ class WithoutNotes(Watcher):
     def advance(self, name: str, part: str, done: int, total: int) -> None:
         """Pass on to the listener."""
         self.listener.advance(name, part, done, total)
+
+    def computed(self, name: str, value: Any, says: str) -> None:
+        """Pass on to the listener."""
+        self.listener.computed(name, value, says)
 
 
 def listening(listener: Listener) -> AbstractContextManager[None]:
@@ -178,7 +188,9 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             with nullcontext() if composed else running(name):
-                return function(*args, **kwargs)
+                found = function(*args, **kwargs)
+            computed(function.__qualname__, found, function.__doc__ or "")
+            return found
 
         if version is None:
             return call
@@ -208,6 +220,17 @@ def advance(done: int, total: int) -> None:
     now = context()
     for listener in now.listeners:
         listener.advance(now.stage, now.part, done, total)
+
+
+def computed(name: str, value: Any, says: str = "") -> None:
+    """Gives listeners a value of the mathematics, before anything overwrites it.
+
+    Every stage does so with its result, a composition with each of its stages, under the name of the function and with
+    what its docstring `says`, and an iteration with its start and each state. A further value that a reader of the
+    method's formula looks for is given where it is computed, as the kernel before it is centered.
+    """
+    for listener in context().listeners:
+        listener.computed(name, value, says)
 
 
 def note(code: str, message: str, **facts: Any) -> None:

@@ -12,6 +12,7 @@ from mlcli.base.rows.blocks import in_stages
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.composition import Composition
+from mlcli.base.stages.stage import computed
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
@@ -106,6 +107,7 @@ def joined_graph(chain: ChainInput, consequence: str = "") -> tuple[Graph, Joine
     joining = chain.joining
     data, neighbors = chain.joined, neighborhood(chain)
     graph, kept = connected_graph(data, neighbors, joining.neighbors.pieces, joining.rule, consequence)
+    computed("graph", graph)
     return graph, data if kept is None else data.take(kept), kept
 
 

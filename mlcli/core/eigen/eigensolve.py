@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts
-from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.base.values.check import EPS
@@ -35,7 +35,9 @@ class Eigensolve(SpectrumRequest):
         Raises NumericalError where a solver did not converge or left a residual too large,
         and GeometryError where more axes were chosen than there are positive eigenvalues.
         """
+        computed("kernel", kernel)
         solved = kernel.solve(self, compute)
+        computed("solved", solved)
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
         self._note_direct(solved)

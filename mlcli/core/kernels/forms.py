@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import FIRST_TOUCH, pass_cost, rates
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.stages.stage import running
+from mlcli.base.stages.stage import computed, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
@@ -92,6 +92,7 @@ class Dense:
             part -= (means[rows] - grand)[:, None]
 
         few = row_blocks(len(kernel), CACHED)
+        computed("uncentered", kernel)
         with running("centering"):
             each(average, few)
             grand = means.mean()

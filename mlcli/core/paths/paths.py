@@ -17,7 +17,7 @@ from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.rows.memo import memoize, recall
 from mlcli.base.rows.scratch import map_file
-from mlcli.base.stages.stage import note, running, stage
+from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import memory
@@ -202,6 +202,7 @@ class Paths(Options):
         """Return -D²/2 (n x n) of the graph's geodesic distances, by a plan that stores them."""
         _note_plan(plan)
         kernel = self._distances(graph, plan, compute)
+        computed("paths", kernel)
         with running("kernel"):
             each(lambda rows: halved_squares(kernel[rows]), row_blocks(len(kernel), CACHED))
         return kernel

@@ -15,7 +15,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import RowPass, Rows, rows_of
-from mlcli.base.stages.stage import note, part, stage
+from mlcli.base.stages.stage import computed, note, part, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
@@ -265,6 +265,7 @@ def discriminants(points: Array, classes: Indices, priors: Array, shrinkage: Shr
                             hint="discriminants need at least two classes")
     rows = rows_of(points)
     seen = _class_moments(points, classes, counts) if rows is None else class_moments_of_rows(rows, classes, counts)
+    computed("class means", seen.centers)
     sphere = _sphering(seen.extent, seen.within, len(points) - len(counts)) if shrinkage is None else _shrunk_sphering(
         seen.extent, seen.within, classes, shrinkage)
     _note_lost(seen.extent, seen.centers, sphere)

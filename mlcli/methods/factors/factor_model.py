@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.stage import computed, note, running
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.quantity import Quantity
@@ -263,6 +263,7 @@ def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotat
     """
     if not observed.size:
         return empty_factors(observed)
+    computed("moments", observed)
     count = identifiable_count(count, observed)
     result = estimate_factors(observed, count, lower, iterate, estimator)
     found = rotate_factors(result.state, observed, count, rotation, scores)

@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import pass_cost, rates
 from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
-from mlcli.base.stages.stage import note, running, stage
+from mlcli.base.stages.stage import computed, note, running, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
@@ -158,7 +158,9 @@ def calibrate(lists: Lists, perplexities: tuple[float, ...]) -> JointAffinities:
 
     blocks = row_blocks(len(lists.counts), BLOCK, int(lists.counts.max(initial=1)))
     parts = list(in_order(work, blocks, progress=True))
-    return joint(lists, np.concatenate([shares for shares, _ in parts]), np.vstack([part for _, part in parts]))
+    shares, precisions = np.concatenate([shares for shares, _ in parts]), np.vstack([part for _, part in parts])
+    computed("conditional affinities", (lists, shares))
+    return joint(lists, shares, precisions)
 
 
 def gaps_of(lists: Lists, rows: slice) -> DistanceGaps:

@@ -15,7 +15,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
 from mlcli.base.rows.source import RowPass, rows_of
-from mlcli.base.stages.stage import part, stage
+from mlcli.base.stages.stage import computed, part, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
@@ -144,6 +144,7 @@ def principal_inertias(points: Array, metric: Profiles | Indicators, weights: Ar
         total = float(rows.means.sum()) * len(rows)
         with part("residuals"), closing(results(ResidualPass(rows, metric, total))) as triangles:
             table = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
+    computed("residuals", table)
     _, sizes, right = singular(table)
     kept = sizes > SLACK * EPS * max(len(points), len(metric.roots))
     return Inertia(sizes[kept] ** 2, without(right[kept].T, metric.roots))

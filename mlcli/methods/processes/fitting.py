@@ -10,6 +10,7 @@ from pydantic import Field
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import OPTIMIZE
 from mlcli.base.machine.rates import pass_cost, rates
+from mlcli.base.stages.stage import computed
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
@@ -121,6 +122,7 @@ class Problem:
         latent, covariance = self.latents.rotate(state.latent, turn), covariance.rotate(turn)
         points, places = self.latents.points(latent), state.places @ turn
         value = self.evidence(covariance, points, places).value
+        computed("process", (covariance, points[:, : state.places.shape[1]]))
         return FittedProcess(latent=latent, points=points, value=value, iterated=iterated,
                              posteriors=(self.evidence.posterior(covariance, points, places),),
                              jitter=self.evidence.jitter(covariance, points, places))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import computed
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, Input, TwoViews
 from mlcli.base.values.signs import leading_signs
@@ -96,6 +97,8 @@ class SharedProblem(Problem):
         points = self.latents.points(latent)
         parts = [(view.evidence, covariance.rotate(turn), own @ turn)
                  for view, covariance, own in zip(self.views, covariances, places, strict=True)]
+        for _, covariance, _ in parts:
+            computed("process", (covariance, points[:, : state.places.shape[1]]))
         posteriors = tuple([evidence.posterior(covariance, points, own) for evidence, covariance, own in parts])
         value = sum(evidence(covariance, points, own).value for evidence, covariance, own in parts)
         jitter = max(evidence.jitter(covariance, points, own) for evidence, covariance, own in parts)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import product_rate
-from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.stage import computed, note, stage
 from mlcli.base.stages.steps import Step, merge_steps
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
@@ -65,7 +65,9 @@ def canonical(first: Whitening, second: Whitening) -> Canonical:
              "correlations are 1 for any data", correlations=spare)
     if not first.rank or not second.rank:
         return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
-    left, sizes, right = singular(first.points.T @ second.points / rows)
+    products = first.points.T @ second.points / rows
+    computed("products of views", products)
+    left, sizes, right = singular(products)
     return Canonical(np.minimum(sizes, 1.0), left, right.T)
 
 
