@@ -16,6 +16,7 @@ COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
     "run": "Do the runs of YAML files; a sweep makes several runs.",
     "check": "Examine a data set before a run.",
+    "explain": "Show a method on a dozen rows, step by step.",
     "explore": "Try methods and settings on a data set, and recommend one.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",

@@ -115,7 +115,8 @@ COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "inpu
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
-LETTERS = {"method.name": "-m", "method.neighbors.count": "-k"}  # flags of a command that is shown
+LETTERS = {"method.name": "-m", "method.neighbors.count": "-k",
+           "input.rows": "--rows"}  # flags of a command that is shown
 OF_THE_COMMAND = ("output", "time_limit")  # flags of the command that shows another, not of the run
 METHOD = "method"
 
@@ -284,7 +285,14 @@ def distinct_variants(variants: Iterator[SweepVariant]) -> Iterator[SweepVariant
 
 def command_line(data: str, flags: Mapping[str, Any], assignments: Sequence[str], environment: Mapping[str, str],
                  setting: Any, axes: int, *, output: Path) -> str:
-    """A line for a shell: `mlcli embed` with the input's own flags, the setting's options, and a place.
+    """Return the command of a run by a setting's options, without that of the axes, and with a place."""
+    values = {path: value for path, value in setting.values.items() if not path.endswith(".components")}
+    return embed_command(data, flags, assignments, environment, values, "-p", str(axes), "-o", str(output))
+
+
+def embed_command(data: str, flags: Mapping[str, Any], assignments: Sequence[str], environment: Mapping[str, str],
+                  values: Mapping[str, Any], *rest: str) -> str:
+    """Return a line for a shell: `mlcli embed` with the input's own flags, the options by their paths, and the rest.
 
     What came from the environment stands in it as well, so that it holds elsewhere.
     """
@@ -296,11 +304,9 @@ def command_line(data: str, flags: Mapping[str, Any], assignments: Sequence[str]
         words += ["--set", f"{'.'.join(name.removeprefix(PREFIX).lower().split('__'))}={environment[name]}"]
     for assigned in assignments:
         words += ["--set", assigned]
-    for path, value in setting.values.items():
-        if path.endswith(".components"):  # which follow
-            continue
+    for path, value in values.items():
         words += [LETTERS[path], value_text(value)] if path in LETTERS else ["--set", f"{path}={value_text(value)}"]
-    words += ["-p", str(axes), "-o", str(output)]
+    words += rest
     return shlex.join(["mlcli", "embed", *([*words, "--", data] if data.startswith("-") else [data, *words])])
 
 

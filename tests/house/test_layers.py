@@ -21,7 +21,7 @@ cli/batch
 cli
 cli/screen, explore
 cli/line
-planning, runs, checkup
+planning, runs, checkup, explain
 pipeline
 report/interactive, report/comparison, report/relation
 report/page

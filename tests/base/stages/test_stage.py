@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mlcli.base.allocators import resident_memory
@@ -17,7 +18,9 @@ from mlcli.base.stages.stage import (
     Stage,
     Watcher,
     advance,
+    computed,
     listening,
+    mute_notes,
     no_listeners,
     note,
     part,
@@ -25,6 +28,7 @@ from mlcli.base.stages.stage import (
     stage,
     tell,
 )
+from mlcli.base.types import Array
 from tests.package import FILES, nodes
 
 
@@ -45,6 +49,16 @@ class Heard(Watcher):
 
     def note(self, note: Note) -> None:
         self.log.append((f"{self.name}note", note.code))
+
+
+class Values(Watcher):
+    """Copies the values that it is given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, Any, str]] = []
+
+    def computed(self, name: str, value: Any, says: str) -> None:
+        self.given.append((name, np.array(value), says))
 
 
 class Answering(Watcher):
@@ -151,6 +165,25 @@ def test_a_method_is_given_with_itself() -> None:
     with listening(answering):
         assert holder.doubled(value=1) == 7
     assert answering.asked == [(Stage("of a method", 1), {"self": holder, "value": 1})]
+
+
+def test_values_are_given_as_they_were_computed() -> None:
+    """A stage gives its result under its name and docstring; what is overwritten later was given before."""
+
+    @stage("summing")
+    def filled(array: Array) -> Array:
+        """Ones."""
+        array[:] = 1.0
+        computed("half", array)
+        array *= 2
+        return array
+
+    values = Values()
+    with listening(values), mute_notes():
+        filled(np.zeros(2))[:] = 3.0
+    names = [name for name, _, _ in values.given]
+    assert names[0] == "half" and names[1].endswith("filled") and values.given[1][2] == "Ones."
+    assert [array.tolist() for _, array, _ in values.given] == [[1.0, 1.0], [2.0, 2.0]]
 
 
 def test_an_error_ends_the_stage_for_all() -> None:

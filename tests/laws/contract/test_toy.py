@@ -25,6 +25,7 @@ COMMANDS = [
     ["embed", "near.csv", "-m", "fixed", "-q", "-o", "fixed"], ["verify", "fixed"], ["verify", "fixed", "--full"],
     ["report", "fixed", "-q"], ["compare", "near", "fixed", "-q"], ["plan", "near.csv", "-m", "fixed"],
     ["run", "fixed/config.yaml", "--force", "-q"], ["export", "fixed", "-o", "fixed.h5ad", "-q"],
+    ["explain", "toy", "near.csv", "-q"], ["explain", "fixed", "near.csv", "-q"],
     ["embed", "near.csv", "-m", "fixed", "--set", "report.stability={resamples: 5}", "-q", "-o", "unstable"],
     ["embed", "fixed", "-m", "pca", "-q", "-o", "second"], ["collect", "near", "fixed", "-o", "both", "-q"],
     ["project", "fixed", "near.csv", "-q", "-o", "refused.csv"], ["project", "second", "near.csv", "-o", "refused.csv"],
@@ -83,6 +84,13 @@ def test_a_run_without_a_spectrum_says_nothing_of_one(folder: Path) -> None:
     page = (folder / "near" / "report.html").read_text(encoding="utf-8")
     assert "<h2>Embedding</h2>" in page and "<h2>Spectrum</h2>" not in page
     assert "<h2>Reconstructions</h2>" in page and "<h2>Latent-space grid, decoded</h2>" in page
+
+
+def test_methods_of_others_are_explained(folder: Path) -> None:
+    """Without a word in the table of steps: their rows, iteration and coordinates."""
+    toy, fixed = [(folder / f"explain-{name}.html").read_text(encoding="utf-8") for name in ("toy", "fixed")]
+    assert all(f"<h2>{name}</h2>" in toy for name in ("Rows", "Iteration", "Map", "Coordinates"))
+    assert "<h2>Rows</h2>" in fixed and "<h2>Coordinates</h2>" in fixed
 
 
 def test_the_parabola_is_that_of_least_squares(folder: Path) -> None:

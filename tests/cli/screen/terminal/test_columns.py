@@ -12,7 +12,7 @@ from tests.journeys.support import Caller
 from tests.journeys.terminal.test_streams import TALKING
 from tests.wording import Wording
 
-DATA = {"embed", "run", "project", "reconstruct", "route", "collect", "report", "export", "schema", "sample"}
+DATA = {"embed", "run", "explain", "project", "reconstruct", "route", "collect", "report", "export", "schema", "sample"}
 SHOWN = {name: [name, *TALKING[name]] for name in COMMANDS if name not in DATA}
 SHOWN |= {f"methods {name}": ["methods", name] for name in METHODS} | {"help method": ["help", "methods", "isomap"]}
 CLOCKS = re.compile(r"[\d.e-]+ (?:m?s|[KMG]iB|min)\b")

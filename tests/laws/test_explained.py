@@ -1,0 +1,141 @@
+"""Every method has a page of its steps, whose numbers are those of its run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.base.values.inputs import CrossLabeled, TwoViews
+from mlcli.config.build import build
+from mlcli.config.layers import Layer, assignment
+from mlcli.explain.page import page
+from mlcli.explain.run import ROWS, explain
+from mlcli.explain.steps import Explanation, Matrix
+from mlcli.methods import METHODS
+from mlcli.pipeline import run as pipeline
+from mlcli.pipeline.session import Session
+from tests.laws.contract.test_stages import configured
+
+SHORT: dict[str, dict[str, Any]] = {  # options that make long iterations short
+    "tsne": {"descent": {"early_steps": 5, "steps": 15}}, "umap": {"epochs": 15}, "nmds": {"starts": 1},
+    "lgssm": {"iterate": {"limit": 5}}, **{name: {"minimize": {"limit": 5}} for name in ("gplvm", "mvgplvm", "gpdm")}}
+FILE = np.random.default_rng(0).standard_normal((2 * ROWS, 4))
+
+
+def explained(folder: Path, method: str, **options: Any) -> tuple[Explanation, Array]:
+    """A method's steps on a sample of a file, and the coordinates that a run of the same rows and options has.
+
+    Rows of two views, or of all pairs of two labels, cannot be sampled by an option: their file has no others.
+    """
+    whole = any(issubclass(kind, TwoViews | CrossLabeled) for kind in METHODS[method].accepts)
+    config = configured(folder, method, {}, FILE[:ROWS] if whole else FILE)
+    layer = Layer({"input": config.input.model_dump(exclude_unset=True),
+                   "method": {"name": method, **SHORT.get(method, {}), **options}})
+    besides: list[Any] = []
+
+    def again(values: Any) -> str:
+        besides.append(values)
+        return "mlcli embed"
+
+    found = explain(layer, again)
+    for path, value in (besides[-1] if besides else {}).items():
+        layer = assignment(path, value, "explain").over(layer)
+    with Session.open(build(layer)) as session:
+        return found, pipeline.compute(session).embedding.values
+
+
+def arrays(found: Explanation, key: str) -> dict[str, Matrix]:
+    """The arrays of a step, by their symbols."""
+    (step,) = [step for step in found.steps if step.key == key]
+    return {array.symbol: array for array in step.arrays}
+
+
+@pytest.mark.parametrize("method", [*METHODS])
+def test_every_method_has_its_steps(tmp_path: Path, method: str) -> None:
+    """From the rows over what is computed of them to the coordinates, which are those of a run to the last digit."""
+    found, coordinates = explained(tmp_path, method)
+    first, *between, last = found.steps
+    assert (first.key, last.key) == ("rows", "coordinates")
+    assert len(first.arrays[0].rows) == len(found.ids) == ROWS
+    assert any(min(array.values.shape) > 1 for step in between for array in step.arrays)  # the central matrix
+    assert np.array_equal(last.arrays[0].values, coordinates)
+    for step in found.steps:
+        assert step.name and step.sentence and step.arrays
+        assert all(array.values.shape == (len(array.rows), len(array.columns)) for array in step.arrays)
+    assert page(found).count("<section>") == len(found.steps)
+
+
+@pytest.mark.parametrize("method", ["mds", "isomap", "kpca", "diffusion"])
+def test_the_kernel_is_its_eigenvectors_and_eigenvalues(tmp_path: Path, method: str) -> None:
+    found, _ = explained(tmp_path, method)
+    kernel = arrays(found, "kernel:Dense")["K"].values
+    spectrum = arrays(found, "spectrum")
+    values, vectors = spectrum["λ"].values[0], spectrum["V"].values
+    size = np.abs(kernel).max()
+    assert np.allclose(vectors * values @ vectors.T, kernel, rtol=0, atol=1e-13 * size)
+    if method != "diffusion":
+        before = arrays(found, "uncentered")["A"].values
+        assert np.abs(kernel.sum(axis=0)).max() < 1e-12 * size > np.abs(kernel.sum(axis=1)).max()
+        centering = np.eye(ROWS) - 1 / ROWS
+        assert np.allclose(centering @ before @ centering, kernel, rtol=0, atol=1e-13 * size)
+
+
+def test_paths_are_no_shorter_than_straight_lines_and_follow_the_graph(tmp_path: Path) -> None:
+    found, _ = explained(tmp_path, "isomap")
+    points, paths = found.steps[0].arrays[0].values, arrays(found, "paths")["D"].values
+    straight = np.linalg.norm(points[:, None] - points, axis=2)
+    edges = arrays(found, "graph")["G"].values
+    assert np.all(paths >= straight - 1e-12)
+    assert np.array_equal(edges, edges.T, equal_nan=True)
+    assert np.allclose(edges[~np.isnan(edges)], straight[~np.isnan(edges)], rtol=1e-14)
+    assert np.array_equal(arrays(found, "uncentered")["A"].values, -paths**2 / 2)
+
+
+@pytest.mark.parametrize("method", ["lle", "npe"])
+def test_weights_of_neighbors_sum_to_one_and_make_the_cost(tmp_path: Path, method: str) -> None:
+    found, _ = explained(tmp_path, method)
+    weights = np.nan_to_num(arrays(found, "LocalChain.root" if method == "lle" else "LinearComposition.of_graph")[
+        "W"].values)
+    rest = np.eye(ROWS) - weights
+    cost = arrays(found, "kernel:Inverse" if method == "lle" else "kernel:LinearInverse")["M"].values
+    assert np.allclose(weights.sum(axis=1), 1, rtol=0, atol=1e-12)
+    assert np.allclose(rest.T @ rest, cost, rtol=0, atol=1e-12)
+
+
+def test_affinities_of_a_row_and_of_all_pairs_sum_to_one(tmp_path: Path) -> None:
+    found, coordinates = explained(tmp_path, "tsne")
+    rows = np.nan_to_num(arrays(found, "conditional affinities")["p"].values)
+    pairs = np.nan_to_num(arrays(found, "TSNEComposition.affinities")["P"].values)
+    assert np.allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12) and pairs.sum() == pytest.approx(1, abs=1e-12)
+    assert np.allclose(pairs, (rows + rows.T) / (2 * ROWS), rtol=1e-12)
+    steps = arrays(found, "iteration")
+    assert [*steps["objective"].columns] == [name.removeprefix("Y after ") for name in steps if name != "objective"]
+    last = steps["Y after step 20"].values  # turned to principal axes at the end
+    assert np.allclose(np.linalg.norm(last[:, None] - last, axis=2),
+                       np.linalg.norm(coordinates[:, None] - coordinates, axis=2), rtol=1e-9)
+
+
+def test_directions_of_columns_are_eigenvectors_of_their_products(tmp_path: Path) -> None:
+    found, coordinates = explained(tmp_path, "pca")
+    kernel, spectrum = arrays(found, "kernel:Factored"), arrays(found, "spectrum")
+    centered, products, directions = kernel["X̃"].values, kernel["C"].values, spectrum["u"].values
+    assert np.allclose(centered.T @ centered, products, rtol=1e-13)
+    assert np.allclose(products @ directions, directions * spectrum["λ"].values[0, :2], rtol=0, atol=1e-12)
+    assert np.allclose(centered @ directions, coordinates, rtol=0, atol=1e-12)
+
+
+def test_numbers_carry_the_unit_of_the_data(tmp_path: Path) -> None:
+    """Of data that is so small that the computation has another unit, which is a power of two."""
+    for name in ("near", "far"):
+        (tmp_path / name).mkdir()
+    near, _ = explained(tmp_path / "near", "isomap")
+    config = configured(tmp_path / "far", "isomap", {}, np.ldexp(FILE, -200))
+    far = explain(Layer({"input": config.input.model_dump(exclude_unset=True), "method": {"name": "isomap"}}),
+                  lambda values: "")
+    for key, symbol, power in (("search_neighbors", "d", 1), ("graph", "G", 1), ("paths", "D", 1),
+                               ("uncentered", "A", 2), ("kernel:Dense", "K", 2), ("spectrum", "λ", 2),
+                               ("spectrum", "V", 0)):
+        expected = np.ldexp(arrays(near, key)[symbol].values, -200 * power)
+        assert np.array_equal(arrays(far, key)[symbol].values, expected, equal_nan=True), key
