@@ -95,8 +95,7 @@ class PHATE(MajorizedMethod):
     accepts: ClassVar = (Features, Dissimilarities, AffinityGraph)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     takes_start: ClassVar = False  # where clusters are laid out, they are none of the points
-    repeat_tolerance: ClassVar = 1e-4
-    variants: ClassVar = (variant(), variant("landmarks", "permutation", "rotation", "mirror", "twins", landmarks=30),
+    variants: ClassVar = (variant(), variant("landmarks", "permutation", landmarks=30),
                           variant("square root", "rotation", metric="cityblock", gamma=0.0, time=8))
     axis: ClassVar = "PHATE"
     name: Literal["phate"] = "phate"

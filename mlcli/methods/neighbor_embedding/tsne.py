@@ -277,7 +277,6 @@ class TSNE(NeighborEmbedding):
 
     loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
                        "groups mean little here, and there may be groups that the data does not have.")
-    repeat_tolerance: ClassVar = 1e-6
     variants: ClassVar = (
         variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
                                             dof=0.7, descent=SHORT),

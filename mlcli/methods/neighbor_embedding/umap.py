@@ -88,7 +88,7 @@ def edges_of(data: Joined, neighbors: int) -> float:
     return float(len(data.indices)) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors
 
 
-CHAOS = ("picture", "twins")  # rounding of distances grows from epoch to epoch
+CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, on all processors alike
 
 
 class UMAP(NeighborEmbedding):

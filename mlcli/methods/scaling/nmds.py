@@ -49,10 +49,10 @@ class NMDS(StressMethod):
     """
 
     keeps_order: ClassVar = True
-    repeat_tolerance: ClassVar = 1e-4
+    repeat_tolerance: ClassVar = 1e-6
     variants: ClassVar = (variant("", starts=1, minimize=EXACT),
                           variant("secondary", starts=1, ties="secondary", minimize=EXACT),
-                          variant("starts", "permutation", "rotation", "mirror", "columns", starts=3, minimize=EXACT))
+                          variant("starts", "permutation", starts=3, minimize=EXACT))
     axis: ClassVar = "NMDS"
     name: Literal["nmds"] = "nmds"
     metric: AnyMetric = EUCLIDEAN

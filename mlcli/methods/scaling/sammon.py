@@ -31,7 +31,6 @@ class Sammon(MajorizedMethod):
 
     squared: ClassVar = True
     variants: ClassVar = (variant(), variant("cosine", "shift", metric="cosine"))
-    repeat_tolerance: ClassVar = 1e-6
     axis: ClassVar = "Sammon"
     name: Literal["sammon"] = "sammon"
     metric: AnyMetric = EUCLIDEAN

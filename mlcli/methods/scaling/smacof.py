@@ -33,10 +33,9 @@ class SMACOF(MajorizedMethod):
     quasi-Newton matrices with limited storage", 1980.
     """
 
-    variants: ClassVar = (variant(), variant("starts", "permutation", "rotation", "mirror", "quick", starts=2),
+    variants: ClassVar = (variant(), variant("starts", "permutation", "quick", starts=2),
                           variant("cityblock", "rotation", metric="cityblock"),
                           variant("relative errors", "rotation", weights=-2.0))
-    repeat_tolerance: ClassVar = 1e-6
     axis: ClassVar = "SMACOF"
     name: Literal["smacof"] = "smacof"
     metric: AnyMetric = EUCLIDEAN

@@ -16,6 +16,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, TwoViews
 from mlcli.base.values.products import Sparse, materialize
 from mlcli.base.values.scaling import Unit
+from mlcli.core.arithmetic import combine
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
@@ -23,6 +24,7 @@ from mlcli.methods.layouts import NeighborEmbedding
 from mlcli.methods.local.lltsa import LLTSA
 from mlcli.methods.local.tangents import TangentMethod
 from mlcli.rundir import archive
+from mlcli.runs import repetition
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, in_domain, paired
 
@@ -49,8 +51,8 @@ COSTLY = {"autoencoder deep", "vae deep", "fa oblimin", "sde at most", "sde city
 CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
 LAYOUTS = [method for method, kind in METHODS.items() if issubclass(kind, NeighborEmbedding)]
 SAME_GRAPH = 1e-12  # of its largest number, up to which rounding of distances changes others
-SAME_QUALITY = 0.1, 0.02  # by which two pictures of one graph of 60 or of 600 points may differ in neighbors kept
-LEAST_QUALITY = (0.75, 0.75, 0.45), (0.95, 0.95, 0.5)  # neighbors that each of these keeps: see neighbors_kept
+SAME_QUALITY = 0.08, 0.01  # by which two pictures of one graph of 60 or of 600 points may differ in neighbors kept
+LEAST_QUALITY = (0.85, 0.8, 0.55), (0.96, 0.96, 0.5)  # neighbors that each of these keeps: see neighbors_kept
 ORIGIN_ZERO = ("nmf",)  # methods whose coordinates are zero for a row of zeros, and not for the mean
 every_configuration = pytest.mark.parametrize("name", CASES)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -105,6 +107,18 @@ def close(name: str, left: Array, right: Array) -> None:
     assert np.abs(left - right).max(initial=0.0) <= METHODS[CONFIGURATIONS[name][0]].repeat_tolerance * scale
 
 
+def same(name: str, left: Array, right: Array) -> None:
+    """Coordinates from the same numbers up to signs and places in memory: of a layout they have the same bits."""
+    close(name, left, right)
+    assert CONFIGURATIONS[name][0] not in repetition.LAYOUTS or np.array_equal(left, right)
+
+
+def reflection(normal: list[float]) -> Array:
+    """The matrix (d x d) that mirrors points at the plane with this normal, with the same bits on every processor."""
+    across = np.array(normal)
+    return np.asarray(np.eye(len(normal)) - 2 / np.sum(across * across) * across[:, None] * across)
+
+
 def alike(name: str, points: Array, *, rows: Indices | None = None, moved: bool = False,
           of: Array = POINTS, **options: Any) -> None:
     """Points that are `rows` of others, but for rounding, have the same embedding; if `moved`, the same distances.
@@ -138,9 +152,9 @@ def same_graph(model: Model, other: Model, order: Indices) -> None:
 def same_quality(points: Array, embedding: Array, other: Array) -> None:
     """Two embeddings keep the neighbors of points alike, and far better than random points do: 0.54, 0.53, 0.17.
 
-    Of 34 layouts of permuted columns, and of points moved by rounding, with two kernels of BLAS, the worst kept 0.90,
-    0.89 and 0.66 (0.87, 0.83 and 0.55 with neighbors by another metric than these are counted by), and they differed by
-    0.08; of 600 points 0.97, 0.97 and 0.51, and by 0.01.
+    Of 72 layouts by UMAP of permuted rows and columns, some of them shifted, the worst kept 0.91, 0.89 and 0.65 (on
+    one axis 0.86, 0.81 and 0.57), and they differed from that of the points themselves by up to 0.07; of 600 points
+    UMAP and t-SNE kept 0.97, 0.97 and 0.51, and differed by 0.002. These are the figures of every processor.
     """
     kept, again = neighbors_kept(points, embedding), neighbors_kept(points, other)
     many = len(points) >= 600
@@ -182,16 +196,16 @@ def test_permuted_rows_give_permuted_rows(name: str) -> None:
 
 @every_configuration
 def test_rotation_and_shift_change_nothing(name: str) -> None:
-    rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 5)))[0]
+    rotation = combine(reflection([1, 2, 3, 4, 5]), reflection([3, -1, 2, 0, 1]))
     rotation = np.eye(5) if "rotation" in BROKEN[name] else rotation
-    alike(name, POINTS @ rotation + (0 if "shift" in BROKEN[name] else 1), moved=True)
+    alike(name, combine(POINTS, rotation) + (0 if "shift" in BROKEN[name] else 1), moved=True)
 
 
 @every_configuration
 def test_mirrored_points_give_the_same_embedding(name: str) -> None:
     if "mirror" in BROKEN[name]:
         pytest.skip("weights at the start do not follow")
-    close(name, model_of(name).embedding, model_of(name, -POINTS).embedding)
+    same(name, model_of(name).embedding, model_of(name, -POINTS).embedding)
 
 
 @every_configuration
@@ -234,7 +248,7 @@ def test_the_input_is_never_written_to(name: str) -> None:
 def test_the_memory_layout_of_the_input_does_not_matter(name: str, layout: str) -> None:
     strided = np.repeat(np.repeat(POINTS, 2, axis=0), 2, axis=1)[::2, ::2]
     points = np.asfortranarray(POINTS) if layout == "fortran" else strided
-    close(name, model_of(name).embedding, model_of(name, points).embedding)
+    same(name, model_of(name).embedding, model_of(name, points).embedding)
 
 
 @every_configuration
@@ -282,7 +296,7 @@ def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None
     new = POINTS[:7] + 0.01
     together = projected(name, new)
     for i in range(7):
-        close(name, together[i : i + 1], projected(name, new[i : i + 1]))
+        same(name, together[i : i + 1], projected(name, new[i : i + 1]))
 
 
 @pytest.mark.filterwarnings("error")
