@@ -80,6 +80,7 @@ def test_kernels_of_another_build_are_refused(ours: pytest.MonkeyPatch, level: s
 
 def test_other_settings_are_refused_with_the_variables_to_set(ours: pytest.MonkeyPatch) -> None:
     ours.setattr(portable, "kernels", lambda: [("openblas 0.3.30", "SkylakeX"), *HASWELL])
+    ours.delenv(FEATURES, raising=False)  # what is disabled stays so
     ours.setattr(np, "show_config", lambda mode: {"SIMD Extensions": {"found": ["X86_V3", "X86_V4"]}})
     ours.setattr("importlib.metadata.version", lambda name: "2.4.6")
     ours.setattr(os, "uname", lambda: SimpleNamespace(machine="x86_64"))

@@ -4,6 +4,7 @@ Also of points whose equal distances, equal eigenvalues and equal rows leave a c
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -76,8 +77,9 @@ UNLIKE = {"run.json", "certificate.json", "entropy.csv"}
 
 
 def chosen() -> list[str]:
-    """The instructions that NumPy takes because this processor has them."""
-    return list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+    """The instructions that NumPy takes because this processor has them, or would if it were not told otherwise."""
+    told = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()
+    return [*np.show_config(mode="dicts")["SIMD Extensions"].get("found", []), *told]
 
 
 LEAST = {"NPY_DISABLE_CPU_FEATURES": " ".join(chosen()),  # its exponentials then have other digits
