@@ -197,7 +197,8 @@ class RowLikelihood:
         errors = np.where(self.present, self.values - before @ model.loadings.T, 0.0)
         evidence = float(np.linalg.norm((model.loadings.T / model.noise) @ model.loadings, 2))
         squares, lost = float(np.sum(errors**2 / model.noise)), EPS * condition(evidence, model)
-        return lost * before.size + (EPS + (INVERSION * before.shape[1] * lost)**2) * squares, best.undetermined
+        left_out, rounded = best.undetermined
+        return lost * before.size + (EPS + (INVERSION * before.shape[1] * lost)**2) * squares + rounded, left_out
 
 
 def long_inverse(matrix: Array) -> tuple[Array, float]:
@@ -264,11 +265,15 @@ class BestStates:
                    rounding=size * EPS * float(np.abs(precision).max()))
 
     @property
-    def undetermined(self) -> float:
-        """The log-likelihood that the start adds where a sum over the rows, of rounded terms, cannot determine it."""
+    def undetermined(self) -> tuple[float, float]:
+        """The log-likelihood that the start adds where a sum over the rows, of rounded terms, cannot determine it.
+
+        The second number is the rounding of what it adds elsewhere: that of the sum, over what rows say of a direction.
+        """
         values, vectors = np.linalg.eigh((self.information + self.information.T) / 2)
-        least = 10 * EPS * len(self.pivots) * values[-1] + self.rounding
-        return 0.5 * float(np.sum(np.abs(values) * (vectors.T @ self.start) ** 2, where=values <= least))
+        wrong = EPS * len(self.pivots) * values[-1] + self.rounding
+        added, known = 0.5 * np.abs(values) * (vectors.T @ self.start) ** 2, values > 10 * wrong
+        return float(added[~known].sum()), float(np.sum(added[known] * wrong / values[known]))
 
 
 @frozen
