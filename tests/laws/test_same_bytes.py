@@ -136,13 +136,10 @@ def carried_out(folder: Path, runs: Mapping[str, tuple[object, ...]], **settings
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*") if path.name not in UNLIKE}
 
 
-def other_files(name: str, usual: Mapping[str, bytes], found: Mapping[str, bytes]) -> list[str]:
-    """The files that differ under a setting, without those of `nmds` without kernels.
-
-    There SciPy's isotonic regression sums in another order.
-    """
+def other_files(usual: Mapping[str, bytes], found: Mapping[str, bytes]) -> list[str]:
+    """The files that differ under a setting."""
     assert found.keys() == usual.keys()
-    return [path for path in usual if usual[path] != found[path] and not (name == "none" and "nmds" in path)]
+    return [path for path in usual if usual[path] != found[path]]
 
 
 def require(name: str) -> None:
@@ -168,7 +165,7 @@ def test_runs_have_the_same_bytes_with_other_instructions(
     require(name)
     found = carried_out(tmp_path, everyday, **SETTINGS[name])
     assert usual.keys() >= {"umap-density/radii.csv", "tsne/model.npz", "umap/new.csv", "grid-umap/trace.csv"}
-    assert other_files(name, usual, found) == []
+    assert other_files(usual, found) == []
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +184,7 @@ def test_ties_are_decided_alike_with_other_instructions(
         name: str, ties: dict[str, tuple[object, ...]], usual_ties: dict[str, bytes], tmp_path: Path) -> None:
     require(name)
     assert len({path.partition("/")[0] for path in usual_ties}) == len(WAYS) * len(tables_with_ties())
-    assert other_files(name, usual_ties, carried_out(tmp_path, ties, **SETTINGS[name])) == []
+    assert other_files(usual_ties, carried_out(tmp_path, ties, **SETTINGS[name])) == []
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +205,7 @@ def usual_large(large_ties: dict[str, tuple[object, ...]], tmp_path_factory: pyt
 def test_ties_of_many_points_are_decided_alike_with_other_instructions(
         name: str, large_ties: dict[str, tuple[object, ...]], usual_large: dict[str, bytes], tmp_path: Path) -> None:
     require(name)
-    assert other_files(name, usual_large, carried_out(tmp_path, large_ties, **SETTINGS[name])) == []
+    assert other_files(usual_large, carried_out(tmp_path, large_ties, **SETTINGS[name])) == []
 
 
 def test_the_settings_take_effect() -> None:

@@ -48,7 +48,6 @@ class PairOrder:
     left: Indices  # m
     right: Indices  # m
     lengths: Array  # m, ascending
-    weights: Array | None  # m, products of multiplicities; None: one for each pair
     groups: Indices  # g, the first of each group of equal dissimilarities
     ties: Ties
 
@@ -58,45 +57,20 @@ class PairOrder:
         left, right = pairs.ascending  # the same for all starts
         lengths = pairs.lengths[left, right]
         groups = np.flatnonzero(np.diff(lengths, prepend=-np.inf) > 0)
-        weights = None if pairs.uniform else pairs.counts[left] * pairs.counts[right]
-        return cls(left, right, lengths, weights, groups, ties)
+        return cls(left, right, lengths, groups, ties)
 
     @property
     def tied(self) -> bool:
         """Whether any dissimilarities are equal."""
         return len(self.groups) < len(self.lengths)
 
-    def disparities(self, distances: Array) -> Array:
-        """Return the disparities (m) of distances (m): least squares among monotone functions of the order.
-
-        Primary ties leave equal dissimilarities free in their order; secondary ones give them one disparity.
-        """
-        from scipy.optimize import isotonic_regression
-
-        if not self.tied:
-            return np.asarray(isotonic_regression(distances, weights=self.weights).x)
-        if self.ties == "secondary":
-            sizes = self._sums(np.ones(len(distances)) if self.weights is None else self.weights)
-            means = self._sums(distances if self.weights is None else distances * self.weights) / sizes
-            fitted = isotonic_regression(means, weights=sizes).x
-            return np.repeat(fitted, np.diff(self.groups, append=len(distances)))
-        ranks = np.repeat(np.arange(len(self.groups)), np.diff(self.groups, append=len(distances)))
-        order = np.lexsort((distances, ranks))
-        fitted = np.empty(len(distances))
-        fitted[order] = isotonic_regression(distances[order],
-                                            weights=None if self.weights is None else self.weights[order]).x
-        return fitted
-
     def function(self, disparities: Array) -> Monotone:
         """Return disparities (m) as a function of dissimilarities: of equal ones, the mean."""
         counts = np.diff(self.groups, append=len(disparities))
-        means = self._sums(disparities) / counts
+        means = np.add.reduceat(disparities, self.groups) / counts
         lengths = self.lengths[self.groups]
         ends = np.flatnonzero((np.diff(means, prepend=-np.inf) > 0) | (np.diff(means, append=np.inf) > 0))
         return Monotone(lengths[ends], means[ends])
-
-    def _sums(self, values: Array) -> Array:
-        return np.add.reduceat(values, self.groups)
 
 
 USUAL = 100  # iterations of most fits
@@ -160,33 +134,53 @@ class Ranks:
     @property
     def sides(self) -> tuple[Indices, Indices]:
         """The two points of each pair (m each), in the order of the last fit."""
-        return split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
+        return split_pairs(self._pairs)
 
     def _plain_fit(self, points: Array) -> Disparities:
-        """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
-        gaps = points[self.order.left] - points[self.order.right]
-        distances = np.sqrt(np.sum(gaps * gaps, axis=1))
+        """Return the same as `fit`, bit by bit, by NumPy; SciPy finds which pairs have one disparity."""
+        from scipy.optimize import isotonic_regression
+
+        left, right = self.sides
+        distances = np.sqrt(sum((axis[left] - axis[right]) ** 2 for axis in points.T))
         if np.isnan(distances.sum()):
             return Disparities(distances, distances, np.nan, np.nan)
-        disparities = self.order.disparities(distances)
-        weights = 1.0 if self.order.weights is None else self.order.weights
-        return Disparities(distances, disparities, float(np.sum(weights * (distances - disparities) ** 2)),
-                           float(np.sum(weights * distances**2)))
+        if self.order.tied and self.order.ties == "primary":
+            ranks = np.repeat(np.arange(len(self.order.groups)), np.diff(self._starts))
+            order = np.lexsort((self._pairs, distances, ranks))
+            self._pairs[:], distances = self._pairs[order], distances[order]
+        weights = self._weights
+        weighted = weights * distances
+        if self.order.ties == "secondary":
+            sizes = np.add.reduceat(weights, self.order.groups)
+            means = np.add.reduceat(weighted, self.order.groups) / sizes
+            starts = self._starts[isotonic_regression(means, weights=sizes).blocks]
+        else:
+            starts = isotonic_regression(distances, weights=weights).blocks
+        blocks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        disparities = (np.bincount(blocks, weighted) / np.bincount(blocks, weights))[blocks]
+        errors = distances - disparities
+        sums = (np.bincount(blocks, weights * terms * terms) for terms in (errors, distances))
+        return Disparities(distances, disparities, *(float(np.cumsum(some)[-1]) for some in sums))
 
     def _forces(self, points: Array, fit: Disparities) -> Array:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
-        if native.available():
-            points, found = np.ascontiguousarray(points), (fit.distances, fit.disparities)
-            parts = in_order(lambda pairs: forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
-                                                                 fit=found, share=fit.stress), self._blocks)
-            return np.asarray(sum(parts, np.zeros_like(points)))
-        errors = fit.distances - fit.disparities - fit.stress * fit.distances
-        force = np.divide(errors, fit.distances, out=np.zeros_like(errors), where=fit.distances > 0)
-        left, right, size = self.order.left, self.order.right, len(self.counts)
-        pulls = [force * (axis[left] - axis[right]) for axis in points.T]
-        if self.order.weights is not None:
-            pulls = [self.order.weights * pull for pull in pulls]
-        return np.column_stack([np.bincount(left, pull, size) - np.bincount(right, pull, size) for pull in pulls])
+        work = self._kernel_forces if native.available() else self._plain_forces
+        return np.asarray(sum(in_order(lambda pairs: work(points, fit, pairs), self._blocks), np.zeros_like(points)))
+
+    def _kernel_forces(self, points: Array, fit: Disparities, pairs: slice) -> Array:
+        return forces_of_pairs(np.ascontiguousarray(points), self._pairs, pairs, counts=self._counts,
+                               fit=(fit.distances, fit.disparities), share=fit.stress)
+
+    def _plain_forces(self, points: Array, fit: Disparities, pairs: slice) -> Array:
+        """Return the forces of some pairs, added in the kernel's order: to both points of a pair before the next."""
+        left, right = split_pairs(self._pairs[pairs])
+        distances = fit.distances[pairs]
+        errors = distances - fit.disparities[pairs] - fit.stress * distances
+        force = np.divide(self._weights[pairs] * errors, distances, out=np.zeros_like(errors), where=distances > 0)
+        pulls = (force * (axis[left] - axis[right]) for axis in points.T)
+        ends = np.column_stack([left, right]).ravel()
+        return np.column_stack([np.bincount(ends, np.column_stack([pull, -pull]).ravel(), len(points))
+                                for pull in pulls])
 
     @cached_property
     def _pairs(self) -> AnyArray:
@@ -199,7 +193,13 @@ class Ranks:
     @cached_property
     def _counts(self) -> Array:
         """The multiplicities; empty where all are one."""
-        return np.zeros(0) if self.order.weights is None else self.counts
+        return np.zeros(0) if (self.counts == 1).all() else self.counts
+
+    @property
+    def _weights(self) -> Array:
+        """The products of multiplicities of each pair (m), in the order of the last fit."""
+        left, right = self.sides
+        return self.counts[left] * self.counts[right]
 
     @cached_property
     def _room(self) -> tuple[Array, Array, Array]:

@@ -87,6 +87,30 @@ std::int64_t pool(const double *distances, const std::uint64_t *pairs, const std
     return count + 1;
 }
 
+// Disparities of blocks that end at `ends`. Their means are summed anew, in the order of their pairs: the sums of `pool`
+// follow the order in which blocks were joined, which another algorithm does not have.
+template <bool Weighted>
+void fit_blocks(const double *distances, const std::uint64_t *pairs, const std::int64_t *ends, std::int64_t count,
+                const double *counts, double *disparities, double *sums) {
+    for (std::int64_t b = 0, first = 0; b < count; first = ends[b++]) {
+        double sum = 0, heavy = 0, far = 0, square = 0;
+        for (std::int64_t k = first; k < ends[b]; ++k) {
+            const double w = Weighted ? weight(counts, pairs[k]) : 1.0;
+            sum += w * distances[k];
+            heavy += w;
+        }
+        const double fitted = sum / heavy;
+        for (std::int64_t k = first; k < ends[b]; ++k) {
+            const double w = Weighted ? weight(counts, pairs[k]) : 1.0, error = distances[k] - fitted;
+            disparities[k] = fitted;
+            far += w * error * error;
+            square += w * distances[k] * distances[k];
+        }
+        sums[0] += far;
+        sums[1] += square;
+    }
+}
+
 template <int N>
 void distances_of(const double *points, std::int64_t columns, const std::uint64_t *pairs, std::int64_t size,
                   double *distances) {
@@ -144,21 +168,7 @@ void fit_disparities(double *distances, std::uint64_t *pairs, const std::int64_t
     auto *ends = reinterpret_cast<std::int64_t *>(scratch + size);
     const std::int64_t count = (counts == nullptr ? pool<false> : pool<true>)(distances, pairs, starts, groups, secondary,
                                                                              counts, disparities, scratch, ends);
-    std::int64_t k = size;
-    for (std::int64_t b = count - 1; b >= 0; --b) {  // from the last, as disparities take the place of sums
-        const double fitted = disparities[b] / scratch[b];
-        const std::int64_t before = b > 0 ? ends[b - 1] : 0;
-        double far = 0, square = 0;
-        while (k > before) {
-            --k;
-            const double w = weight(counts, pairs[k]), error = distances[k] - fitted;
-            disparities[k] = fitted;
-            far += w * error * error;
-            square += w * distances[k] * distances[k];
-        }
-        sums[0] += far;
-        sums[1] += square;
-    }
+    (counts == nullptr ? fit_blocks<false> : fit_blocks<true>)(distances, pairs, ends, count, counts, disparities, sums);
 }
 
 }  // namespace mlcli

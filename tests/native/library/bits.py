@@ -17,6 +17,8 @@ from scipy import sparse
 from mlcli.base.rows.blocks import in_stages
 from mlcli.core import arithmetic, convolution
 from mlcli.core.graph.graph import Graph
+from mlcli.core.layouts.pairs import Pairs
+from mlcli.core.layouts.ranks import PairOrder, Ranks, Ties
 from mlcli.native import layouts, linalg, paths, points
 from tests.native.support import random_graph
 
@@ -141,6 +143,13 @@ def forces(axes: int, dof: float) -> Iterator[Any]:
     yield moved
 
 
+def ranks(axes: int, ties: Ties) -> Iterator[Any]:
+    lengths = np.rint(9 * np.abs(numbers(61, 61))) + 1
+    for counts in (np.ones(61), np.r_[2.0, 3.0, np.ones(59)]):
+        pairs = Pairs(lengths + lengths.T, counts, np.arange(61))
+        yield Ranks(PairOrder.of(pairs, ties), counts)(numbers(61, axes, seed=2).ravel())
+
+
 def weights_of(size: int) -> Iterator[paths.Weights]:
     graph = random_graph(size, 6 * size)
     order = np.random.default_rng(1).permutation(size)
@@ -207,6 +216,8 @@ CASES = {
     **sized((products, products_of_sparse_rows, distances)),
     "products of hard numbers": partial(products, 33, 17, hard),
     **{f"forces on {axes} axes, {dof}": partial(forces, axes, dof) for axes in (1, 2, 3, 5, 18) for dof in (1.0, 0.7)},
+    **{f"ranks on {axes} axes, {ties}": partial(ranks, axes, ties) for axes in (1, 2, 3, 5)
+       for ties in ("primary", "secondary")},
     **{f"paths of {size}": partial(shortest_paths, size) for size in (9, 150, 700)}, "elementary": elementary,
     **{f"rotations of {size}": partial(rotations, size) for size in (5, 60)},
     **{f"convolutions of {counts}": partial(convolutions, *counts) for counts in ((1000,), (5, 7), (150, 255))},

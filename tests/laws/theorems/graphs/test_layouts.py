@@ -65,8 +65,8 @@ def test_only_the_order_of_dissimilarities_counts() -> None:
 def test_disparities_are_the_nearest_monotone_function(ties: str) -> None:
     """Against quadratic programming's optimality: pooled means, no fall, and equal ones for secondary ties."""
     order = PairOrder.of(pairs_of(np.rint(2 * LENGTHS) + (1 - np.eye(40))), ties)  # type: ignore[arg-type]
-    given = RANDOM.random(len(order.lengths))
-    fitted = order.disparities(given)
+    fit = Ranks(order, np.ones(40)).fit(RANDOM.random((40, 3)))
+    given, fitted = fit.distances, fit.disparities
     means = np.add.reduceat(fitted, order.groups) / np.diff(order.groups, append=len(given))
     assert np.all(np.diff(means) >= -1e-12) and abs(fitted.sum() - given.sum()) < 1e-9
     assert abs((given - fitted) @ fitted) < 1e-9  # the residual is orthogonal to the fit, as for every convex cone
