@@ -26,6 +26,8 @@ FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplemented
 CHUNK = 1 << 20  # bytes compared in one step
 PIECE = 1 << 24  # bytes read into an array in one step
 ENTRY = struct.Struct("<26xHH")  # a zip file's local header: lengths of the name and of the extra field
+SIZES, SIZES_AT = struct.Struct("<II"), 18  # those of 32 bits in it
+ZIP64, ELSEWHERE = 45, 2**32 - 1  # the version that has sizes of 64 bits, and what stands in place of the others then
 LENGTH = struct.Struct("<H")  # of the header of an array
 
 
@@ -34,9 +36,20 @@ def npz_of(arrays: Mapping[str, AnyArray]) -> list[memoryview]:
     parts = _Parts()
     with zipfile.ZipFile(cast(IO[bytes], parts), "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+            with archive.open(_Entry(f"{name}.npy"), "w", force_zip64=True) as entry:
                 _write(cast(BinaryIO, entry), np.asanyarray(array))
     return list(parts.written.values())
+
+
+class _Entry(zipfile.ZipInfo):
+    """An entry with sizes of 64 bits, as Python writes it from 3.11.4 on: before, with those of 32 bits beside them."""
+
+    def FileHeader(self, zip64: bool | None = None) -> bytes:
+        """Return the header, without sizes of 32 bits."""
+        self.create_version = self.extract_version = ZIP64
+        header = bytearray(super().FileHeader(zip64))
+        SIZES.pack_into(header, SIZES_AT, ELSEWHERE, ELSEWHERE)
+        return bytes(header)
 
 
 class _Parts:

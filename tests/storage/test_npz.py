@@ -1,6 +1,9 @@
 """The npz files of archives are those of NumPy, byte for byte, and refer to the arrays until they are written."""
 
 import io
+import struct
+import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -14,11 +17,27 @@ ARRAYS: dict[str, AnyArray] = {
     "number": np.array(3), "bytes": np.frombuffer(b"text", dtype=np.uint8), "empty": np.zeros(0, dtype=np.int64)}
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11, 4), reason="NumPy's bytes are those of Python's zipfile")
 @pytest.mark.parametrize("names", [[], *([name] for name in ARRAYS), [*ARRAYS]], ids=str)
 def test_the_bytes_are_those_of_numpy(names: list[str]) -> None:
     chosen, theirs = {name: ARRAYS[name] for name in names}, io.BytesIO()
     np.savez(theirs, **chosen)  # type: ignore[arg-type]
     assert b"".join(npz_of(chosen)) == theirs.getvalue()
+
+
+def test_an_earlier_python_changes_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, later = b"".join(npz_of(ARRAYS)), zipfile.ZipInfo.FileHeader
+
+    def earlier(entry: zipfile.ZipInfo, zip64: bool | None = None) -> bytes:
+        """The header as Python 3.11.3 writes it."""
+        version, header = entry.extract_version, bytearray(later(entry, zip64))
+        entry.create_version = entry.extract_version = version
+        struct.pack_into("<H", header, 4, version)
+        struct.pack_into("<II", header, 18, entry.compress_size, entry.file_size)
+        return bytes(header)
+
+    monkeypatch.setattr(zipfile.ZipInfo, "FileHeader", earlier)
+    assert b"".join(npz_of(ARRAYS)) == usual
 
 
 def test_arrays_come_back_to_the_last_bit_in_their_order_of_memory() -> None:
