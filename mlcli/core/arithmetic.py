@@ -5,7 +5,9 @@ logarithms, products of matrices by BLAS and eigenvectors by LAPACK are not: the
 processor has. A layout follows rounding to another picture, so that it takes these functions instead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,6 +109,11 @@ def series(values: Array, coefficients: Array) -> Array:
         found *= values
         found += coefficient
     return found
+
+
+def total(numbers: Iterable[float]) -> float:
+    """Return the sum of numbers, each added to those before it: Python's `sum` keeps what is lost too, from 3.12 on."""
+    return reduce(add, numbers, 0.0)
 
 
 def dot(left: Array, right: Array) -> float:

@@ -50,6 +50,11 @@ def test_functions_of_numbers_beyond_their_range() -> None:
         assert np.isnan(function(np.array([np.nan]))).all()
 
 
+def test_a_sum_of_numbers_keeps_nothing_of_what_rounding_loses() -> None:
+    """Python's own sum gives one from 3.12 on."""
+    assert arithmetic.total([1e16, 1.0, -1e16]) == 0.0 and arithmetic.total([]) == 0.0
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 30])
 def test_eigenpairs_of_small_matrices_are_those_of_lapack(size: int) -> None:
     matrix = RANDOM.standard_normal((size, size))

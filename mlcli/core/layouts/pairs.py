@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.arithmetic import dot, power
+from mlcli.core.arithmetic import dot, power, total
 from mlcli.errors import DataError
 
 BLOCK = 2**17  # numbers of a block of weights
@@ -100,8 +100,8 @@ class Pairs:
         """Σ w δ² over pairs of different points, by which stress is divided."""
         blocks = row_blocks(len(self), BLOCK, len(self))
         if self.uniform:
-            return sum(dot(self.lengths[rows], self.lengths[rows]) for rows in blocks) / 2
-        return sum(float(np.sum(self.weights(rows) * self.lengths[rows] ** 2)) for rows in blocks) / 2
+            return total(dot(self.lengths[rows], self.lengths[rows]) for rows in blocks) / 2
+        return total(float(np.sum(self.weights(rows) * self.lengths[rows] ** 2)) for rows in blocks) / 2
 
 
 def powers(lengths: Array, unit: "Array | float", exponent: float) -> Array:

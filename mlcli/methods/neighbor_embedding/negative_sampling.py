@@ -18,7 +18,15 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stored import result, stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.options import Options, option
-from mlcli.core.arithmetic import LOG_2, binary_logarithm, exponential, exponential_of_two, inner_products, logarithm
+from mlcli.core.arithmetic import (
+    LOG_2,
+    binary_logarithm,
+    exponential,
+    exponential_of_two,
+    inner_products,
+    logarithm,
+    total,
+)
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.errors import ConfigError
@@ -396,7 +404,7 @@ def move_points(phases: Sequence[EdgeArrays], own: Array, points: Array | None, 
         blocks = row_blocks(len(own), BLOCK)
         done = [move(blocks[0])] if len(blocks) == 1 else list(in_order(move, blocks))  # one is quick: no threads
         moved, costs, due = zip(*done, strict=True)
-        own, cost, count = np.concatenate(moved), cost + sum(costs), count + sum(due)
+        own, cost, count = np.concatenate(moved), cost + total(costs), count + sum(due)
     return Epoch(own, cost / max(count, 1))
 
 
