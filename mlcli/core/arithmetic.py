@@ -30,6 +30,7 @@ INVERSES = 1 / np.cumprod(np.r_[1.0, np.arange(1.0, 14)])  # of factorials
 ODD_INVERSES = 1 / np.arange(17.0, 0, -2)
 BLOCK = 2**17  # numbers of a block of rows
 LINE = 8  # numbers of a cache line
+BUFFER = 8192  # numbers that every version of NumPy adds in one order
 SWEEPS = 60  # of rotations, of which a small matrix takes about eight
 SIDE = 256  # rows on a side of a tile of products: their columns stay in the second cache
 SUMMED = 128  # products that are summed one after the other: those of native/src/rows.hpp
@@ -116,9 +117,21 @@ def total(numbers: Iterable[float]) -> float:
     return reduce(add, numbers, 0.0)
 
 
+def sum_of_all(values: Array) -> float:
+    """Return the sum of all numbers of an array: of long ones the sums of both halves.
+
+    So does NumPy, but for earlier versions, which add so many numbers at a time where there are more.
+    """
+    numbers = values.ravel(order="K")
+    if len(numbers) <= BUFFER:
+        return float(np.sum(numbers))
+    half = len(numbers) // 2 // LINE * LINE
+    return sum_of_all(numbers[:half]) + sum_of_all(numbers[half:])
+
+
 def dot(left: Array, right: Array) -> float:
     """Return the sum of products of two arrays of one shape."""
-    return float(np.sum(left * right))
+    return sum_of_all(left * right)
 
 
 def length(values: Array) -> float:
@@ -129,7 +142,10 @@ def length(values: Array) -> float:
 def inner_products(left: Array, right: Array) -> Array:
     """Return LᵀR (a x b) of tall matrices L (n x a) and R (n x b) with few columns."""
     columns = np.ascontiguousarray(left.T)
-    return np.stack([np.sum(columns * column, axis=1) for column in np.ascontiguousarray(right.T)], axis=1)
+    turned = np.ascontiguousarray(right.T)
+    if len(left) <= BUFFER:
+        return np.stack([np.sum(columns * column, axis=1) for column in turned], axis=1)
+    return np.array([[sum_of_all(one * column) for column in turned] for one in columns])
 
 
 def sum_in_lines(values: Array) -> Array:

@@ -50,6 +50,18 @@ def test_functions_of_numbers_beyond_their_range() -> None:
         assert np.isnan(function(np.array([np.nan]))).all()
 
 
+@pytest.mark.parametrize("size", [0, 5, 8192, 8193, 22201, 100_001])
+def test_a_long_sum_is_that_of_its_halves(size: int) -> None:
+    numbers = np.random.default_rng(3).random(size)
+
+    def halved(some: np.ndarray) -> float:
+        half = len(some) // 16 * 8
+        return float(some.sum()) if len(some) <= 8192 else halved(some[:half]) + halved(some[half:])
+
+    assert arithmetic.sum_of_all(numbers) == halved(numbers)
+    assert arithmetic.inner_products(numbers[:, None], numbers[:, None]) == halved(numbers * numbers)
+
+
 def test_a_sum_of_numbers_keeps_nothing_of_what_rounding_loses() -> None:
     """Python's own sum gives one from 3.12 on."""
     assert arithmetic.total([1e16, 1.0, -1e16]) == 0.0 and arithmetic.total([]) == 0.0

@@ -101,7 +101,7 @@ class Pairs:
         blocks = row_blocks(len(self), BLOCK, len(self))
         if self.uniform:
             return total(dot(self.lengths[rows], self.lengths[rows]) for rows in blocks) / 2
-        return total(float(np.sum(self.weights(rows) * self.lengths[rows] ** 2)) for rows in blocks) / 2
+        return total(dot(self.weights(rows), self.lengths[rows] ** 2) for rows in blocks) / 2
 
 
 def powers(lengths: Array, unit: "Array | float", exponent: float) -> Array:

@@ -11,7 +11,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import present_cells
-from mlcli.core.arithmetic import binary_logarithm, exponential, logarithm, normal_numbers
+from mlcli.core.arithmetic import binary_logarithm, exponential, logarithm, normal_numbers, sum_of_all
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists, sort_lists
@@ -49,7 +49,7 @@ def smooth_lengths(lists: Lists, connectivity: float, alone: bool = False) -> Sc
     nearest = _nearest(table, counts, connectivity)
     sums = np.bincount(lists.rows, lists.lengths, size)
     means = sums / (counts + 1)
-    overall = means if alone else float(sums.sum() / max(counts.sum() + size, 1))
+    overall = means if alone else sum_of_all(sums) / max(int(counts.sum()) + size, 1)
     floor = LEAST * np.where(nearest > 0, means, overall)
     widths = np.empty(size)
     for rows in one_by_one(row_blocks(size, BLOCK, table.shape[1])):

@@ -25,6 +25,7 @@ from mlcli.core.arithmetic import (
     exponential_of_two,
     inner_products,
     logarithm,
+    sum_of_all,
     total,
 )
 from mlcli.core.graph.graph import Graph
@@ -251,7 +252,7 @@ def density_term(options: Density, graph: Graph, lengths: Array, epochs: int) ->
         note("N-DENSITY", "the local radii of all points are equal, so there are no densities to keep")
         return None
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=graph.size))])
-    return DensityTerm(options, starts, graph.indices[kept].astype(np.int32), float(weights.sum()), radii)
+    return DensityTerm(options, starts, graph.indices[kept].astype(np.int32), sum_of_all(weights), radii)
 
 
 def data_radii(rows: Indices, weights: Array, lengths: Array, size: int) -> Array:

@@ -24,7 +24,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.core.arithmetic import FRACTION, LINE, LOG_2, WHOLE, exponential, logarithm, sum_in_lines
+from mlcli.core.arithmetic import FRACTION, LINE, LOG_2, WHOLE, exponential, logarithm, sum_in_lines, sum_of_all
 from mlcli.core.arithmetic import LEAST as LEAST_EXPONENT
 from mlcli.core.convolution import Spectrum, charges_shape, convolve, measure, transform_sizes
 from mlcli.native.layouts import ORDER, Octree, attract_rows, collect_points, repel_rows, spread_points, turn_sources
@@ -153,7 +153,7 @@ def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
     else:
         slopes, values = collect_rows(points, grid.low, grid.spacing, charges)
         slopes *= -0.5
-    return slopes, float(values.sum()) + len(points) * (len(points) - 1.0)
+    return slopes, sum_of_all(values) + len(points) * (len(points) - 1.0)
 
 
 def point_strips(points: Array, grid: Grid) -> list[Indices]:
@@ -234,7 +234,7 @@ def repel_by_tree(points: Array, dof: float) -> tuple[Array, float]:
     tree, theta = Octree(points), THETA[points.shape[1] - 1]
     forces, totals = np.empty_like(points), np.empty(len(points))
     each(lambda groups: tree.repel(groups, theta, dof, (forces, totals)), row_blocks(tree.groups, GROUPS))
-    return forces, float(totals.sum()) - len(points)
+    return forces, sum_of_all(totals) - len(points)
 
 
 def repel_in_pairs(points: Array, dof: float) -> tuple[Array, float]:
@@ -328,7 +328,7 @@ def attract(graph: tuple[Indices, AnyArray, Array], points: Array, dof: float) -
 
 def _sum(parts: list[Array]) -> float:
     """Return the sum of numbers of all rows, in an order that blocks do not change."""
-    return float(np.concatenate(parts).sum())
+    return sum_of_all(np.concatenate(parts))
 
 
 def repel_seconds(rows: int, axes: int, how: Summation, threads: int, dof: float = 1.0) -> float:
