@@ -7,7 +7,7 @@
     python scripts/reproducibility.py --settings        also under other instructions, kernels and threads
     python scripts/reproducibility.py --write           and writes the rows into the table of docs/reproducibility.md
     python scripts/reproducibility.py --data FOLDER     also of MNIST (FOLDER/mnist/X.npy) and a roll of 20,000 points
-    python scripts/reproducibility.py --program 'qemu-x86_64 -cpu Haswell python -m mlcli' --note architectures Haswell
+    python scripts/reproducibility.py --program '/other/bin/python -m mlcli' --note versions 'Python 3.12'
                                                         compares another program with the table, and notes it there
 
 Of a layout the hash is that of embedding.csv, trace.csv, radii.csv and model.npz, which are the same on every machine;
@@ -132,6 +132,8 @@ def facts(program: str) -> tuple[str, tuple[str, ...]]:
     """Return architecture and versions of a program, and the levels of its native kernels."""
     done = subprocess.run([*shlex.split(program), "doctor", "--json"], env=environment(), capture_output=True,
                           text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{program} doctor failed:\n{done.stderr or done.stdout}")
     found = json.loads(done.stdout)
     architecture = (re.search("x86_64|aarch64", found["platform"]) or ["another architecture"])[0]
     libraries = (f"{name} {found['packages'][name]}" for name in ("numpy", "scipy"))
@@ -158,7 +160,8 @@ def write_page(where: str, tried: dict[str, str], rows: list[Row]) -> None:
     """Write the table into the page, with the rows that are there already and not among these."""
     known = {(row["method"], row["data"]): row for row in (*read_page()[2], *rows)}
     table = (HEAD, ["---"] * len(HEAD), *([row[column] for column in HEAD] for row in known.values()))
-    told = "\n".join([f"Measured on {where}, with:", "", *(f"- {column}: {what}" for column, what in tried.items()), "",
+    settings = (f"- {column}: {tried[column]}" for column in HEAD if column in tried)
+    told = "\n".join([f"Measured on {where}, with:", "", *settings, "",
                       *("| " + " | ".join(row) + " |" for row in table)])
     before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
     PAGE.write_text(f"{before}{MARKS[0]}\n{told}\n{MARKS[1]}{rest.split(MARKS[1])[1]}", encoding="utf-8")
