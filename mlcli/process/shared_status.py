@@ -38,9 +38,10 @@ class SharedStatus:
         import json
 
         with self._alone:
-            self._facts.update(facts)
-            text = json.dumps(self._facts).encode()
+            together = {**self._facts, **facts}
+            text = json.dumps(together).encode()
             if len(text) <= SIDE - SIZE:
+                self._facts = together
                 posts = (self._memory[self._begin] + 1) % 256
                 start = self._side(posts)
                 self._memory[start : start + SIZE + len(text)] = len(text).to_bytes(SIZE, "little") + text

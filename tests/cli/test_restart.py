@@ -16,6 +16,7 @@ from mlcli.base.machine.portable import variables
 from mlcli.base.values.compute import Compute
 from mlcli.cli import restart
 from mlcli.errors import ConfigError
+from mlcli.process.shared_status import SharedStatus
 from tests.journeys.support import Caller, write_points
 from tests.processes import neutral, process, program
 
@@ -123,7 +124,7 @@ def test_a_part_of_another_program_is_not_started_anew(mlcli: Caller, monkeypatc
 
 def test_there_is_no_third_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlcli.engine.portable.require_possible", lambda: None)
-    monkeypatch.setattr(restart.STATUS, "supervised", False)
+    monkeypatch.setattr(restart, "STATUS", SharedStatus())
     monkeypatch.setattr(restart.supervisor, "start_anew", lambda *given: started.append(given))
     for settings, starts in ((blas.Settings(early=True), 1), (blas.Settings(early=True, portable=True), 0),
                              (blas.Settings(), 0)):

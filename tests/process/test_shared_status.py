@@ -34,3 +34,13 @@ def test_facts_that_are_read_while_others_are_posted_are_whole(looks: int) -> No
     memory.meanwhile = [twice, *[lambda: None] * (looks - 1)]
     assert reader.read() in ({"doing": "eigensolve, pass 3, 1 of 100"}, {"doing": "write"})
     assert reader.read() == {"doing": "write"}
+
+
+def test_facts_that_are_too_long_are_left_out_and_do_not_stand_in_the_way_of_others() -> None:
+    memory = bytearray(START + 2 * SIDE)
+    writer = SharedStatus(memory)  # type: ignore[arg-type]
+    writer.post(doing="read")
+    writer.post(piped="x" * SIDE)
+    assert writer.read() == {"doing": "read"}
+    writer.post(code=78)
+    assert writer.read() == {"doing": "read", "code": 78}

@@ -72,7 +72,7 @@ class Cache(engine.StageCache):
         self.answers.clear()
 
     @property
-    def computed(self) -> list[str]:
+    def missed(self) -> list[str]:
         return [answer.stage for answer in self.answers if not answer.taken]
 
     @property
@@ -110,13 +110,13 @@ def test_a_second_run_is_answered_to_the_same_bytes(name: str, tmp_path: Path, m
         monkeypatch.setattr(streamed, "STORED", 1)
     cache = Cache(tmp_path, *ANSWERED)
     alone, first = run(tmp_path, RUNS[name]), run(tmp_path, RUNS[name], cache)
-    computed = cache.computed
+    computed = cache.missed
     cache.forget()
     second = run(tmp_path, RUNS[name], cache)
     assert differing(alone, first) == [] and differing(alone, second) == []
     assert alone["stages"] == first["stages"] and set(computed) <= set(first["stages"])
     assert "eigensolve" in computed and ("neighbors" in computed) == ("neighbors" in RUNS[name])
-    assert cache.computed == [] and sorted(cache.found) == sorted(computed)
+    assert cache.missed == [] and sorted(cache.found) == sorted(computed)
     assert not {*ANSWERED} & {*second["stages"]}  # those who watch saw none of them being computed
 
 
@@ -148,7 +148,7 @@ def test_a_changed_option_is_not_answered_for_another(name: str, tmp_path: Path)
     run(tmp_path, ELIMINATED, cache)
     cache.forget()
     changed = run(tmp_path, {**ELIMINATED, **method}, cache, compute=compute)
-    assert set(cache.computed) == expected
+    assert set(cache.missed) == expected
     assert differing(run(tmp_path, {**ELIMINATED, **method}, compute=compute), changed) == []
 
 
@@ -158,7 +158,7 @@ def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
     cache.forget()
     with listening(cache):
         pipeline.run(configured(tmp_path, RUNS["mds"], ROLL[:-1]), force=True)
-    assert cache.computed == ["eigensolve"]
+    assert cache.missed == ["eigensolve"]
 
 
 @pytest.mark.medium
@@ -168,7 +168,7 @@ def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) ->
     process = Process(neighbors=12)
     larger = run(tmp_path, {**method, "neighbors": {"count": 12}}, cache, process)
     smaller = run(tmp_path, {**method, "neighbors": {"count": 8}}, cache, process)
-    assert cache.computed == ["neighbors"] and cache.found == ["neighbors"]
+    assert cache.missed == ["neighbors"] and cache.found == ["neighbors"]
     assert differing(run(tmp_path, {**method, "neighbors": {"count": 12}}), larger) == []
     assert differing(run(tmp_path, {**method, "neighbors": {"count": 8}}), smaller) == []
     assert "fewer neighbors" in smaller["stages"] and "fewer neighbors" not in larger["stages"]
