@@ -58,6 +58,7 @@ class LayoutMethod(Method):
     _first: FirstPoints | None = PrivateAttr(default=None)  # a value of a call, and no option: a file has none
 
     ranked_by: ClassVar = None
+    judged_by: ClassVar = "neighbors"
     decodes: ClassVar = None
     rules: ClassVar[tuple[str, ...]] = ()
     has_loadings: ClassVar = False
@@ -133,6 +134,7 @@ class StressMethod(LayoutMethod):
     """The base of methods that minimize a stress of dissimilarities, given or of features under a metric."""
 
     accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
+    judged_by: ClassVar = "stress"
     rules: ClassVar = ("stress",)
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         starts: int

@@ -147,6 +147,7 @@ class Linearization(Method):
     """
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "neighbors"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")

@@ -67,6 +67,7 @@ class Method(Options):
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
     domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
+    judged_by: ClassVar[str] = "variance"  # the measure of a good result, of those in `findings/quality/judgement.py`
     axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
     in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never

@@ -171,7 +171,7 @@ def test_packages_that_cannot_be_used_are_named_and_stop_no_other_run(tmp_path: 
     listed = call("methods", **both)
     assert listed.returncode == 0 and "conformal" not in listed.stdout and "isomap" in listed.stdout
     warned = sorted(line.partition(" of package")[0] for line in listed.stderr.splitlines())
-    assert [line.removeprefix("mlcli: warning[W-PLUGIN]: left out: ") for line in warned] == [
+    assert [line.removeprefix("warning[W-PLUGIN]: left out: ") for line in warned] == [
         "method 'broken'", "method 'conformal' is in 2 packages: mlcli-example 0.1.0, mlcli-other 2.0; keep one of "
         "them: pip uninstall mlcli-other", "method 'pca'"]
     examined = call("doctor", **both)

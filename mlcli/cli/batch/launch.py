@@ -16,7 +16,7 @@ from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.restart import start_portably
-from mlcli.cli.screen.failure import ErrorForm, say, say_written
+from mlcli.cli.screen.failure import ErrorForm, say_written
 from mlcli.cli.screen.progress import watching
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.build import build
@@ -25,7 +25,7 @@ from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import SweepVariant, flatten, value_text
 from mlcli.engine.cache import Folder, folder_of
-from mlcli.errors import ConfigError, MlcliError, OutputRefused, UsageError, escaped
+from mlcli.errors import ConfigError, MlcliError, OutputRefused, UsageError
 from mlcli.methods import ALIASES, METHODS, method_instead
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.process.shared_status import STATUS
@@ -49,6 +49,8 @@ class Presentation:
     process: Process = ALONE  # what it shares with other runs
     cache: Literal["none", "chosen"] | Folder = "chosen"  # none, the one that options name, or that of a sweep
     debug: bool = False  # with the traceback of an error
+    verbose: bool = False  # all figures and notes at the end of a run
+    one_of_several: bool = False  # whether those that differ in a value are shown in a table
 
     @property
     def for_people(self) -> bool:
@@ -79,8 +81,9 @@ def enforcing(compute: Compute) -> Iterator[None]:
     STATUS.post(enforced=False)
 
 
-def launch(config: RunConfig, presentation: Presentation) -> Document:
-    """Runs a configuration and returns its summary."""
+def launch(run: "PlannedRun", presentation: Presentation) -> Document:
+    """Carries out a run and returns its summary."""
+    config = run.config
     keep_freed_memory()
     check_streams(config, presentation)
     limit = config.compute.time_seconds()
@@ -97,10 +100,11 @@ def launch(config: RunConfig, presentation: Presentation) -> Document:
             summary = pipeline.run(config, presentation.process, force=presentation.force, strict=presentation.strict,
                                    cache=presentation.folder(config))
     if presentation.for_people:
-        from mlcli.cli.screen.summary import ending
+        from mlcli.cli.screen.lines import show
+        from mlcli.cli.screen.summary import ending, warnings
 
-        for line in ending(summary):
-            say(line, keep=[escaped(summary["run"] or "")])
+        in_table = presentation.one_of_several and run.values and not presentation.verbose
+        show(warnings(summary, run=summary["run"]) if in_table else ending(summary, verbose=presentation.verbose))
     return summary
 
 
@@ -193,7 +197,7 @@ def launched(run: PlannedRun, presentation: Presentation, batch: Batch) -> Docum
         if batch.skip_existing and (known := existing(run, presentation)) is not None:
             return known
         try:
-            return launch(run.config, presentation)
+            return launch(run, presentation)
         except OutputRefused as error:
             there = batch.skip_existing and error.code == "E-OUTPUT-EXISTS"
             if not there or (known := existing(run, presentation)) is None:

@@ -20,9 +20,11 @@ from mlcli.base.stages.stage import listening, note
 from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.launch import Batch, Document, PlannedRun, Presentation, launched
 from mlcli.cli.batch.workers import Lost, in_processes
-from mlcli.cli.screen.failure import ErrorForm, attempt, say, say_written, tell, understood
+from mlcli.cli.screen.failure import ErrorForm, attempt, say, tell, understood
+from mlcli.cli.screen.lines import link, show
 from mlcli.cli.screen.progress import Shown as Progress
 from mlcli.cli.screen.progress import line_of, shown_as
+from mlcli.cli.screen.summary import Outcome, table_of_runs
 from mlcli.cli.supervisor import died_of
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, NumericalError, RefusedByPlan, UsageError
@@ -136,7 +138,9 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, batch: Bat
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
     """
     documents: dict[int, Document] = {}
+    outcomes: dict[Path, dict[int, Outcome]] = {}
     codes: list[int] = []
+    presentation = replace(presentation, one_of_several=len(runs) > 1)
     parameters, name = list(dict.fromkeys(path for run in runs for path in run.values)), NAME
     paged = batch.shard is None and batch.time_budget is None
     if batch.shard is not None:
@@ -158,11 +162,14 @@ def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, batch: Bat
                     row = (failed_row(output.name, values, document["error"]) if "error" in document else
                            finished_row(output.name, values, document))
                     codes.append(attempt(partial(tables[output.parent].add, place, row), presentation.form))
+                    if presentation.for_people and batch.time_budget is None:
+                        outcomes.setdefault(output.parent, {})[place] = Outcome.of(output.name, document)
     finally:
         codes += [attempt(table.write, presentation.form) for table in tables.values()]
     if paged:
-        codes += [attempt(partial(write_page, folder, table, presentation), presentation.form)
-                  for folder, table in tables.items()]
+        codes += [attempt(partial(write_page, folder, table), presentation.form) for folder, table in tables.items()]
+    for folder, found in outcomes.items():
+        show_table([found[place] for place in sorted(found)], tables[folder].path, paged=paged)
     return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
@@ -205,7 +212,16 @@ def skipped_document(run: PlannedRun) -> Document:
     return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
 
 
-def write_page(folder: Path, table: RunsTable, presentation: Presentation) -> None:
+def show_table(outcomes: Sequence[Outcome], path: Path, *, paged: bool) -> None:
+    """Show the end of several runs: a table of them, and the page over them, or `path` where there is no page."""
+    from mlcli.runs.collect import PAGE
+
+    done = sum(not one.error for one in outcomes)
+    show([*table_of_runs(outcomes, str(path)),
+          link("open", path.with_name(PAGE)) if paged and done > 1 else link("wrote", path)])
+
+
+def write_page(folder: Path, table: RunsTable) -> None:
     """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
     from mlcli.pipeline.read_run import encoded
     from mlcli.runs.collect import PAGE, gather, page_of
@@ -214,8 +230,6 @@ def write_page(folder: Path, table: RunsTable, presentation: Presentation) -> No
     if sum(not row["exit"] for row in rows) > 1:
         page = encoded(page_of(gather(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
         write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
-        if presentation.for_people:
-            say_written(f"wrote {table.path} and {folder / PAGE}", table.path, folder / PAGE)
 
 
 def result(run: PlannedRun, presentation: Presentation, batch: Batch) -> Result:

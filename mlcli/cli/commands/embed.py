@@ -26,10 +26,10 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-          quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
-          shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
-          **flags: Any) -> None:
+          quiet: behavior.Quiet = False, verbose: behavior.Verbose = False, json: behavior.RunJson = None,
+          progress: behavior.Progress = None, strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
+          skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
+          no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -50,7 +50,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
         settings = [SweepVariant(outer(layer_of(flags)), {})]
     runs = planned(runs_of(data, settings, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                                cache="none" if no_cache else "chosen", debug=debug)
+                                cache="none" if no_cache else "chosen", debug=debug, verbose=verbose)
     finish(runs, presentation, jobs=jobs, skip_existing=skip_existing, shard=shard)
 
 

@@ -27,10 +27,10 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 @with_flags("labels", "output", "format", "outputs", "keep", "draw_graph", "interactive", "seed", "threads",
             "portable", "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-        quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
-        strict: behavior.Strict = False, jobs: behavior.Jobs = 1, skip_existing: behavior.SkipExisting = False,
-        shard: behavior.ShardText = None, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
-        **flags: Any) -> None:
+        quiet: behavior.Quiet = False, verbose: behavior.Verbose = False, json: behavior.RunJson = None,
+        progress: behavior.Progress = None, strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
+        skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
+        no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Do the runs of YAML files; a sweep makes several runs.
 
     \b
@@ -49,7 +49,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                                cache="none" if no_cache else "chosen", debug=debug)
+                                cache="none" if no_cache else "chosen", debug=debug, verbose=verbose)
     finish(runs, presentation, jobs=jobs, skip_existing=skip_existing, shard=shard)
 
 

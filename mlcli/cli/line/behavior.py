@@ -21,6 +21,8 @@ Assignments = Annotated[list[str] | None, typer.Option(
     help="Set any other option by its config path, as in method.graph=mutual (docs/config.md); repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output (a run or a file).")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show errors only.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help=(
+    "Show all figures and notes at the end of a run, not only how good it is."))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output at the end.")]
 RunJson = Annotated[Literal["headline", "full"] | None, typer.Option(
     "--json", metavar="[full]", show_default=False, help=(

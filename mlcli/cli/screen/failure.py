@@ -220,7 +220,7 @@ def fold_for_errors(text: str, keep: Sequence[str] = ()) -> str:
 
 def say_written(said: str, *paths: object) -> None:
     """A line on standard error about files, whose paths stay whole; `said` holds them."""
-    say(escaped(f"mlcli: {said}"), keep=[escaped(str(path)) for path in paths])
+    say(escaped(said), keep=[escaped(str(path)) for path in paths])
 
 
 def stopped(stop: BaseException, form: ErrorForm) -> int:

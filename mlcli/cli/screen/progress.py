@@ -256,7 +256,7 @@ def titled(stage: str, part: str) -> str:
 
 def line_of(code: str, message: str) -> str:
     """A warning or a fact as one line."""
-    return escaped(f"mlcli: {'warning' if code.startswith('W') else 'note'}[{code}]: {message}")
+    return escaped(f"{'warning' if code.startswith('W') else 'note'}[{code}]: {message}")
 
 
 def shown_as(mode: Mode, quiet: bool) -> Shown:

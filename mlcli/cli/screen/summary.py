@@ -1,26 +1,37 @@
-"""The end of a run: what was run, a scree plot of bars, quality and warnings on one screen, or its JSON document."""
+"""The end of a run: what was done, how good it is, how many axes, and where the page is; or its JSON document."""
 
 import json
 import math
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
+from mlcli.cli.screen.lines import BLOCKS, Line, can_show, line, link, width
 from mlcli.cli.screen.output import standard_output
-from mlcli.cli.screen.progress import line_of, on_terminal
+from mlcli.cli.screen.progress import line_of
+from mlcli.cli.screen.terminal import aligned
 from mlcli.errors import escaped
 from mlcli.findings import FINDINGS
+from mlcli.methods import METHODS
 from mlcli.report.figures.scree import WHY, exceed_one, positive_shares, shares_overlap
 from mlcli.rundir.json_values import json_value
+from mlcli.rundir.names import REPORT
 
-MOST = 10  # eigenvalues shown
+if TYPE_CHECKING:
+    from mlcli.findings.quality.judgement import Judgement
+
+MOST_RUNS = 20  # in a table
+MOST = 10  # eigenvalues shown by --verbose
+FEW, BEYOND = 6, 2  # bars of the short plot, and how many of them are of axes that are not kept
+SHORT = 20  # characters of its longest bar
+LEAST = 50  # columns of a terminal that has it
 LONGEST, SHORTEST = 30, 4  # characters of the longest bar, on a wide terminal and on a narrow one
 BESIDE = 48  # characters beside a bar, at most
 EIGHTHS = " ▏▎▍▌▋▊▉"
-KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
 Document = Mapping[str, Any]
 FIRST = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
          "proportions")  # facts before those of findings, in their order,
@@ -29,20 +40,89 @@ INPUT = ("path", "kind", "rows", "columns")  # of the input
 AXES = 10  # whose eigenvalues and shares are told
 
 
-def ending(summary: Mapping[str, Any]) -> list[str]:
-    """The lines that report a finished run, for the standard error that there is."""
-    color = on_terminal() and "NO_COLOR" not in os.environ
-    columns = None
-    if sys.stderr is not None and sys.stderr.isatty():
-        from mlcli.cli.screen.terminal import columns_of
+def ending(summary: Document, *, verbose: bool = False) -> list[Line]:
+    """Return the lines that report a finished run: what was done, how good it is, how many axes, and its page.
 
-        columns = columns_of(sys.stderr)
-    lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color,
-                                                            columns=columns)]
-    said = [line for finding in FINDINGS.values() for line in finding.lines(summary) if line]
-    lines += [f"mlcli: {escaped(line if can_show(line) else line.replace('±', '+-'))}" for line in said]
-    lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
-    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
+    Bars of the spectrum stand between them on a terminal that is wide enough, and warnings before the last. With
+    `verbose` all figures, warnings and notes do.
+    """
+    from mlcli.findings.quality.judgement import judgement
+
+    judged, columns = judgement(summary), width()
+    sentence = "" if judged is None else judged.sentence
+    lines = [line(headline(summary), "head")]
+    if verbose:
+        lines += scree(summary, blocks=can_show(BLOCKS), columns=columns)
+        said = [text for finding in FINDINGS.values() for text in finding.lines(summary) if text]
+        lines += [line(text) for text in dict.fromkeys([sentence, *said]) if text]
+    else:
+        lines += bars(summary, blocks=can_show(BLOCKS), columns=columns)
+        asked = [text for finding in FINDINGS.values() if finding.option is not None and not finding.default
+                 for text in finding.lines(summary)]  # of findings that are off unless an option asks for them
+        lines += [line(text) for text in (sentence, advice_on_axes(summary), *asked) if text]
+    lines += warnings(summary, notes=verbose)
+    if (run := summary["run"]) is None:
+        return lines
+    page = Path(run, REPORT)
+    return [*lines, link("open", page) if page.is_file() else link("wrote", run)]
+
+
+@frozen
+class Outcome:
+    """What the table of several runs says of one: how good it is, or the code of its error."""
+
+    name: str
+    seconds: float | None = None
+    judged: "Judgement | None" = None
+    kept: "Judgement | None" = None  # of neighbors
+    error: str = ""
+
+    @classmethod
+    def of(cls, name: str, document: Document) -> "Outcome":
+        """Return the outcome of a run by its document."""
+        from mlcli.findings.quality.judgement import judgement, neighbors
+
+        if "error" in document:
+            return cls(name, error=document["error"]["code"])
+        return cls(name, document.get("seconds"), judgement(document), neighbors(document))
+
+
+def table_of_runs(outcomes: Sequence[Outcome], rest: str) -> list[Line]:
+    """Return a table of several runs, the first of them if there are many, with a line that names the `rest`.
+
+    Where their methods are judged by different measures, each cell names its own.
+    """
+    shown = outcomes[:MOST_RUNS]
+    names = list(dict.fromkeys(one.judged.measure for one in shown if one.judged))
+    others = any(one.kept for one in shown) and names != ["neighbors kept"]
+    head = ("run", *(["result"] if len(names) > 1 else names), *(["neighbors kept"] if others else ()), "seconds")
+    rows = [head]
+    for one in shown:
+        measure = one.error if one.judged is None else one.judged.value if len(names) == 1 else (
+            f"{one.judged.measure} {one.judged.value}")
+        rows.append((escaped(one.name), *([measure] if names else ()), *([one.kept.value if one.kept else ""] if others
+                     else ()), one.error if not names and one.error else "" if one.seconds is None else
+                     f"{one.seconds:.2f}"))
+    first, *later = aligned(rows, sys.stderr)
+    more = len(outcomes) - len(shown)
+    return [line(first, "head"), *map(line, later), *([line(f"{more:,} more in {rest}")] if more else [])]
+
+
+def advice_on_axes(summary: Document) -> str:
+    """Return the line about the number of axes; empty where the rules were not asked, or none applies."""
+    advice = summary.get("dimension")
+    if not advice:
+        return ""
+    from mlcli.findings.dimension.rules import axes_line  # loaded already by the run that asked them
+
+    return axes_line(advice, summary["components"])
+
+
+def warnings(summary: Document, *, notes: bool = False, run: str = "") -> list[Line]:
+    """Return the warnings of a run, and its notes if asked for; of several runs each line names its `run`."""
+    said = [(line_of(item["code"], item["message"]), kind) for kind in ("warning", "note") if notes or kind == "warning"
+            for item in summary[f"{kind}s"]]
+    return [line(f"{text}; in the run {run}" if run else text, kind) for text, kind in said]
 
 
 def headline(summary: Mapping[str, Any]) -> str:
@@ -52,61 +132,85 @@ def headline(summary: Mapping[str, Any]) -> str:
     if given["kind"] == "covariance":
         return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
                 f"{made['components']:,} axes in {summary['seconds']:.2f} s")
-    what = "columns" if given["kind"] == "features" else "points"
+    what = f"column{'s' * (given['columns'] != 1)}" if given["kind"] == "features" else "points"
     size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
             f"{given['rows']:,} rows x {given['columns']:,} {what}")
     return (f"{summary['method']} of {name}: {size} to "
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
 
 
-def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool, columns: int | None = None) -> list[str]:
-    """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds.
+def bars(summary: Document, *, blocks: bool, columns: int | None) -> list[Line]:
+    """Return a bar for each of the first axes with its share of the trace, on a terminal that is wide enough.
+
+    Axes that are not kept follow those that are. Nothing where the method has no spectrum.
+    """
+    if columns is None or columns < LEAST or "spectrum" not in summary:
+        return []
+    kept = summary["components"]
+    shown = min(max(kept + BEYOND, 0), FEW)
+    values, known = spectrum_of(summary, shown)
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    name = METHODS[summary["method"]].axis
+    names = [f"{name} {place}" for place in range(1, len(values) + 1)]
+    lines = []
+    for place, value in enumerate(values):
+        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, SHORT).ljust(SHORT)
+        figure = f"{value:.4g}" if place >= len(known) or known[place] is None else percent(known[place])
+        lines.append(Line([(f"  {names[place]:<{len(names[-1])}}  ", ""), (drawn, tone(value, place < kept)),
+                           (f"  {figure:>7}{'' if place < kept else '  not kept'}", "")]))
+    return lines
+
+
+def spectrum_of(summary: Document, count: int) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the first computed eigenvalues, and their shares of the trace where these add up."""
+    computed: Sequence[float] = summary["scree"]["eigenvalues"][:count]
+    overlap = shares_overlap(summary["spectrum"]["ranked_by"], summary.get("fit") or {})
+    return computed, [] if overlap else (summary["scree"]["proportions"] or [])[:count]
+
+
+def tone(value: float, kept: bool) -> str:
+    """Return the style of a bar."""
+    return "negative" if value < 0 else "kept" if kept else "rest"
+
+
+def scree(summary: Document, *, blocks: bool, columns: int | None = None) -> list[Line]:
+    """Return a bar for each of the first eigenvalues with its share of the trace and their running sum; then bounds.
 
     Bars are shorter on a terminal of few `columns`. Nothing where the method has no spectrum.
     """
     if "spectrum" not in summary:
         return []
-    computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
+    computed, known = spectrum_of(summary, MOST)
     values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
-    unknown = [None] * len(values)
-    by, stated = summary["spectrum"]["ranked_by"], summary["scree"]["proportions"] or []
-    known = [] if shares_overlap(by, summary.get("fit") or {}) else stated
-    shares: Sequence[float | None] = [*known, *unknown][: len(values)]
+    shares: Sequence[float | None] = [*known, *[None] * len(values)][: len(values)]
+    by = summary["spectrum"]["ranked_by"]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
     length = LONGEST if columns is None else min(max(columns - BESIDE, SHORTEST), LONGEST)
-    lines, total, beside = [], 0.0, positive_shares(
+    lines, total, beside = list[Line](), 0.0, positive_shares(
         computed, sums, summary["spectrum"].get("sum_of_positive"), digits=1)
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
         drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, length).ljust(length)
-        tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
         mark = "*" if place < summary["components"] else " "
         figures = "" if share is None else f"  {percent(share):>7}  {percent(total):>7}"
         figures += f"  {percent(beside[place]):>8}" if place < len(beside) else ""
         said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
-        lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
+        lines.append(Line([(f"  {place + 1:>2}{mark} ", ""), (drawn, tone(value, place < summary["components"])),
+                           (f"  {said:>12}{figures}", "")]))
     plain = by.startswith("eigenvalues")
     head = f"   * kept{'eigenvalue' if plain else 'value':>{length + 11}}{'    share      sum' if known else ''}"
-    return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
-            *([f"  {WHY}"] if exceed_one(sums, 1) else ())] if lines else []
+    head += f"{'positive':>10}" if beside else ""
+    before = [] if plain else [line(f"  axes are ranked by {by}")]
+    return [*before, line(head), *lines, *([line(f"  {WHY}")] if exceed_one(sums, 1) else ())] if lines else []
 
 
 def bar(share: float, blocks: bool, length: int) -> str:
-    """A bar as long as a share of the longest, to an eighth of a character where blocks can be shown."""
+    """Return a bar as long as a share of the longest, to an eighth of a character where blocks can be shown."""
     eighths = round(share * length * 8)
     if not blocks:
         return "#" * round(share * length)
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
-
-
-def can_show(text: str) -> bool:
-    """Whether the encoding of standard error has these characters."""
-    try:
-        text.encode(getattr(sys.stderr, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def leading_facts(document: Document) -> dict[str, Any]:

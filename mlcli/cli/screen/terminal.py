@@ -10,8 +10,8 @@ from typing import TextIO
 from mlcli.errors import escaped
 
 WIDTH = 80  # columns where no terminal says otherwise
-PREFIX = "mlcli: "  # of messages
-INDENT = " " * len(PREFIX)  # of their later lines
+MESSAGE = re.compile(r"mlcli: |(?:warning|note)\[")  # begin of one
+INDENT = " " * 7  # of its later lines
 HEAD = re.compile(r"\s*(?:\S+(?: \S+)* {2,})?")  # of a line: what stands before its last column
 JOINT = "\ue000"  # in place of a blank where a line is not folded; no message holds it, as it is not printable
 COMMAND = re.compile(r"(?<=: )(?:echo .* \| )?mlcli [a-z].*?(?=; in the run |; and [0-9]+ more|$)")  # in a hint
@@ -55,7 +55,7 @@ def fold(line: str, width: int, keep: Sequence[str] = ()) -> str:
     hang = head.end() if head is not None and head.end() <= width // 2 else 0
     for phrase in keep:
         line = line.replace(phrase, phrase.replace(" ", JOINT))
-    return textwrap.fill(line, width, subsequent_indent=INDENT if line.startswith(PREFIX) else " " * hang,
+    return textwrap.fill(line, width, subsequent_indent=INDENT if MESSAGE.match(line) else " " * hang,
                          break_long_words=False, break_on_hyphens=False).replace(JOINT, " ")
 
 
@@ -74,10 +74,13 @@ def wrapped(text: str, first: str = "", later: str | None = None) -> str:
                          subsequent_indent=first if later is None else later)
 
 
-def aligned(rows: Sequence[Cells]) -> list[str]:
-    """Cells in columns; on a terminal with less room, cells are folded within their columns."""
+def aligned(rows: Sequence[Cells], stream: TextIO | None = None) -> list[str]:
+    """Cells in columns; on a terminal with less room, cells are folded within their columns.
+
+    The terminal is that of a `stream`, of standard output by default.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    room = columns_of(sys.stdout)
+    room = columns_of(stream or sys.stdout)
     if room is not None and sum(widths) + GAP * (len(widths) - 1) > room:
         return folded(rows, room)
     return [(" " * GAP).join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

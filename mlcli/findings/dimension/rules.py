@@ -1,5 +1,6 @@
 """All rules for one model, as a document and as a table, the recommendation, and `components: auto` by it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -113,6 +114,37 @@ def strength_sentence(agreed: Mapping[str, int] | None) -> str:
     near, whole = agreed["near"], agreed["of"]
     level = "agree" if near >= MOST * whole else "agree in part" if near >= SOME * whole else "disagree"
     return f"The rules {level}: {near} of {whole} other rules give the same number or differ by 1."
+
+
+def axes_line(advice: Mapping[str, Any], kept: int) -> str:
+    """Return the recommended number of axes with its rule, and what most rules say; empty where no rule applies.
+
+    `kept` axes are named where the run has another number.
+    """
+    count, agreed = advice.get("components"), advice.get("agreement") or {}
+    if count is None:
+        return ""
+    others = [number for number in advice["differ"].values() if number is not None]
+    said = majority([count] * (agreed.get("same", 0) + 1) + others)
+    number = f"{count}" if count else "none stands out"
+    beside = "" if kept == count else f", {kept} kept"
+    return f"axes: {number} ({words(advice['by'])}){beside}" + (f"; {said}" if said else "")
+
+
+def majority(counts: Sequence[int]) -> str:
+    """Return the number that most of several rules give, or two that follow each other; the range without such."""
+    given = Counter(counts)
+    if len(counts) < 2:
+        return ""
+    if len(given) == 1:
+        return f"{'both' if len(counts) == 2 else 'all'} rules say {counts[0]}"
+    one = max(given, key=lambda count: given[count])
+    if 2 * given[one] > len(counts):
+        return f"most rules say {one}"
+    low = max(given, key=lambda count: given[count] + given[count + 1])
+    if 2 * (given[low] + given[low + 1]) > len(counts):
+        return f"most rules say {low} or {low + 1}"
+    return f"the rules say {min(given)} to {max(given)}"
 
 
 def words(name: str, both: bool = False) -> str:

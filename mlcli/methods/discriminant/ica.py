@@ -180,6 +180,7 @@ class ICA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "reconstruction"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()

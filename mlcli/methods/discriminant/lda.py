@@ -58,6 +58,7 @@ class LDA(Method):
 
     in_blocks: ClassVar = "without method.shrinkage"
     accepts: ClassVar = (Labeled,)
+    judged_by: ClassVar = "classes"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
     decodes: ClassVar = None

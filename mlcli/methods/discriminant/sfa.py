@@ -107,6 +107,7 @@ class SFA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "slowness"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
     variance_shares: ClassVar = False

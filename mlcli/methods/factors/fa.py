@@ -134,6 +134,7 @@ class FA(Method):
 
     in_blocks: ClassVar = ""
     accepts: ClassVar = (Features, Covariance)
+    judged_by: ClassVar = "fit"
     missing: ClassVar = True
     ranked_by: ClassVar = "sums of squared loadings"
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")

@@ -53,6 +53,7 @@ class Isomap(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
+    judged_by: ClassVar = "residual_variance"
     decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     isometric: ClassVar = True

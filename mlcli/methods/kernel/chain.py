@@ -131,6 +131,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     """
 
     accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)
+    judged_by: ClassVar = "neighbors"
     decodes: ClassVar = "linear kernel, gower of features without paths and correction, or method.decoder"
     repeat_tolerance: ClassVar = 1e-5  # what the weights of a reconstruction leave
     variants: ClassVar = (

@@ -527,6 +527,7 @@ class Diffusion(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
+    judged_by: ClassVar = "neighbors"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("two_nn", "maximum_likelihood")

@@ -162,6 +162,7 @@ class Laplacian(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
+    judged_by: ClassVar = "neighbors"
     decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True

@@ -170,6 +170,7 @@ class TangentMethod(Method):
     """The base of methods whose kernel is M⁺ of a cost M on tangent spaces."""
 
     accepts: ClassVar = (Features, Dissimilarities)
+    judged_by: ClassVar = "neighbors"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")

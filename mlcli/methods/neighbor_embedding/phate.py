@@ -93,6 +93,7 @@ class PHATE(MajorizedMethod):
     loses: ClassVar = ("Paths of a random walk are kept: sizes and densities of groups mean little here, and distances "
                        "between groups that no walk connects mean nothing.")
     accepts: ClassVar = (Features, Dissimilarities, AffinityGraph)
+    judged_by: ClassVar = "neighbors"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     takes_start: ClassVar = False  # where clusters are laid out, they are none of the points
     variants: ClassVar = (variant(), variant("landmarks", "permutation", landmarks=30),

@@ -49,6 +49,7 @@ class NetworkMethod(Method):
     """The base of methods of an encoder and a decoder network; linear networks may have a closed form."""
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "reconstruction"
     in_blocks: ClassVar = ""
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None

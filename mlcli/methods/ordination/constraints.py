@@ -182,6 +182,7 @@ class ConstrainedMethod(Method):
 
     powers: ClassVar = Powers(coordinates=1, spectrum=2)
     ranked_by: ClassVar = "constrained eigenvalues, then unconstrained ones"
+    judged_by: ClassVar = "explained"
     rules: ClassVar = ()
     decodes: ClassVar = None
     loads: ClassVar = "terms"

@@ -192,6 +192,7 @@ class Correspondence(Method):
     """The base of methods of profiles with weights, whose axes are ranked by principal inertias."""
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "inertia"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "principal inertias"
     decodes: ClassVar = None

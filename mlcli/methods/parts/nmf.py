@@ -285,6 +285,7 @@ class NMF(Method):
     """
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "reconstruction"
     powers: ClassVar = Powers(coordinates=1, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()

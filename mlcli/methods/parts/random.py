@@ -57,6 +57,7 @@ class RandomProjection(Method):
 
     in_blocks: ClassVar = ""
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "distortion"
     ranked_by: ClassVar = None
     decodes: ClassVar = None
     rules: ClassVar = ()

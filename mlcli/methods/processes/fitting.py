@@ -265,6 +265,7 @@ class GaussianProcessMethod(Method):
     """The base of methods whose coordinates Gaussian processes map to the features; fitted by L-BFGS from a start."""
 
     accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "reconstruction"
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "relevances of the axes"

@@ -160,6 +160,7 @@ class TwoViewMethod(Method):
     """The base of methods whose axes are pairs, one of each view, ranked by their canonical correlation."""
 
     accepts: ClassVar = (TwoViews,)
+    judged_by: ClassVar = "correlations"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "canonical correlations"
     loads: ClassVar = "views"

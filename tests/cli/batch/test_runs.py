@@ -61,13 +61,27 @@ def test_the_same_bytes_whether_at_once_or_one_after_another(mlcli: Caller, two_
 def test_what_a_run_says_stays_together(mlcli: Caller, two_threads: None) -> None:
     for name in "abcd":
         write_points(Path(f"{name}.csv"))
-    called = mlcli("embed", *(f"{name}.csv" for name in "abcd"), "-o", "out", "--jobs", "2")
+    called = mlcli("embed", *(f"{name}.csv" for name in "abcd"), "-o", "out", "--jobs", "2", "--verbose")
     assert called.code == 0, called.err
-    *said, last = called.err.splitlines(keepends=True)
-    assert last == "mlcli: wrote out/runs.csv and out/runs.html\n"
-    blocks = "".join(said).split("mlcli: pca of ")[1:]
+    *said, head, a, b, c, d, last = called.err.splitlines(keepends=True)
+    blocks = "".join(said).split("pca of ")[1:]
     assert sorted(block.splitlines()[0][:5] for block in blocks) == ["a.csv", "b.csv", "c.csv", "d.csv"]
-    assert all(block.splitlines()[-1] == f"mlcli: wrote out/{block[0]}" for block in blocks)
+    assert all(block.splitlines()[-1] == f"open out/{block[0]}/report.html" for block in blocks)
+    assert head.split() == ["run", "variance", "neighbors", "kept", "seconds"] and last == "open out/runs.html\n"
+    assert [line.split()[:2] for line in (a, b, c, d)] == [[name, "95.8%"] for name in "abcd"]
+
+
+def test_a_sweep_ends_with_a_table_and_the_warnings_of_its_runs(mlcli: Caller) -> None:
+    Path("flat.csv").write_text(",x,y,c\na,1,2,5\nb,2,1,5\nc,4,4,5\nd,3,0,5\n")
+    called = mlcli("embed", "flat.csv", "-p", "1,2,9", "--scale", "standard", "-o", "out")
+    assert called.code == 81
+    *said, head, one, two, nine, last = called.err.splitlines()
+    assert [line.rpartition("; in the run ")[2] for line in said if line.startswith("warning[W-CONST]: ")] == [
+        "out/components=1", "out/components=2"]
+    assert [line for line in said if not line.startswith("warning[W-CONST]: ")] == [
+        line for line in said if line.startswith("mlcli: error[E-AXES]: ")]
+    assert head.split()[:2] == ["run", "variance"] and "%" in one and two.split()[1] == "100.0%"
+    assert nine.split() == ["components=9", "E-AXES"] and last == "open out/runs.html"
 
 
 def test_lines_of_json_name_their_run(mlcli: Caller, two_threads: None) -> None:

@@ -19,7 +19,7 @@ def config(name: str, text: str) -> str:
 
 def test_a_file_and_the_layers_above_it(mlcli: Caller) -> None:
     path = config("run.yaml", "method: {name: isomap, neighbors: {count: 8}}\noutput: out\n")
-    assert mlcli("run", path).err.endswith(" out\n")
+    assert mlcli("run", path).err.endswith("open out/report.html\n")
     called = mlcli("run", path, "--set", "method.neighbors.count=9", "-o", "nine", "--format", "npy", "--json")
     assert called.code == 0, called.err
     assert json.loads(called.out)["run"] == "nine"

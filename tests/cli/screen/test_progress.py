@@ -118,7 +118,7 @@ def test_notes_are_told_at_the_end_once(capsys: pytest.CaptureFixture[str]) -> N
     with watching("none", quiet=False, tell=True):
         work()
         work()
-    assert capsys.readouterr().err == "mlcli: warning[W-TEST]: look\\nout\n"
+    assert capsys.readouterr().err == "warning[W-TEST]: look\\nout\n"
 
 
 def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], col
     assert child.returncode == 0
     assert "\x1b[?25l" in text and "\x1b[?25h" in text  # cursor hidden and shown again
     assert bool(re.search(r"\x1b\[(?!0m)[0-9;]*m", text)) is colored
-    assert text.rstrip().endswith("mlcli: wrote runs/data-pca")
+    assert text.rstrip().rpartition("open ")[2].count("runs/data-pca/report.html") == (2 if colored else 1)
 
 
 def test_a_failure_is_not_called_done(capsys: pytest.CaptureFixture[str]) -> None:

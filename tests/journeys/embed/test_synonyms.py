@@ -8,7 +8,8 @@ from tests.wording import Wording
 
 
 def test_the_run_says_it_and_gives_the_same_numbers(mlcli: Caller, wording: Wording) -> None:
-    called = mlcli.bare("data.csv", "-m", "kpca", "--kernel", "gaussian", "--set", "method.kernel.sigma=2", "-o", "a")
+    called = mlcli.bare("data.csv", "-m", "kpca", "--kernel", "gaussian", "--set", "method.kernel.sigma=2", "-v",
+                        "-o", "a")
     assert called.code == 0, called.err
     assert wording(called.err, "N-SYNONYM") == ["N-SYNONYM"] and " method.kernel.rate 0.125" in called.err
     assert mlcli.bare("data.csv", "-m", "kpca", "--kernel", "gaussian", "--set", "method.kernel.rate=0.125",

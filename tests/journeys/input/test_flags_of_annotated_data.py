@@ -54,7 +54,7 @@ def test_errors_name_the_flags_that_were_typed(mlcli: Caller, cells: str, argume
 
 def test_hints_name_the_flag_that_was_typed(mlcli: Caller, cells: str, wording: Wording) -> None:
     for flag, output in (("--genes", "one"), ("--columns", "two")):
-        said = mlcli("embed", cells, flag, "MYC,CD4", "-o", output).err
+        said = mlcli("embed", cells, flag, "MYC,CD4", "-v", "-o", output).err
         assert wording(said, "N-TEXT-COLUMNS") == ["N-TEXT-COLUMNS"] and f" {flag}" in said
 
 

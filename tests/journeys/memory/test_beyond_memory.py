@@ -343,7 +343,7 @@ def test_rows_without_a_class_are_left_out_in_memory_only(mlcli: Caller, files: 
     kind = ["", *["a", "b", "c"] * (ROWS // 3)][:ROWS]
     parquet.write_table(table(files).set_column(1, "kind", [kind]), "t.parquet")
     for code, said, more in ((65, "E-NO-LABEL", BLOCKS), (0, "N-UNLABELED", ())):
-        called = mlcli("embed", "t.parquet", *named("t.parquet"), "-m", "lda", "-o", "out", *more)
+        called = mlcli("embed", "t.parquet", *named("t.parquet"), "-m", "lda", "-v", "-o", "out", *more)
         assert called.code == code and said in called.err, called.err
 
 

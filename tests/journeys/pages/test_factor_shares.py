@@ -26,7 +26,7 @@ def footers(mlcli: Caller) -> dict[str, list[float]]:
 @pytest.mark.parametrize("options", [(), ("--rotation", "varimax"), ("--set", "method.noise=equal")])
 def test_uncorrelated_factors_have_the_shares_of_their_loadings_everywhere(mlcli: Caller,
                                                                            options: tuple[str, ...]) -> None:
-    called = mlcli("embed", "data.csv", "-m", "fa", "-p", "3", *options, "-o", "run")
+    called = mlcli("embed", "data.csv", "-m", "fa", "-p", "3", *options, "-v", "-o", "run")
     shares = footers(mlcli)["proportion of variance"]
     page = Path("run/report.html").read_text(encoding="utf-8")
     for share in shares:
@@ -35,7 +35,7 @@ def test_uncorrelated_factors_have_the_shares_of_their_loadings_everywhere(mlcli
 
 
 def test_correlated_factors_have_one_proportion_named_with_their_loadings(mlcli: Caller) -> None:
-    called = mlcli("embed", "data.csv", "-m", "fa", "-p", "3", "--rotation", "oblimin", "-o", "run")
+    called = mlcli("embed", "data.csv", "-m", "fa", "-p", "3", "--rotation", "oblimin", "-v", "-o", "run")
     found = footers(mlcli)
     assert found["with shared variance"] != found["sum of squared loadings"]
     assert found["proportion of variance"] == pytest.approx([one / 9 for one in found["with shared variance"]])

@@ -28,7 +28,7 @@ def test_a_report_is_the_same_from_files_as_from_memory(mlcli: Caller, labeled: 
     written = [labeled / name for name in ("report.html", "scree.svg", "scatter.svg")]
     before = [path.read_text() for path in written]
     assert "colored by kind" in before[0] and "colored by size" in before[0]
-    assert mlcli("report", labeled).err.splitlines() == [f"mlcli: wrote {path}" for path in written]
+    assert mlcli("report", labeled).err.splitlines() == [f"wrote {path}" for path in written]
     assert [path.read_text() for path in written] == before
 
 

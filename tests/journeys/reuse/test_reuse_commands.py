@@ -60,7 +60,7 @@ def test_columns_are_matched_by_name(mlcli: Caller, finished: str) -> None:
     Path("turned.csv").write_text("".join(",".join([line[0], *line[:0:-1]]) + "\n" for line in lines))
     called = mlcli("project", finished, "turned.csv")
     assert called.out == mlcli("project", finished, "data.csv").out
-    assert called.err.startswith("mlcli: note[N-REORDERED]: ")
+    assert called.err.startswith("note[N-REORDERED]: ")
     assert mlcli("project", finished, "turned.csv", "-q").err == ""
 
 
@@ -123,7 +123,7 @@ def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller, wording: 
     assert (called.code, called.out.splitlines()) == (0, [*whole[:2], *whole[3:]])
     first, second = called.err.splitlines()
     assert wording(first) == ["W-DROPPED"] and first.endswith(": 'p2'")
-    assert second.startswith("mlcli: note[N-KNOWN-IDS]: 29 of 30 ")
+    assert second.startswith("note[N-KNOWN-IDS]: 29 of 30 ")
 
 
 def test_new_rows_with_ids_of_the_run_are_told_and_others_are_not(mlcli: Caller, finished: str,

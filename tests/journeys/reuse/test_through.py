@@ -221,7 +221,7 @@ def test_rows_left_out_keep_their_numbers(mlcli: Caller, wording: Wording) -> No
     left = [line.split(",")[1] for line in Path("one/dropped.csv").read_text().splitlines()[1:]]
     assert sorted(map(int, left)) == [6, *range(32, 42)]
     assert mlcli("verify", "one", "--full").code == 0
-    said = mlcli("embed", "one", "-o", "two").err
+    said = mlcli("embed", "one", "-v", "-o", "two").err
     assert wording(said, "N-RUN-DROPPED") == ["N-RUN-DROPPED"] and " 11 rows" in said
     assert len(Path("two/embedding.csv").read_text().splitlines()) == 31
 
@@ -280,13 +280,13 @@ def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Calle
     lines = [f"{f'r{row},' if named else ''}{x!r},{y!r}" for row, (x, y) in enumerate(table.tolist())]
     Path("rows.csv").write_text("\n".join(["id,x,y" if named else "x,y", *lines, ""]))
     options = ("--id-column", "id") if named else ()
-    made = mlcli("embed", "rows.csv", *options, "-o", "bare", "--format", "npy")
+    made = mlcli("embed", "rows.csv", *options, "-v", "-o", "bare", "--format", "npy")
     used = mlcli("embed", "bare", "-o", "second")
     assert (made.code, used.code) == (0, 0)
     assert wording(made.err, "N-NO-IDS") == ["N-NO-IDS"] * named
     assert wording(used.err, "W-NO-IDS") == ["W-NO-IDS"] * named
     assert Path("second/embedding.csv").read_text().splitlines()[1].startswith("1,")
-    assert mlcli("embed", "rows.csv", *options, "-o", "both", "--format", "npy,csv").err.count("NO-IDS") == 0
+    assert mlcli("embed", "rows.csv", *options, "-o", "both", "-v", "--format", "npy,csv").err.count("NO-IDS") == 0
 
 
 def test_a_covariance_says_nothing_of_ids_in_a_file_that_it_does_not_write(mlcli: Caller) -> None:

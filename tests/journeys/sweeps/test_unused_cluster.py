@@ -25,9 +25,9 @@ def test_of_a_run_that_sends_nothing(blocks: int, codes: list[str]) -> None:
 
 
 def test_of_a_folder_without_a_cluster(mlcli: Caller) -> None:
-    called = mlcli("embed", "data.csv", "-o", "run", "--set", "compute.cluster_folder=shared")
+    called = mlcli("embed", "data.csv", "-o", "run", "-v", "--set", "compute.cluster_folder=shared")
     assert called.code == 0 and "note[N-CLUSTER-FOLDER]" in called.err
-    assert "N-CLUSTER" not in mlcli("embed", "data.csv", "-o", "-").err
+    assert "N-CLUSTER" not in mlcli("embed", "data.csv", "-v", "-o", "-").err
 
 
 @pytest.mark.skipif(bool(missing_module("dask")), reason="needs mlcli[dask]")

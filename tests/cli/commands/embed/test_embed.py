@@ -15,10 +15,14 @@ def test_the_default_output_and_the_summary(mlcli: Caller) -> None:
     called = mlcli("embed", "data.csv")
     assert (called.code, called.out) == (0, "")
     lines = called.err.splitlines()
-    assert lines[0].startswith("mlcli: pca of data.csv: 30 rows x 3 columns to 30 x 2 in ")
-    assert [line.split()[0] for line in lines[2:5]] == ["1*", "2*", "3"] and lines[4].endswith("100.0%")
-    assert lines[-1] == "mlcli: wrote runs/data-pca"
+    assert lines[0].startswith("pca of data.csv: 30 rows x 3 columns to 30 x 2 in ")
+    assert lines[1:] == ["2 axes keep 95.8% of the variance",
+                         "axes: none stands out (parallel analysis), 2 kept; most rules say 1 or 2",
+                         "open runs/data-pca/report.html"]
     assert Path("runs/data-pca/config.yaml").exists()
+    *said, last = mlcli("embed", "data.csv", "--force", "--verbose").err.splitlines()
+    assert [line.split()[0] for line in said[2:5]] == ["1*", "2*", "3"] and said[4].endswith("100.0%")
+    assert any(line.startswith("trustworthiness ") for line in said) and last == lines[-1]
 
 
 def test_what_was_written_runs_again_to_the_same_numbers(mlcli: Caller) -> None:
@@ -49,12 +53,13 @@ def test_warnings_are_told_one_per_line(mlcli: Caller) -> None:
     Path("flat.csv").write_text(",x,c\na,1,5\nb,2,5\nc,4,5\n")
     called = mlcli("embed", "flat.csv", "--scale", "standard", "-p", "1")
     assert called.code == 0
-    assert [line for line in called.err.splitlines() if line.startswith("mlcli: warning[W-CONST]: ")]
+    assert [line for line in called.err.splitlines() if line.startswith("warning[W-CONST]: ")]
 
 
 def test_a_clipped_default_is_noted(mlcli: Caller) -> None:
     Path("line.csv").write_text(",x\na,1\nb,2\nc,4\n")
-    assert "mlcli: note[N-COMPONENTS]: " in mlcli("embed", "line.csv").err
+    assert "N-COMPONENTS" not in mlcli("embed", "line.csv").err
+    assert "\nnote[N-COMPONENTS]: " in mlcli("embed", "line.csv", "--verbose", "--force").err
 
 
 def test_streams(mlcli: Caller) -> None:
@@ -91,7 +96,7 @@ def test_progress_as_json_leaves_standard_error_to_programs(mlcli: Caller) -> No
 def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setenv("MLCLI_PROGRESS", "json")
     assert json.loads(mlcli("embed", "data.csv").err.splitlines()[0])["event"] in ("begin", "note")
-    assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: pca of data.csv")
+    assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("pca of data.csv")
     monkeypatch.setenv("MLCLI_PROGRESS", "loud")
     called = mlcli("embed", "data.csv", "--force")
     assert called.code == 2 and wording(called.err) == ["E-PROGRESS"] and "; MLCLI_PROGRESS; " in called.err

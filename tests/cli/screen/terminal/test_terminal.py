@@ -36,9 +36,9 @@ def test_a_message_is_folded_below_its_text_and_words_stay_whole() -> None:
 
 
 def test_phrases_to_keep_are_not_folded() -> None:
-    line = "mlcli: wrote a folder of/some results, its tables"
+    line = "mlcli: found a folder of/some results, its tables"
     assert fold(line, 20, ["a folder of/some results"]).splitlines() == [
-        "mlcli: wrote", "       a folder of/some results,", "       its tables"]
+        "mlcli: found", "       a folder of/some results,", "       its tables"]
     assert " ".join(fold(line, 20).split()) == line
 
 
