@@ -11,6 +11,7 @@ import mlcli
 from mlcli.base.machine import blas, limits
 from mlcli.cli.line import completion
 from mlcli.cli.line.parsing import Command, LazyParsing
+from mlcli.errors import UsageError
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
@@ -42,16 +43,28 @@ class LazyGroup(LazyParsing, TyperGroup):
     """A group that imports a command's module when the command is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names, with its options."""
-        if not ctx.resilient_parsing and args and self.get_command(ctx, args[0]) is None:
-            from mlcli.cli.line.unknown import unknown_command
+        """The command that the first argument names, with its options; for a method, or for data, `embed`."""
+        if args and args[0] not in COMMANDS:
+            from mlcli.cli.line.unknown import as_command
 
-            raise unknown_command(args, COMMANDS)
+            try:
+                args = as_command(args, COMMANDS)
+            except UsageError:
+                if not ctx.resilient_parsing:
+                    raise
         name, known, rest = super().resolve_command(ctx, args)
         if name and known:
             limits.require_room(blas.settings().count)
             known = command(name)
         return name, known, rest
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands, then the methods, which may stand in the place of one; a shell adds names of files."""
+        from mlcli.methods import METHODS
+
+        found: list[Any] = super().shell_complete(ctx, incomplete)
+        item = completion.item_type()
+        return [*found, *(item(name, help=f"mlcli embed -m {name}") for name in METHODS if name.startswith(incomplete))]
 
 
 @cache
@@ -83,11 +96,13 @@ def root(version: Annotated[bool, typer.Option("-V", "--version", help="Show the
     measures of quality, a model that places new rows, and a certificate of checks of the results.
 
     \b
-    mlcli check data.csv                    is there a problem in the data?
-    mlcli embed data.csv                    PCA, into runs/data-pca
-    mlcli embed --method isomap data.csv    another method: mlcli methods
-    mlcli explore data.csv                  which method, and how many axes?
-    mlcli run configs/isomap-swiss-roll.yaml
+    mlcli data.csv                 PCA, into runs/data-pca: short for mlcli embed
+    mlcli umap data.csv            another method: mlcli embed -m umap
+    mlcli methods                  all methods, and five to start with
+    mlcli check data.csv           is there a problem in the data?
+    mlcli explore data.csv         which method, and how many axes?
+
+    A word that is a command is never taken for a file of this name: ./report is the file.
     """
 
 

@@ -114,8 +114,9 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
     (["embd"], ["E-COMMAND", "'embd'", "'embed'?"]),
     (["zzz"], ["E-COMMAND", "'zzz'", "mlcli --help"]),
     (["plot", "run"], ["E-COMMAND", "'plot'", "'report'?"]),
-    (["pca", "data.csv"], ["E-COMMAND", "'pca'", "'mlcli embed -m pca data.csv'?"]),
-    (["t_sne"], ["E-COMMAND", "'mlcli embed -m tsne DATA'?"]),
+    (["pac", "data.csv"], ["E-COMMAND", "'pac'", "'mlcli pca data.csv'?"]),
+    (["t_snee"], ["E-COMMAND", "'mlcli tsne DATA'?"]),
+    (["sweep.yaml"], ["E-COMMAND", "'mlcli run sweep.yaml'?"]),
     (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x'", "; --rows; ", "500"]),
     (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x'", "; --noise; ", "0.1"]),
 ])

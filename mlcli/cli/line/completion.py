@@ -54,6 +54,13 @@ Show = Annotated[Shell | None, typer.Option(
     help="Print what --install-completion would install.")]
 
 
+def item_type() -> Any:
+    """Return the type of a completion, which Typer has inside but does not show."""
+    from typer._click.shell_completion import CompletionItem
+
+    return CompletionItem
+
+
 def with_shell(arguments: list[str]) -> list[str]:
     """The arguments, with the shell that SHELL names after an option of completion alone; else raises UsageError."""
     if arguments not in (["--install-completion"], ["--show-completion"]):

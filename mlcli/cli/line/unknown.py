@@ -1,4 +1,6 @@
-"""Words of a command line that are no command and no flag: what a user may have meant by them."""
+"""The first word of a command line where it is no command: a method or data is embedded, else what may be meant; and
+flags that a command does not have.
+"""
 
 import difflib
 import shlex
@@ -6,10 +8,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from mlcli.cli.line.parsing import SET
+from mlcli.data.files.signatures import YAML
 from mlcli.data.options.wording import shown
 from mlcli.errors import UsageError
 
-SLIP = 0.8  # likeness of a command with a letter too many or too few, which no method has
+EMBED, STDIN = "embed", "-"
+LIKE = 0.6  # likeness of a word to the name that may be meant
 DATA = "DATA"  # stands for a file that was not named
 MEANT = {  # words that other programs have for it
     **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw"), "report"),
@@ -20,29 +24,53 @@ MEANT = {  # words that other programs have for it
 MOST = 3  # paths in a hint
 
 
-def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> UsageError:
-    """Return the error for a first word that is no command."""
+def as_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
+    """Return a command line that begins with a command: `embed -m` before the data of a method, `embed` before data.
+
+    A command is never taken for a file of its name, nor a method of this program. Raises UsageError for other words.
+    """
     name, *rest = arguments
-    hint = f"did you mean {meant!r}?" if (meant := meant_by(name, rest, commands)) else "see mlcli --help"
-    return UsageError("COMMAND", f"no command {shown(name)}", hint=hint)
+    if name in commands:
+        return [*arguments]
+    from mlcli.methods import METHODS
+
+    word, data = name.lower().replace("_", "-"), is_data(name)
+    own = {word, word.replace("-", "")} & {*METHODS.own, *METHODS.aliases}
+    if (own or not data) and (kind := METHODS.named(name)) is not None:
+        return [EMBED, "-m", str(kind.model_fields["name"].default), *rest]
+    if data:
+        return [EMBED, *arguments]
+    raise unknown_command(arguments, commands)
+
+
+def is_data(name: str) -> bool:
+    """Whether a word is for data: the name of a file, as one that is there or as it has an ending or a folder."""
+    path = Path(name)
+    return name == STDIN or path.suffix not in ("", *YAML) or (path.suffix == "" and (
+        "/" in name or path.is_file() or (path.is_dir() and name not in MEANT)))
+
+
+def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> UsageError:
+    """Return the error for a first word that is neither a command nor a method nor data."""
+    name, *rest = arguments
+    return UsageError("COMMAND", f"no command {shown(name)}", hint=meant_by(name, rest, commands) or "see mlcli --help")
 
 
 def meant_by(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
-    """Return the command that was meant, or the whole command line; empty where none is like it."""
+    """Return a question for the command that may be meant; empty where none is like it."""
     word = name.lower().replace("_", "-")
-    if word in MEANT:
-        return MEANT[word]
-    if slips := difflib.get_close_matches(word, commands, n=1, cutoff=SLIP):
-        return slips[0]
+    if Path(name).suffix in YAML:
+        return f"did you mean 'mlcli run {shlex.quote(name)}'?"
     from mlcli.methods import ALIASES, METHODS
 
-    if word in METHODS or word in ALIASES:
-        data = rest[0] if rest and not rest[0].startswith("-") else DATA
-        return f"mlcli embed -m {ALIASES.get(word, word)} {shlex.quote(data)}"
-    if Path(name).suffix and Path(name).exists():
-        return f"mlcli {'run' if Path(name).suffix in ('.yaml', '.yml') else 'embed'} {shlex.quote(name)}"
-    near = difflib.get_close_matches(word, commands, n=1)
-    return near[0] if near else ""
+    near = [MEANT[word]] if word in MEANT else difflib.get_close_matches(
+        word, [*commands, *METHODS.own, *ALIASES], n=1, cutoff=LIKE)
+    if not near:
+        return ""
+    if near[0] in commands:
+        return f"did you mean {near[0]!r}?"
+    data = rest[0] if rest and not rest[0].startswith("-") else DATA
+    return f"did you mean 'mlcli {ALIASES.get(near[0], near[0])} {shlex.quote(data)}'?"
 
 
 def hint_for(flag: str) -> str:

@@ -155,7 +155,9 @@ def usage(error: Exception) -> MlcliError:
     name = context.command_path if context is not None else "mlcli"
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split()).rstrip(".")
     message = message.replace("Value error, ", "")  # pydantic's, on which newer Typers rest
-    return UsageError("USAGE", message, hint=f"{unknown_option(error, context)}see {name} --help")
+    word = context.info_name if context is not None and context.parent is not None else ""
+    file = f"for the file of this name: mlcli ./{word}; " if os.path.isfile(word) else ""  # noqa: PTH113 (no import)
+    return UsageError("USAGE", message, hint=f"{file}{unknown_option(error, context)}see {name} --help")
 
 
 def unknown_option(error: Exception, context: Any) -> str:

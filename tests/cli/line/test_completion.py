@@ -37,7 +37,9 @@ def shown(terminal: int, expected: str) -> str:
 @pytest.mark.parametrize(("line", "expected"), [
     ("mlcli expl\t", "explore "), ("mlcli embed -m is\t", "isomap "), ("mlcli embed --comp\t", "--components "),
     ("mlcli embed -m isomap --set method.neighbors.cou\t", "method.neighbors.count="),
-    ("mlcli embed --set prepare.scale=sta\t", "prepare.scale=standard "), ("mlcli embed meas\t", "measures.csv ")])
+    ("mlcli embed --set prepare.scale=sta\t", "prepare.scale=standard "), ("mlcli embed meas\t", "measures.csv "),
+    ("mlcli isom\t", "isomap "), ("mlcli meas\t", "measures.csv "), ("mlcli umap --comp\t", "--components "),
+    ("mlcli measures.csv --comp\t", "--components ")])
 def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str) -> None:
     start, first = SHELLS[shell]
     if shutil.which(start[0]) is None:

@@ -1,9 +1,35 @@
-"""A flag that a command does not have: the error names the option that is set by its path."""
+"""A first word that is no command, and a flag that a command does not have."""
+
+from pathlib import Path
 
 import pytest
 
+from mlcli.cli.group import COMMANDS
+from mlcli.cli.line.unknown import as_command
 from mlcli.config.other_names import paths_for
 from tests.journeys.support import Caller
+
+
+@pytest.mark.parametrize(("words", "meant"), [
+    (["data.csv", "-k", "5"], ["embed", "data.csv", "-k", "5"]), (["-"], ["embed", "-"]),
+    (["runs/data-pca"], ["embed", "runs/data-pca"]), (["s3://bucket/data"], ["embed", "s3://bucket/data"]),
+    (["pca", "data.csv"], ["embed", "-m", "pca", "data.csv"]), (["PCA"], ["embed", "-m", "pca"]),
+    (["t_SNE", "a.csv", "-v"], ["embed", "-m", "tsne", "a.csv", "-v"]), (["pcoa", "a"], ["embed", "-m", "mds", "a"]),
+    (["report", "run"], ["report", "run"]), (["./report"], ["embed", "./report"]), (["plain"], ["embed", "plain"]),
+    (["umap"], ["embed", "-m", "umap"]), (["umap.csv"], ["embed", "umap.csv"])])
+def test_a_command_wins_over_a_method_and_a_method_over_data(
+        words: list[str], meant: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("report", "umap", "plain"):
+        Path(name).touch()
+    assert as_command(words, COMMANDS) == meant
+
+
+def test_data_and_a_method_are_embedded(mlcli: Caller) -> None:
+    Path("data.csv").write_text("a,b,c\n1,2,3\n2,4,1\n5,1,2\n4,4,4\n")
+    assert mlcli("data.csv", "-q").code == mlcli("pcoa", "data.csv", "-q").code == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["data-mds", "data-pca"]
+    assert "--neighbors" in mlcli("umap", "--help").out
 
 
 @pytest.mark.parametrize(("flag", "paths"), [

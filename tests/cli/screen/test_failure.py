@@ -35,8 +35,8 @@ def test_what_was_meant_stands_next_to_the_word_and_a_file_that_is_missing_first
                                                                                  wording: Wording) -> None:
     Path("data.csv").touch()
     for given, first, meant in ((("embed", "dta.csv"), "E-INPUT-MISSING]: dta.csv: ", ": did you mean 'data.csv'?\n"),
-                                (("embed", "zzzzzz.npy"), "E-INPUT-MISSING]: zzzzzz.npy: ", "\n"),
-                                (("data.csv",), "E-COMMAND]: ", " 'data.csv': did you mean 'mlcli embed data.csv'?\n")):
+                                (("dta.csv",), "E-INPUT-MISSING]: dta.csv: ", ": did you mean 'data.csv'?\n"),
+                                (("embed", "zzzzzz.npy"), "E-INPUT-MISSING]: zzzzzz.npy: ", "\n")):
         said = mlcli(*given).err
         assert wording(said) and said.startswith(f"mlcli: error[{first}") and said.endswith(meant)
 
