@@ -34,8 +34,8 @@ def parameter(name: str) -> inspect.Parameter:
     """Return a flag as a parameter of a command, without the words for its help: these take all methods' options."""
     flag = EVERY[name]
     kind: Any = bool if flag.constant else list[str] | None if repeats(flag) else str | None
-    option = typer.Option(*flag.names, help="", show_default=False, autocompletion=completer_of(
-        lambda: names_of(rows_of(flag)), commas=flag.path in COMMAS))
+    option = typer.Option(*flag.names, help="", show_default=False, rich_help_panel=flag.heading,
+                          autocompletion=completer_of(lambda: names_of(rows_of(flag)), commas=flag.path in COMMAS))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 

@@ -11,12 +11,14 @@ from typing import Any
 from typer.core import TyperCommand
 
 from mlcli.base.context import set_context
+from mlcli.config.headings import HEADINGS
 from mlcli.errors import MlcliError, Spelling, UsageError, spell
 
 SET = "--set"
 PLAIN = re.compile(r"[\w./:@%+=-]+(,[\w./:@%+=-]+)*")  # what no shell and no YAML takes for something else
 GIVEN = "mlcli.given"  # in a context: the options and arguments whose values are being read
 PLACES = frozenset({"FILE", "DIR", "RUN", "CONFIG", "EMBEDDING", "NEW"})  # metavariables of files and folders
+MANY, OTHERS = 20, "Options"  # options of a command that has headings, and what the heading is without
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 
@@ -69,9 +71,21 @@ class Command(LazyParsing, TyperCommand):
                 raise error.spelled(spelling) from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of all options."""
+        """Write the help of all options, of many under headings."""
         self.describe()
-        super().format_options(ctx, formatter)
+        for heading, rows in self.parts(ctx):
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def parts(self, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the arguments and options with their help: of many options by the headings that they declare."""
+        every = [(item, record) for item in self.get_params(ctx) if (record := item.get_help_record(ctx)) is not None]
+        options = [(item, record) for item, record in every if item.param_type_name == "option"]
+        arguments = [("Arguments", [record for item, record in every if item.param_type_name == "argument"])]
+        headings = (*HEADINGS, OTHERS) if len(options) > MANY else (OTHERS,)
+        parts = [(heading, [record for item, record in options if heading == (
+            item.rich_help_panel if item.rich_help_panel in headings else OTHERS)]) for heading in headings]
+        return [(heading, rows) for heading, rows in (*arguments, *parts) if rows]
 
     def describe(self) -> None:
         """Set the help of the flags that stand for config paths, which parsing does not need."""

@@ -1,0 +1,6 @@
+"""The headings of --help and of the manual page, in their order: every flag stands under one of them."""
+
+OFTEN = "Often used"
+INPUT, COLUMNS, METHOD, NEIGHBORS = "Input", "Columns", "Method", "Neighbors"
+OUTPUT, REPORT, COMPUTE = "Output", "Report", "Compute"
+HEADINGS = (OFTEN, INPUT, COLUMNS, METHOD, NEIGHBORS, OUTPUT, REPORT, COMPUTE)
