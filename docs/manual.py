@@ -1,6 +1,7 @@
 """The manual page `mlcli.1`, from the same declarations as --help."""
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import mlcli
@@ -16,7 +17,8 @@ mlcli \- {name}
 .B mlcli
 .I COMMAND
 [\fIOPTIONS\fR] [\fIARGUMENTS\fR]
-.SH DESCRIPTION"""
+.SH EXAMPLES"""
+KEPT = "\b"  # begins a paragraph that is kept line by line
 TAIL = r""".SH ENVIRONMENT
 .TP
 \fBMLCLI__\fISECTION\fB__\fIKEY\fR
@@ -32,7 +34,9 @@ def manual() -> str:
     """The whole page in the macros of man(7)."""
     root = program()
     first, *rest = paragraphs(root.help)
-    parts = [HEAD.format(version=mlcli.__version__, name=escaped(first.rstrip("."))), *map(block, rest),
+    examples = [part for part in rest if part.startswith(KEPT)]
+    parts = [HEAD.format(version=mlcli.__version__, name=escaped(first.rstrip("."))), *map(block, examples),
+             ".SH DESCRIPTION", *(block(part) for part in rest if part not in examples),
              ".SH OPTIONS", *options(root), ".SH COMMANDS",
              *(line for name in COMMANDS for line in section(name)), ".SH EXIT STATUS", *exits(), TAIL]
     return "\n".join(parts) + "\n"
@@ -45,20 +49,32 @@ def section(name: str) -> list[str]:
 
 
 def options(known: Any) -> list[str]:
-    """The arguments and options of a command, each with what it is for."""
-    if isinstance(known, Command):
-        known.describe()
+    """The arguments and options of a command, each with what it is for; of many options under headings."""
     context = known.context_class(known, info_name=known.name, **SETTINGS)
-    records = [record for item in known.get_params(context) if (record := item.get_help_record(context))]
-    return [line for names, said in records for line in (".TP", rf"\fB{escaped(names)}\fR", escaped(said))]
+    if not isinstance(known, Command):
+        return records([record for item in known.get_params(context) if (record := item.get_help_record(context))])
+    known.describe()
+    parts = known.parts(context)
+    many = len(parts) > 2  # more than arguments and options
+    return [line for heading, rows in parts
+            for line in ([".PP", rf"\fI{escaped(heading)}\fR"] * many + records(rows))]
+
+
+def records(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Options, each with what it is for."""
+    return [line for names, said in rows for line in (".TP", rf"\fB{escaped(names)}\fR", escaped(said))]
 
 
 def exits() -> list[str]:
     """Each exit code with its meaning."""
+    return [line for code, text in exits_by_code().items() for line in (".TP", str(code), escaped(text))]
+
+
+def exits_by_code() -> dict[int, str]:
+    """Return the meaning of each exit code."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.MlcliError)]
     said = {kind.exit_code: (inspect.getdoc(kind) or "").splitlines()[0] for kind in reversed(kinds)}
-    lines = {0: "The run is complete.", **dict(sorted(said.items()))}
-    return [line for code, text in lines.items() for line in (".TP", str(code), escaped(text))]
+    return {0: "The run is complete.", **dict(sorted(said.items()))}
 
 
 def paragraphs(text: str) -> list[str]:
@@ -68,7 +84,7 @@ def paragraphs(text: str) -> list[str]:
 
 def block(paragraph: str) -> str:
     r"""A paragraph; one that begins with \b is kept line by line."""
-    if not paragraph.startswith("\b"):
+    if not paragraph.startswith(KEPT):
         return ".PP\n" + escaped(" ".join(paragraph.split()))
     return "\n".join([".PP", ".nf", *map(escaped, paragraph.lstrip("\b\n").splitlines()), ".fi"])
 

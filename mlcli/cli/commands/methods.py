@@ -1,6 +1,8 @@
 """`mlcli methods`: what methods there are, and the options of each."""
 
+import importlib
 import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +18,7 @@ from mlcli.config.describe import OptionRow
 from mlcli.config.flags import FLAGS
 from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
-from mlcli.methods import METHODS, remedy_for
+from mlcli.methods import METHODS, NAMES, remedy_for
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(
     lambda: METHODS), help="A method, to see its options.")]
@@ -52,10 +54,35 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
         warn(unusable_plugins())
 
 
+START = {  # the methods to begin with, each for a question
+    "pca": "Along which directions do the columns vary most?",
+    "fa": "Which few hidden causes explain the correlations of the columns?",
+    "nmds": "Which two axes show the order of dissimilarities best?",
+    "isomap": "Do the rows lie on a curved surface? Its coordinates.",
+    "umap": "Which rows are near each other, in one picture?"}
+
+
 def listing() -> str:
-    """One line for each method."""
-    width = max(map(len, METHODS)) + GAP
-    return "\n".join(wrapped(paragraphs(name)[0], name.ljust(width), " " * width) for name in METHODS)
+    """All methods by family, one line each, below those to start with."""
+    families: dict[str, list[str]] = {}
+    for name in METHODS:
+        families.setdefault(family(name), []).append(name)
+    width = max(map(len, METHODS)) + 2 * GAP
+
+    def part(title: str, lines: Mapping[str, str]) -> str:
+        return "\n".join([title, *(wrapped(said, f"{' ' * GAP}{name}".ljust(width), " " * width)
+                                   for name, said in lines.items())])
+
+    return "\n\n".join([part("Five to start with:", START), *(
+        part(f"{title}:", {name: paragraphs(name)[0] for name in names}) for title, names in families.items())])
+
+
+def family(name: str) -> str:
+    """Return the title of a method's family: how the docstring of its room begins."""
+    if name not in NAMES:
+        return "Of installed packages"
+    room = importlib.import_module(f"mlcli.methods.{NAMES[name][0].partition('.')[0]}")
+    return (room.__doc__ or "").partition("\n")[0].partition(":")[0].rstrip(".")
 
 
 def page(name: str) -> str:
