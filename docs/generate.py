@@ -2,7 +2,7 @@
 
 Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md,
 docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi,
-and the lists of methods in the README and in zensical.toml.
+mlcli/SKILL.md, and the lists of methods in the README and in zensical.toml.
 """
 
 import ast
@@ -19,6 +19,7 @@ from textwrap import wrap
 
 from estimators import stubs
 from manual import manual
+from skill import skill
 
 import mlcli
 from mlcli import errors
@@ -38,7 +39,7 @@ SCRIPTS = [ROOT / "docs" / "gallery.md", ROOT / "docs" / "same-data.md",
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
-WRITTEN = ("README.md", "methods.md")  # of which only a part is made
+WRITTEN = ("README.md", "methods.md", "SKILL.md")  # of which only a part is made, or which begins otherwise
 TABLE = "<!-- methods: made by `python docs/generate.py` -->"
 NAVIGATION = "    # methods: made by `python docs/generate.py`"
 
@@ -51,6 +52,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "docs" / "metrics.md"] = metrics_page()
     made[ROOT / "docs" / "mlcli.1"] = manual()
+    made[ROOT / "mlcli" / "SKILL.md"] = skill()
     made[ROOT / "mlcli" / "sklearn" / "__init__.pyi"] = stubs()
     made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
     made[ROOT / "README.md"], made[ROOT / "docs/methods.md"] = readme(), methods_page()
@@ -229,7 +231,8 @@ def errors_page() -> str:
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
               *(f"| `E-{code}` | {number} | {says} | {in_flags(hint)} |"
                  for (code, number), (says, hint) in raised_codes())]
-    notes = ["## Warnings and notes", "Warnings are written to `run.json` and printed at the end of a run.",
+    notes = ["## Warnings and notes", "Warnings (`W-`) and notes (`N-`) are written to `run.json`. At the end of a run "
+             "warnings are printed, and with `--verbose` notes as well.",
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {in_flags(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "

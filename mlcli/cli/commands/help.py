@@ -1,5 +1,6 @@
 """`mlcli help`: the help of a command or a method, as people ask for it elsewhere."""
 
+from importlib.resources import files
 from typing import Annotated
 
 import typer
@@ -19,14 +20,25 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=
     "A command or a method; without a name, all commands are listed."))]
 
 
-def help(names: Names = None) -> None:
+Agent = Annotated[bool, typer.Option("--agent", help=(
+    "Print one page that a language model can work from: commands, methods, JSON, exit codes."))]
+
+
+def help(names: Names = None, agent: Agent = False) -> None:
     """Show the help of a command, or of a method.
 
     \b
     mlcli help
     mlcli help embed
     mlcli help isomap
+    mlcli help --agent
     """
+    if agent:
+        if names:
+            raise UsageError("HELP", "--agent prints one page about all commands", where=" ".join(names)[:80],
+                             hint="mlcli help --agent")
+        typer.echo((files("mlcli") / "SKILL.md").read_text(encoding="utf-8"), nl=False)
+        return
     from mlcli.cli.program import dispatch
 
     dispatch(help_arguments(names or []))

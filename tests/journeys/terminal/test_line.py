@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcli import errors
 from mlcli.cli.group import COMMANDS
 from mlcli.cli.line.completion import completer_of
 from mlcli.cli.program import run
@@ -143,6 +144,17 @@ def test_help_fits_a_narrow_terminal(mlcli: Caller, monkeypatch: pytest.MonkeyPa
 
 def test_help_of_no_command_is_refused(mlcli: Caller, wording: Wording) -> None:
     assert "E-COMMAND" in wording(mlcli("help", "embd").err)
+
+
+def test_a_model_has_a_page_with_every_command_method_and_exit_code(mlcli: Caller, wording: Wording) -> None:
+    called = mlcli("help", "--agent")
+    assert called.code == 0 and called.out.startswith("---\nname: mlcli\n")
+    assert all(f"- **{name}**: {sentence}" in called.out for name, sentence in COMMANDS.items())
+    assert all(f"  - `{name}`: " in called.out for name in METHODS)
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.MlcliError)]
+    assert all(f"- {kind.exit_code}: " in called.out for kind in kinds) and "mlcli plan " in called.out
+    assert mlcli("help", "embed", "--agent").code == 2
+    assert wording(mlcli("help", "embed", "--agent").err) == ["E-HELP"]
 
 
 def test_the_version_has_a_short_flag(mlcli: Caller) -> None:
