@@ -184,7 +184,7 @@ class Finding(ABC, Generic[Value]):
         return ()
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
-        """Return lines about the facts for the terminal at the end of a run."""
+        """Return lines about the facts for the end of a run: with --verbose, or always if it is off by default."""
         return ()
 
     def require(self, config: "RunConfig") -> None:

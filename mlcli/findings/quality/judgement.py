@@ -33,7 +33,7 @@ def judgement(summary: Summary) -> Judgement | None:
     has no degrees of freedom.
     """
     kind = METHODS[summary["method"]]
-    found = (MEASURES[name](summary) for name in (kind.judged_by, "neighbors"))
+    found = (MEASURES[name](summary) for name in (kind.judged_by, "neighbors") if name in MEASURES)
     return next((one for one in found if one is not None), None)
 
 

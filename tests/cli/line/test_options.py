@@ -1,5 +1,6 @@
 """Every flag reaches the option that it stands for, and says what the option says."""
 
+import re
 from functools import reduce
 from importlib.util import find_spec
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import pytest
 
 from mlcli.config.describe import listed
-from mlcli.config.flags import FLAGS, rows_at
+from mlcli.config.flags import EVERY, FLAGS, rows_at
+from mlcli.config.headings import HEADINGS, OFTEN
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
@@ -142,3 +144,21 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
     called = mlcli("embed", "-q", "data.csv", *arguments)
     assert (called.code, called.out, called.err) == (78, "", f"mlcli: error[{message}\n")
+
+
+def test_every_option_of_embed_stands_under_a_heading_and_ten_come_first(mlcli: Caller) -> None:
+    parts = re.split(r"^(\w[\w ]*):\n", mlcli("embed", "--help").out, flags=re.MULTILINE)
+    flags = {title: re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)
+             for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+    assert [title for title in flags if title != "Arguments"] == [*HEADINGS, "Options"]
+    assert flags[OFTEN] == ["--method", "--components", "--neighbors", "--metric", "--kind", "--label-column",
+                            "--columns", "--scale", "--output", "--force"] and flags["Options"] == ["--help"]
+    assert {flag.heading for flag in EVERY.values()} == {*HEADINGS}
+
+
+def test_methods_are_listed_by_family_below_five_to_start_with(mlcli: Caller) -> None:
+    start, *families = mlcli("methods").out.split("\n\n")
+    assert len(start.splitlines()) == 6 and "  pca " in start and "  umap " in start
+    named = [re.findall(r"^  ([a-z]+) ", text, re.MULTILINE) for text in families]
+    assert sorted(name for names in named for name in names) == sorted(METHODS)
+    assert ["tsne", "phate", "umap"] in named
