@@ -101,6 +101,7 @@ def root(version: Annotated[bool, typer.Option("-V", "--version", help="Show the
     mlcli methods                  all methods, and five to start with
     mlcli check data.csv           is there a problem in the data?
     mlcli explore data.csv         which method, and how many axes?
+    mlcli run configs/isomap-swiss-roll.yaml
 
     A word that is a command is never taken for a file of this name: ./report is the file.
     """

@@ -13,7 +13,7 @@ EMBED = ["embed", IRIS, "--label-column", "Species", "--scale", "standard"]
 
 
 def test_document_table_and_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run([*EMBED, "-o", str(tmp_path / "run")]) == 0
+    assert run([*EMBED, "-v", "-o", str(tmp_path / "run")]) == 0
     document = json.loads((tmp_path / "run" / "dimension.json").read_text())
     with (tmp_path / "run" / "dimension.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -21,7 +21,7 @@ def test_document_table_and_sentence(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert {row["rule"]: row["components"] for row in rows if not row["detail"].startswith("left out: ")} == {
         name: "" if rule["components"] is None else str(rule["components"]) for name, rule in document["rules"].items()}
     assert {row["rule"] for row in rows if row["detail"].startswith("left out: ")} == set(document["left_out"])
-    assert f"mlcli: {document['recommendation']['sentence']}" in capfd.readouterr().err
+    assert f"\n{document['recommendation']['sentence']}\n" in capfd.readouterr().err
     files = json.loads((tmp_path / "run" / "run.json").read_text())["files"]
     assert {"dimension.json", "dimension.csv"} <= set(files)
 

@@ -16,6 +16,7 @@ MEMORY = 2 << 30  # bytes
 SECONDS = 20.0
 BLAMED = {65, 78}  # of what a user gives; a run's own files are 83
 DOES_NOT_FIT = 0, 82, "plan"  # a plan that says so in its lines
+OWN = "mlcli: ", "warning[", "note[", "wrote ", "  "  # begin the program's own lines
 INTERNAL, MISUSED = 1, {2, 137}  # a bug, and codes that no damaged file may end with
 
 
@@ -40,7 +41,7 @@ class Trial:
             return f"{self.seconds:.1f} s"
         if errors != (self.code != 0) and (errors, self.code, self.arguments[0]) != DOES_NOT_FIT:
             return f"exit {self.code} and {errors} errors"
-        return "another line" if any(not line.startswith(("mlcli: ", "  ")) for line in self.err.splitlines()) else ""
+        return "another line" if any(not line.startswith(OWN) for line in self.err.splitlines()) else ""
 
 
 def tried(*arguments: str) -> Trial:
