@@ -10,7 +10,7 @@ sweep: {method.neighbors.count: [5, 8, 12, 30]}
 output: runs/sweep
 YAML
 mlcli plan swiss.csv --method isomap -k 5
-mlcli run sweep.yaml --jobs 2 --quiet
+mlcli run sweep.yaml --jobs 2
 cut -d, -f1,9 runs/sweep/runs.csv | cut -c 1-14
 
 for run in runs/sweep/count=*; do

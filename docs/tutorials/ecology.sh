@@ -16,8 +16,8 @@ mlcli relate runs/pcoa --with sample_data/dune_env.csv --columns Management --di
 
 mlcli relate runs/nmds --with sample_data/dune_env.csv --columns A1,Management --species expanded -o runs/species
 
-mlcli embed sample_data/dune.csv --method pcoa --metric braycurtis -p 3 --set method.correction=lingoes -o runs/lingoes
-mlcli embed sample_data/dune.csv --method pcoa --metric braycurtis -p 3 --set method.correction=cailliez -o runs/cailliez
+mlcli embed sample_data/dune.csv --method pcoa --metric braycurtis -p 3 --set method.correction=lingoes --verbose -o runs/lingoes
+mlcli embed sample_data/dune.csv --method pcoa --metric braycurtis -p 3 --set method.correction=cailliez --verbose -o runs/cailliez
 mlcli compare runs/pcoa runs/lingoes runs/cailliez -o corrections.html
 
 mlcli relate runs/nmds --with sample_data/dune_env.csv --columns A1,Management --species expanded --figures pdf,png --size 90mm,80mm --font-size 7 --title "Dune meadows" -o runs/figure

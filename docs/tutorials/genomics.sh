@@ -6,7 +6,7 @@ mlcli check cells.h5ad --top-variance 200
 
 mlcli embed cells.h5ad --layer counts --transform cpm,log1p --variable-genes 200 -p 10 -o runs/counts
 
-mlcli embed cells.h5ad --variable-genes 200 -p 10 -o runs/pca
+mlcli embed cells.h5ad --variable-genes 200 -p 10 --verbose -o runs/pca
 
 mlcli report runs/pca --table dimension
 mlcli report runs/pca --table spectrum

@@ -25,8 +25,7 @@ mlcli report runs/lda --table quality
 mlcli embed digits/ --labels digits.csv --method pca,isomap,umap --set "report.figures=[png]" --set "report.look.size=[4,3]" -o runs/three --quiet
 mlcli compare runs/three/name=pca runs/three/name=isomap runs/three/name=umap -o three.html
 
-mlcli embed digits/ --labels digits.csv --method isomap -k 8,16,32,64 -o runs/digits-k --quiet
-python -c "import csv; [print('k', run['method.neighbors.count'], 'recall', run['recall'][:5]) for run in csv.DictReader(open('runs/digits-k/runs.csv'))]"
+mlcli embed digits/ --labels digits.csv --method isomap -k 8,16,32,64 -o runs/digits-k
 
 python -c "import numpy as np; draw = np.random.default_rng(0).standard_normal; np.save('table.npy', (draw((50000, 10)) @ draw((10, 300)) + draw((50000, 300))).astype('float32'))"
 mlcli plan table.npy -p auto
