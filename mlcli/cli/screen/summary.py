@@ -49,17 +49,12 @@ def ending(summary: Document, *, verbose: bool = False) -> list[Line]:
     from mlcli.findings.quality.judgement import judgement
 
     judged, columns = judgement(summary), width()
-    sentence = "" if judged is None else judged.sentence
+    judgements = ["" if judged is None else judged.sentence, advice_on_axes(summary)]
     lines = [line(headline(summary), "head")]
-    if verbose:
-        lines += scree(summary, blocks=can_show(BLOCKS), columns=columns)
-        said = [text for finding in FINDINGS.values() for text in finding.lines(summary) if text]
-        lines += [line(text) for text in dict.fromkeys([sentence, *said]) if text]
-    else:
-        lines += bars(summary, blocks=can_show(BLOCKS), columns=columns)
-        asked = [text for finding in FINDINGS.values() if finding.option is not None and not finding.default
-                 for text in finding.lines(summary)]  # of findings that are off unless an option asks for them
-        lines += [line(text) for text in (sentence, advice_on_axes(summary), *asked) if text]
+    lines += (scree if verbose else bars)(summary, blocks=can_show(BLOCKS), columns=columns)
+    said = [text for finding in FINDINGS.values()  # without --verbose, of those that are off unless asked for
+            if verbose or (finding.option is not None and not finding.default) for text in finding.lines(summary)]
+    lines += [line(text) for text in dict.fromkeys([*judgements, *said]) if text]
     lines += warnings(summary, notes=verbose)
     if (run := summary["run"]) is None:
         return lines
