@@ -75,9 +75,16 @@ class ProgressBar(Watcher, Shown):
 
             def render(self, task: progress.Task) -> Text:
                 known = task.total is not None and task.time_remaining is not None
-                return Text("left ").append_text(super().render(task)) if known else Text(STARTING)
+                said = "" if task.description == STARTING else STARTING
+                return Text("left ").append_text(super().render(task)) if known else Text(said)
 
-        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+        class Counted(progress.MofNCompleteColumn):
+            """How far a stage is, of one that has said how long it is."""
+
+            def render(self, task: progress.Task) -> Text:
+                return Text() if task.total is None else super().render(task)
+
+        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), Counted(),
                    progress.TimeElapsedColumn(), Left())
         self.progress = progress.Progress(*columns, console=Console(stderr=True), transient=True)
         self.tasks: dict[str, Any] = {}

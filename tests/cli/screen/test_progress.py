@@ -146,8 +146,10 @@ def test_a_bar_says_starting_until_it_knows_the_time_left(monkeypatch: pytest.Mo
             bar.progress.console.print(bar.progress.get_renderable())
         return captured.get()
 
+    bar.begin("starting")
+    assert shown().count("starting") == 1 and "?" not in shown()
     bar.begin("paths")
-    assert "starting" in shown() and "left" not in shown()
+    assert "starting" in shown() and "left" not in shown() and "?" not in shown()
     bar.advance("paths", "", 1, 100)
     assert "starting" in shown() and "left" not in shown()
     monkeypatch.setattr(bar.progress, "get_time", lambda: time.monotonic() + 30)
