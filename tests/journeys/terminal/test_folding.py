@@ -45,7 +45,7 @@ def too_long(text: str) -> list[str]:
 @pytest.mark.medium
 def test_a_run_is_told_in_lines_that_fit(tmp_path: Path) -> None:
     write_points(tmp_path / "data.csv")
-    asked = ["embed", "data.csv", "-m", "isomap", "-k", "5", "--force", "-o", "out"]
+    asked = ["embed", "data.csv", "-m", "isomap", "-k", "5", "--force", "--verbose", "-o", "out"]
     code, shown = on_terminal(tmp_path, *asked)
     piped = subprocess.run([*program(), *asked], capture_output=True, text=True, cwd=tmp_path, env=neutral(),
                            check=True).stderr
