@@ -137,13 +137,16 @@ def headline(summary: Mapping[str, Any]) -> str:
 def bars(summary: Document, *, blocks: bool, columns: int | None) -> list[Line]:
     """Return a bar for each of the first axes with its share of the trace, on a terminal that is wide enough.
 
-    Axes that are not kept follow those that are. Nothing where the method has no spectrum.
+    Axes that are not kept follow those that are. Where eigenvalues are negative, shares are of the positive ones.
+    Nothing where the method has no spectrum.
     """
     if columns is None or columns < LEAST or "spectrum" not in summary:
         return []
     kept = summary["components"]
-    shown = min(max(kept + BEYOND, 0), FEW)
-    values, known = spectrum_of(summary, shown)
+    values, known = spectrum_of(summary, min(kept + BEYOND, FEW))
+    spectrum = summary["spectrum"]
+    if known and spectrum.get("negative_share") and (positive := spectrum.get("sum_of_positive")):
+        known = [value / positive for value in values]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     name = METHODS[summary["method"]].axis
     names = [f"{name} {place}" for place in range(1, len(values) + 1)]

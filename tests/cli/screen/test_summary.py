@@ -118,6 +118,9 @@ def test_short_bars_are_of_kept_axes_and_the_next_two_on_a_wide_terminal() -> No
     assert [line.split()[:2] for line in lines] == [["PC", "1"], ["PC", "2"], ["PC", "3"]]
     assert [line.count("█") for line in lines] == [SHORT, SHORT // 2, SHORT // 4] and max(map(len, lines)) < 80
     assert [line.endswith("not kept") for line in lines] == [False, True, True] and "12.5%" in lines[2]
+    some = summary([4.0, 2.0, -1.0], [0.8, 0.4, -0.2], spectrum={
+        "ranked_by": "eigenvalues", "negative_share": 0.14, "sum_of_positive": 6.0})
+    assert [line.split()[3] for line in texts(bars(some, blocks=True, columns=80))] == ["66.7%", "33.3%", "-16.7%"]
     assert bars(found, blocks=True, columns=40) == bars(found, blocks=True, columns=None) == []
 
 
