@@ -88,16 +88,17 @@ def table_of_runs(outcomes: Sequence[Outcome], rest: str) -> list[Line]:
     Where their methods are judged by different measures, each cell names its own.
     """
     shown = outcomes[:MOST_RUNS]
-    names = list(dict.fromkeys(one.judged.measure for one in shown if one.judged))
-    others = any(one.kept for one in shown) and names != ["neighbors kept"]
-    head = ("run", *(["result"] if len(names) > 1 else names), *(["neighbors kept"] if others else ()), "seconds")
-    rows = [head]
+    names = {one.judged.measure for one in shown if one.judged}
+    alone = names.pop() if len(names) == 1 else ""  # the measure of all
+    beside = next((one.kept.measure for one in shown if one.kept), "")
+    rows = [("run", alone or "result", beside, "seconds")]
     for one in shown:
-        measure = one.error if one.judged is None else one.judged.value if len(names) == 1 else (
-            f"{one.judged.measure} {one.judged.value}")
-        rows.append((escaped(one.name), *([measure] if names else ()), *([one.kept.value if one.kept else ""] if others
-                     else ()), one.error if not names and one.error else "" if one.seconds is None else
-                     f"{one.seconds:.2f}"))
+        judged, kept = one.judged, None if alone == beside else one.kept
+        result = one.error if judged is None else judged.value if alone else f"{judged.measure} {judged.value}"
+        rows.append((escaped(one.name), result, kept.value if kept else "",
+                     "" if one.seconds is None else f"{one.seconds:.2f}"))
+    filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    rows = list(zip(*filled, strict=True))
     first, *later = aligned(rows, sys.stderr)
     more = len(outcomes) - len(shown)
     return [line(first, "head"), *map(line, later), *([line(f"{more:,} more in {rest}")] if more else [])]
