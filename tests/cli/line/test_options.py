@@ -154,11 +154,3 @@ def test_every_option_of_embed_stands_under_a_heading_and_ten_come_first(mlcli: 
     assert flags[OFTEN] == ["--method", "--components", "--neighbors", "--metric", "--kind", "--label-column",
                             "--columns", "--scale", "--output", "--force"] and flags["Options"] == ["--help"]
     assert {flag.heading for flag in EVERY.values()} == {*HEADINGS}
-
-
-def test_methods_are_listed_by_family_below_five_to_start_with(mlcli: Caller) -> None:
-    start, *families = mlcli("methods").out.split("\n\n")
-    assert len(start.splitlines()) == 6 and "  pca " in start and "  umap " in start
-    named = [re.findall(r"^  ([a-z]+) ", text, re.MULTILINE) for text in families]
-    assert sorted(name for names in named for name in names) == sorted(METHODS)
-    assert ["tsne", "phate", "umap"] in named

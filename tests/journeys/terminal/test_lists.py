@@ -1,6 +1,7 @@
 """`methods`, `schema`, `sample` and `doctor` print what there is."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,12 @@ from tests.journeys.support import Caller
 from tests.wording import Wording
 
 
-def test_methods_are_one_line_each(mlcli: Caller) -> None:
-    assert [line.split()[0] for line in mlcli("methods").out.splitlines() if not line.startswith(" ")] == list(METHODS)
+def test_methods_are_listed_by_family_below_five_to_start_with(mlcli: Caller) -> None:
+    start, *families = mlcli("methods").out.split("\n\n")
+    assert len(start.splitlines()) == 6 and "  pca " in start and "  umap " in start
+    named = [re.findall(r"^  ([a-z]+) ", text, re.MULTILINE) for text in families]
+    assert sorted(name for names in named for name in names) == sorted(METHODS)
+    assert ["tsne", "phate", "umap"] in named
 
 
 @pytest.mark.parametrize("name", METHODS)
