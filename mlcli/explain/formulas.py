@@ -477,6 +477,8 @@ TABLE: Mapping[str, Entry] = {
                      "ascending dissimilarity: the dissimilarity, the distance in the layout, and what it should be."),
     "loadings": Entry("Loadings", r"x ≈ \bar{x} + Λ y", "How each column goes with each axis."),
     "map": Entry("Map", r"y = A^⊤ (x - \bar{x})", "How coordinates follow from the columns, also those of new rows."),
+    "network": Entry("Weights of the encoder", r"y = a(… a(\tilde{x}^⊤ W_1 + b_1) W_2 + b_2 …)", "How strongly each "
+                     "unit of a layer counts in those of the next; the first layer are the columns, over one scale."),
     "coordinates": Entry("Coordinates", r"Y = (y_1, …, y_n)^⊤", "The rows on the axes: what mlcli embed writes for "
                          "them, to the last digit."),
     "coordinates:roots": Entry("Coordinates", r"Y = V \sqrt{Λ}", "The eigenvectors, each as long as the root of its "

@@ -169,6 +169,10 @@ class Recorder(Watcher):
                                                          list(model.loadings.columns), AXES)]))
         elif not isinstance(projector, NoProjection) and isinstance(projector.similarity, Columns):
             found.append(self._draft("map", [Values("A", np.array(projector.axes), COLUMNS, AXES)]))
+        if not isinstance(projector, NoProjection) and (network := getattr(projector.similarity, "network", None)):
+            found.append(self._draft("network", [
+                Values(f"W{number}", np.array(layer.weights), COLUMNS if number == 1 else AXES, AXES)
+                for number, layer in enumerate(network.layers, start=1)]))
         roots = any(draft.key == "spectrum" for draft in self.drafts) and not result.config.method.scaleless
         found.append(self._draft("coordinates", [Values("Y", np.array(result.embedding.values), POINTS,
                                                         list(result.embedding.columns))], ":roots" if roots else ""))

@@ -67,6 +67,18 @@ def test_every_method_has_its_steps(tmp_path: Path, method: str) -> None:
     assert page(found).count("<section>") == len(found.steps)
 
 
+@pytest.mark.medium
+def test_a_trained_network_shows_its_weights(tmp_path: Path) -> None:
+    """Of a single linear layer, which then gives the coordinates but for signs and the center."""
+    pytest.importorskip("jax")
+    found, coordinates = explained(tmp_path, "autoencoder", training="always", learning={"epochs": 3})
+    weights = arrays(found, "network")["W1"].values
+    points = found.steps[0].arrays[0].values
+    places = (points - points.mean(axis=0)) @ weights / np.sqrt(points.var(axis=0).mean())
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    assert np.allclose(np.linalg.norm(coordinates[:, None] - coordinates, axis=2), apart, rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["mds", "isomap", "kpca", "diffusion"])
 def test_the_kernel_is_its_eigenvectors_and_eigenvalues(tmp_path: Path, method: str) -> None:
     found, _ = explained(tmp_path, method)

@@ -73,4 +73,5 @@ def explain(method: Method, data: Data, *, output: Output = None, assignments: b
     if json:
         print_json({**found.document(), "output": None if path is None else str(path)})
     elif not quiet and path is not None:
-        say_written(f"wrote {path}: {len(found.steps)} steps on {len(found.ids)} of {found.of:,} rows", path)
+        rows = f" on {len(found.ids)} of {found.of:,} rows" if found.ids else ""  # of a covariance there are none
+        say_written(f"wrote {path}: {len(found.steps)} steps{rows}", path)
