@@ -113,13 +113,13 @@ def _product(value: Any, units: Units) -> list[Values]:
     return [Values("K", units.kernel.plain(value.factor @ value.factor.T))]
 
 
-def _cost(value: Any, units: Units) -> list[Values]:
-    root = value.root.dense()
-    return [Values("M", root.T @ root)]
+def cost(symbol: str) -> Arrays:
+    """Return a function for the cost RᵀR of a root."""
+    return lambda value, units: [Values(symbol, value.root.dense().T @ value.root.dense())]
 
 
 def _walk(value: Any, units: Units) -> list[Values]:
-    return [Values("A", sparse(value.graph.starts, value.graph.indices, value.weights))]
+    return [Values("W", sparse(value.graph.starts, value.graph.indices, value.weights))]
 
 
 def _white(value: Any, units: Units) -> list[Values]:
@@ -257,230 +257,347 @@ def _moved(value: Any, units: Units) -> list[Values]:
     return [Values("a, b", np.array([[curve.a, curve.b]]), ("curve",), ("a", "b"))]
 
 
-
-GOWER = r"A_{ij} = -\frac{1}{2} d_{ij}^2"
-NEIGHBORS = "Each row has distances to its k nearest other rows. The table is not symmetric: a row that is near to " \
-            "another need not be among its own neighbors in return."
 COST = "The costs of all neighborhoods in one matrix. It is symmetric, and a constant vector costs nothing."
-OF_COLUMNS = "The columns, centered: their means are taken away. Products of every two of them are the matrix whose " \
-             "eigenvectors are the axes; over n - 1, its entries are variances and covariances."
 
 TABLE: Mapping[str, Entry] = {
-    "search_neighbors": Entry("Nearest neighbors", r"N_i = \{ j ≠ i : d_{ij} ≤ d_{i(k)} \}", NEIGHBORS,
-                              graph("d", "lengths")),
-    "graph": Entry("Neighbor graph", r"G_{ij} = d_{ij} \text{ if } j ∈ N_i \text{ or } i ∈ N_j", "The lists become a "
-                   "graph, which is symmetric: two rows are joined if one is a neighbor of the other (of a mutual "
-                   "graph: if both are). An empty cell is no edge.", graph("G", "lengths")),
-    "paths": Entry("Shortest paths", r"D_{ij} = \min_{i = a_0, …, a_m = j} \sum_{s=1}^{m} G_{a_{s-1} a_s}",
-                   "The length of the shortest way between two rows along the edges of the graph, instead of straight "
-                   "through space: the distance on the surface.", pairs("D", "lengths")),
-    "PairwiseChain.squared": Entry("Distances", r"D_{ij} = d(x_i, x_j)", "How far apart every two rows are, by the "
-                                   "chosen metric. The matrix is symmetric, with zeros on the diagonal.",
-                                   squared("D", "lengths")),
-    "DiffusionChain.squared": Entry("Distances", r"D_{ij} = d(x_i, x_j)", "How far apart every two rows are.",
-                                    squared("D", "lengths")),
-    "uncentered/gower": Entry("Kernel before centering", GOWER, "Squared distances times -1/2. They are inner "
-                              "products about an origin that is not chosen yet.", pairs("A", "kernel")),
-    "uncentered/dbrda": Entry("Kernel before centering", GOWER, "Squared dissimilarities times -1/2.",
-                              pairs("A", "kernel")),
-    "uncentered/gaussian": Entry("Kernel before centering", r"A_{ij} = \exp(-γ d_{ij}^2)", "Two rows are as similar as "
-                                 "they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
-    "uncentered/laplacian": Entry("Kernel before centering", r"A_{ij} = \exp(-γ d_{ij})", "Two rows are as similar as "
-                                  "they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
-    "uncentered/polynomial": Entry("Kernel before centering", r"A_{ij} = (c + γ x_i^⊤ x_j)^p", "A power of the inner "
-                                   "product of two rows: the inner product of all their monomials.",
-                                   pairs("A", "kernel")),
-    "uncentered/sigmoid": Entry("Kernel before centering", r"A_{ij} = \tanh(c + γ x_i^⊤ x_j)", "A bounded function of "
-                                "the inner product of two rows.", pairs("A", "kernel")),
-    "uncentered/cosine": Entry("Kernel before centering", r"A_{ij} = \frac{x_i^⊤ x_j}{|x_i| |x_j|}", "The cosine of "
-                               "the angle between two rows.", pairs("A", "kernel")),
-    "uncentered": Entry("Kernel before centering", r"A_{ij} = k(x_i, x_j)", "How similar every two rows are.",
-                        pairs("A", "kernel")),
-    "kernel:Dense": Entry("Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤", "The means of rows "
-                          "and of columns are taken away, which moves the origin to the mean of the rows. Each row and "
-                          "each column now sums to zero.", _dense),
-    "kernel:Dense/diffusion": Entry("Matrix of the walk", r"A = D^{-1/2} W D^{-1/2} - v_1 v_1^⊤", "Affinities over the "
-                                    "roots of their sums, less the first eigenpair, which is the same for any data. "
-                                    "The walk from row to row has the same eigenvalues.", _dense),
-    "kernel:Dense/uncentered": Entry("Kernel", r"K = A", "The kernel is solved as it is: this chain does not center.",
-                                     _dense),
-    "kernel:Streamed": Entry("Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤", "The kernel, "
-                             "which is computed row by row and never stored.", _streamed),
-    "kernel:Factored": Entry("Covariance of the columns", r"\tilde{X} = H X, \quad C = \tilde{X}^⊤ \tilde{X}, \quad "
-                             r"K = \tilde{X} \tilde{X}^⊤", OF_COLUMNS, _factored),
-    "kernel:Factored/sde": Entry("Learned kernel", r"\max \mathrm{tr} K, \quad K ⪰ 0, \quad \sum_{ij} K_{ij} = 0, "
-                                 r"\quad K_{ii} + K_{jj} - 2 K_{ij} = d_{ij}^2", "The kernel of largest trace whose "
-                                 "rows are as far apart as neighbors are: rows are pulled apart as far as edges allow.",
-                                 _product),
-    "kernel:Inverse": Entry("Cost of an embedding", r"M = R^⊤ R, \quad K = M^{+}", COST, _cost),
-    "kernel:Inverse/lle": Entry("Cost of an embedding", r"M = (I - W)^⊤ (I - W), \quad K = M^{+}", COST + " Its "
-                                "smallest eigenvectors keep the weights best; they are the largest of its inverse K.",
-                                _cost),
-    "kernel:Inverse/ltsa": Entry("Cost of an embedding", r"M = \sum_i S_i (I - T_i T_i^⊤) S_i^⊤, \quad K = M^{+}",
-                                 COST + " T spans the tangent space of a neighborhood S, with its mean: coordinates "
-                                 "cost nothing that are linear in it.", _cost),
-    "kernel:Inverse/mlle": Entry("Cost of an embedding", r"M = \sum_i S_i W_i W_i^⊤ S_i^⊤, \quad K = M^{+}", COST
-                                 + " Each neighborhood has several weight vectors, the columns of W.", _cost),
-    "kernel:Inverse/hlle": Entry("Cost of an embedding", r"M = \sum_i S_i H_i H_i^⊤ S_i^⊤, \quad K = M^{+}", COST
-                                 + " H estimates second derivatives on the tangent space: coordinates cost nothing "
-                                 "that are linear on the surface.", _cost),
-    "kernel:Inverse/laplacian": Entry("Laplacian", r"L = S^{-1} (D - W) S^{-1}, \quad K = L^{+}", "Sums of weights on "
-                                      "the diagonal less the weights, over the roots of the sums (S = 1 where it is "
-                                      "not normalized). Its smallest eigenvectors change least along the edges.",
-                                      _cost),
-    "kernel:LinearInverse": Entry("Cost of an embedding", r"M = R^⊤ R, \quad Y = \tilde{X} A", COST + " Only "
-                                  "coordinates that are linear in the columns are allowed.", _cost),
-    "kernel:NormalizedAffinities": Entry("Matrix of the walk", r"A = D^{-1/2} W D^{-1/2}", "Affinities along the edges "
-                                         "of the graph.", _walk),
-    "LocalChain.root": Entry("Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j |^2, \quad "
-                             r"\sum_j w_{ij} = 1", "Each row as a weighted mean of its neighbors, as well as that is "
-                             "possible. The weights in a row of the table sum to one.", _root),
-    "LinearComposition.of_graph/npe": Entry("Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j "
-                                            r"|^2, \quad \sum_j w_{ij} = 1", "Each row as a weighted mean of its "
-                                            "neighbors. The weights in a row of the table sum to one.", _root),
-    "weighted": Entry("Weights of edges", r"w_{ij} = 1 \text{ or } \exp(-γ d_{ij}^2), \quad d_i = \sum_j w_{ij}",
-                      "Each edge has a weight, and each row the root of the sum of its weights.", _edges),
-    "whiten": Entry("White coordinates", r"U = \tilde{X} T, \quad \frac{1}{n} U^⊤ U = I", "The centered rows in "
-                    "coordinates that are uncorrelated and of variance one.", _white),
-    "conditional affinities": Entry("Affinities of each row", r"p_{j|i} = \frac{\exp(-β_i d_{ij}^2)}"
-                                    r"{\sum_{k ≠ i} \exp(-β_i d_{ik}^2)}, \quad -\sum_j p_{j|i} \log p_{j|i} = "
-                                    r"\log \text{ perplexity}", "How likely row i would choose row j as its neighbor. "
-                                    "Each row has a width of its own, by which it has as many neighbors as the "
-                                    "perplexity says; the affinities in a row sum to one.", _conditional),
-    "TSNEComposition.affinities": Entry("Joint affinities", r"p_{ij} = \frac{p_{j|i} + p_{i|j}}{2 n}", "The mean of "
-                                        "both directions. The matrix is symmetric, and all of it sums to one.",
-                                        lambda value, units: _precisions(value[0], units)),
-    "fuzzy_graph": Entry("Memberships", r"v_{j|i} = \exp(-\frac{\max(0, d_{ij} - ρ_i)}{σ_i}), \quad w_{ij} = v_{j|i} + "
-                         r"v_{i|j} - v_{j|i} v_{i|j}", "How far j belongs to the neighborhood of i: one for the "
-                         "nearest, less for the others, by a width of its own for each row. Both directions are "
-                         "joined as the probability that one of the two edges exists.", graph("w")),
-    "TSNEComposition.start": Entry("Start", r"Y_0", "The first coordinates: small, and in the directions that the "
-                                   "option start says.", _start),
-    "UMAPComposition.start": Entry("Start", r"Y_0", "The first coordinates, which the option start chooses: usually "
-                                   "the smooth vectors of the graph, with a little noise.", _start),
-    "UMAPComposition.layout": Entry("Membership in the layout", r"q_{ij} = \frac{1}{1 + a |y_i - y_j|^{2b}}", "The "
-                                    "curve that turns distances in the layout into memberships. Edges pull their ends "
-                                    "together, and random pairs push each other apart, so that q follows w.", _moved),
-    "StressComposition.pairs": Entry("Dissimilarities", r"δ_{ij} = d(x_i, x_j)", "How far apart every two rows are. "
-                                     "The layout is to have these distances, or distances in their order.", _lengths),
-    "StressComposition.runs": Entry("Stress of each start", r"σ", "How badly the distances of the layout fit, from "
-                                    "each of the starts. The layout of least stress is kept.", _starts),
-    "PHATEComposition.kernel": Entry("Affinities", r"K_{ij} = \frac{1}{2} \exp(-(d_{ij} / ε_i)^α) + \frac{1}{2} "
-                                     r"\exp(-(d_{ij} / ε_j)^α)", "Two rows are as similar as they are near, by widths "
-                                     "of their own.", _affinity),
-    "PHATEComposition.walk": Entry("Steps of a walk", r"P = D^{-1} K, \quad P^t", "The probability that a walk goes "
-                                   "from one row to another in one step, each row of the table summing to one; and how "
-                                   "many steps are taken.", _steps_of_walk),
-    "PHATEComposition.pairs": Entry("Potential distances", r"δ_{ij} = | \log P^t_i - \log P^t_j |", "How differently "
-                                    "walks from two rows end after t steps. The layout is to have these distances.",
-                                    _potentials),
-    "moments": Entry("Correlations of the columns", r"S = \frac{1}{n} Z^⊤ Z", "The covariance of the columns, each "
-                     "over its deviation (with equal noise, over one deviation for all): what the factors are to "
-                     "explain.", _moments),
-    "Iterate.__call__/fa": Entry("Loadings and uniquenesses", r"S ≈ Λ Λ^⊤ + Ψ", "The loadings Λ of the largest "
-                                 "likelihood, before they are rotated, and what each column has for itself, ψ: the "
-                                 "share of its variance that no factor explains.", _estimate),
-    "Iterate.__call__/lgssm": Entry("Dynamics", r"s_{t+1} = A s_t + q_t, \quad x_t = C s_t + r_t", "How the state "
-                                    "moves from one row to the next, and how the columns follow from it.", _states),
-    "products of views": Entry("Correlations between the views", r"C = \frac{1}{n} U_1^⊤ U_2", "Products of the white "
-                               "coordinates of both views. Within a view nothing is correlated any more.",
-                               lambda value, units: [Values("C", np.array(value), AXES, AXES)]),
-    "canonical": Entry("Canonical correlations", r"C = A \mathrm{diag}(ρ) B^⊤", "The singular values are correlations "
-                       "of pairs of directions, one in each view, the largest first.", _canonical),
-    "group_variates": Entry("Variates of all views", r"\frac{1}{n} U^⊤ U = V Λ V^⊤", "Directions that all views have "
-                            "in common, from the white coordinates side by side.", _variates),
-    "class means": Entry("Means of the classes", r"m_c = \frac{1}{n_c} \sum_{i ∈ c} x_i - \bar{x}", "The mean of each "
-                         "class, less that of all rows; classes are in alphabetical order.", _class_means),
-    "discriminants": Entry("Discriminants", r"\max_a \frac{a^⊤ B a}{a^⊤ W a}", "Directions in which the means of "
-                           "classes differ most, relative to the spread within the classes; and that ratio.",
-                           _discriminants),
-    "style_factors": Entry("Factors of the styles", r"\bar{x}^{sc} ≈ A^s b^c", "For each style a matrix that turns the "
-                           "vector of a content into a row, from the means of every style with every content.",
-                           _styles),
-    "RDAComposition.constraints": Entry("Constraints", r"Z = Q R", "The columns of the second view, centered and of "
-                                        "length one, and an orthonormal basis of what they can explain.", _constraints),
-    "DBRDAComposition.constraints": Entry("Constraints", r"Z = Q R", "The columns of the second view, centered and of "
-                                          "length one, and an orthonormal basis of what they can explain.",
-                                          _constraints),
-    "RDAComposition.axes": Entry("Constrained axes, and the rest", r"Q Q^⊤ \tilde{X} = U \sqrt{Λ} V^⊤", "Principal "
-                                 "components of what the constraints explain, and then of what they leave.",
-                                 _redundancy),
-    "DBRDAComposition.products": Entry("Kernel after centering", r"G = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
-                                       "The means of rows and of columns are taken away. Each row now sums to zero.",
-                                       lambda value, units: _dense(value[0], units)),
-    "DBRDAComposition.axes": Entry("Constrained axes, and the rest", r"Q Q^⊤ G Q Q^⊤ = U Λ U^⊤", "Eigenvectors of what "
-                                   "the constraints explain, and then of what they leave.", _distance_redundancy),
-    "residuals": Entry("Standardized residuals", r"S_{ij} = \frac{p_{ij} - r_i c_j}{\sqrt{r_i c_j}}", "How much more "
-                       "often row and column meet than their totals let expect, in units of chance.",
-                       lambda value, units: [Values("S", np.array(value), POINTS, COLUMNS)]),
-    "principal_inertias": Entry("Principal inertias", r"S = U \sqrt{Λ} V^⊤", "The squared singular values, and the "
-                                "directions of the columns.", _inertia),
-    "slow_features": Entry("Slow features", r"Δ = \frac{1}{n - 1} \sum_t (y_{t+1} - y_t)^2", "Directions in the white "
-                           "coordinates that change least from one row to the next; and how much they change.", _slow),
-    "ICAComposition.found": Entry("Independent directions", r"S = U B^⊤, \quad \max J(s)", "The rotation of the white "
-                                  "coordinates by which they are farthest from normal; J is their negentropy.",
-                                  _unmixing),
-    "NMFComposition.first": Entry("Start", r"X ≈ W H", "The first weights.", _first_parts),
-    "NMFComposition.placed": Entry("Parts", r"X ≈ W H, \quad W ≥ 0, H ≥ 0", "Each row is a sum of the parts, none of "
-                                   "them taken away.", _parts),
-    "principal_scores": Entry("Start", r"Y_0 = U \sqrt{Λ}", "The scores on principal components, with which the "
-                              "iteration begins.", _start),
-    "process": Entry("Covariance of the latent points", r"K_{ij} = k(y_i, y_j)", "The fitted covariance function of "
-                     "every two latent points, by which columns are smooth functions of the coordinates.", _process),
+    "search_neighbors": Entry(
+        "Nearest neighbors", r"N_i = \{ j ≠ i : d_{ij} ≤ d_{i(k)} \}",
+        "Each row has distances to its k nearest other rows. The table is not symmetric: a row that is near to another "
+        "need not be among its own neighbors in return.", graph("d", "lengths")),
+    "graph": Entry(
+        "Neighbor graph", r"G_{ij} = d_{ij} \text{ if } j ∈ N_i \text{ or } i ∈ N_j",
+        "The lists become a graph, which is symmetric: two rows are joined if one is a neighbor of the other (of a "
+        "mutual graph: if both are). An empty cell is no edge.", graph("G", "lengths")),
+    "paths": Entry(
+        "Shortest paths", r"D_{ij} = \min_{i = a_0, …, a_m = j} \sum_{s=1}^{m} G_{a_{s-1} a_s}",
+        "The length of the shortest way between two rows along the edges of the graph, instead of straight through "
+        "space: the distance on the surface.", pairs("D", "lengths")),
+    "PairwiseChain.squared": Entry(
+        "Distances", "D_{ij} = d(x_i, x_j)",
+        "How far apart every two rows are, by the chosen metric. The matrix is symmetric, with zeros on the "
+        "diagonal.", squared("D", "lengths")),
+    "DiffusionChain.squared": Entry(
+        "Distances", "D_{ij} = d(x_i, x_j)",
+        "How far apart every two rows are.", squared("D", "lengths")),
+    "uncentered/gower": Entry(
+        "Kernel before centering", r"A_{ij} = -\frac{1}{2} d_{ij}^2",
+        "Squared distances times -1/2: inner products, but for terms of one row each, which centering takes away.",
+        pairs("A", "kernel")),
+    "uncentered/dbrda": Entry(
+        "Kernel before centering", r"A_{ij} = -\frac{1}{2} d_{ij}^2",
+        "Squared dissimilarities times -1/2.", pairs("A", "kernel")),
+    "uncentered/gaussian": Entry(
+        "Kernel before centering", r"A_{ij} = \exp(-γ d_{ij}^2)",
+        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
+    "uncentered/laplacian": Entry(
+        "Kernel before centering", r"A_{ij} = \exp(-γ d_{ij})",
+        "Two rows are as similar as they are near: 1 on the diagonal, almost 0 far away.", pairs("A", "kernel")),
+    "uncentered/polynomial": Entry(
+        "Kernel before centering", "A_{ij} = (c + γ x_i^⊤ x_j)^p",
+        "A power of the inner product of two rows: the inner product of all their monomials.", pairs("A", "kernel")),
+    "uncentered/sigmoid": Entry(
+        "Kernel before centering", r"A_{ij} = \tanh(c + γ x_i^⊤ x_j)",
+        "A bounded function of the inner product of two rows.", pairs("A", "kernel")),
+    "uncentered/cosine": Entry(
+        "Kernel before centering", r"A_{ij} = \frac{x_i^⊤ x_j}{|x_i| |x_j|}",
+        "The cosine of the angle between two rows.", pairs("A", "kernel")),
+    "uncentered/linear": Entry(
+        "Kernel before centering", "A_{ij} = x_i^⊤ x_j",
+        "The inner product of every two rows.", pairs("A", "kernel")),
+    "uncentered": Entry(
+        "Kernel before centering", "A_{ij} = k(x_i, x_j)",
+        "How similar every two rows are.", pairs("A", "kernel")),
+    "kernel:Dense": Entry(
+        "Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
+        "The means of rows and of columns are taken away, which moves the origin to the mean of the rows. Each row and "
+        "each column now sums to zero.", _dense),
+    "kernel:Dense/diffusion": Entry(
+        "Matrix of the walk", "K = D^{-1/2} W D^{-1/2} - v_1 v_1^⊤",
+        "Affinities over the roots of their sums, less the first eigenpair, which is the same for any data. The walk "
+        "from row to row has the same eigenvalues.", _dense),
+    "kernel:Dense/uncentered": Entry(
+        "Kernel", "K_{ij} = k(x_i, x_j)",
+        "The kernel is solved as it is: this chain does not center.", _dense),
+    "kernel:Streamed": Entry(
+        "Kernel after centering", r"K = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
+        "The kernel, which is computed row by row and never stored.", _streamed),
+    "kernel:Factored": Entry(
+        "Covariance of the columns",
+        r"\tilde{X} = H X, \quad C = \tilde{X}^⊤ \tilde{X}, \quad K = \tilde{X} \tilde{X}^⊤",
+        "The columns, centered: their means are taken away. Products of every two of them are the matrix whose "
+        "eigenvectors are the axes; over the divisor (n, or n - 1), its entries are variances and "
+        "covariances.", _factored),
+    "kernel:Factored/unfolding": Entry(
+        "Learned kernel",
+        r"\max \mathrm{tr} K, \quad K ⪰ 0, \quad \sum_{ij} K_{ij} = 0, \quad K_{ii} + K_{jj} - 2 K_{ij} = G_{ij}^2",
+        "The kernel of largest trace whose rows are as far apart as neighbors are: rows are pulled apart as far as "
+        "edges allow.", _product),
+    "kernel:Inverse": Entry(
+        "Cost of an embedding", r"M = R^⊤ R, \quad K = M^{+}",
+        COST, cost("M")),
+    "kernel:Inverse/reconstruction": Entry(
+        "Cost of an embedding", r"M = (I - W)^⊤ (I - W), \quad K = M^{+}",
+        COST + "Its smallest eigenvectors keep the weights best; they are the largest of its inverse K.", cost("M")),
+    "kernel:Inverse/alignment": Entry(
+        "Cost of an embedding", r"M = \sum_i S_i (I - T_i T_i^⊤) S_i^⊤, \quad K = M^{+}",
+        COST + "T spans the tangent space of a neighborhood S, with its mean: coordinates cost nothing that are linear "
+        "in it.", cost("M")),
+    "kernel:Inverse/modified_reconstruction": Entry(
+        "Cost of an embedding", r"M = \sum_i S_i W_i W_i^⊤ S_i^⊤, \quad K = M^{+}",
+        COST + "Each neighborhood has several weight vectors, the columns of W.", cost("M")),
+    "kernel:Inverse/hessian": Entry(
+        "Cost of an embedding", r"M = \sum_i S_i H_i H_i^⊤ S_i^⊤, \quad K = M^{+}",
+        COST + "H estimates second derivatives on the tangent space: coordinates cost nothing that are linear on the "
+        "surface.", cost("M")),
+    "kernel:Inverse/graph_laplacian": Entry(
+        "Laplacian", r"L = S^{-1} (D - W) S^{-1}, \quad K = L^{+}",
+        "Sums of weights on the diagonal less the weights, over the roots of the sums (S = 1 where it is not "
+        "normalized). Its smallest eigenvectors change least along the edges.", cost("L")),
+    "kernel:LinearInverse": Entry(
+        "Cost of an embedding", r"M = R^⊤ R, \quad Y = \tilde{X} A",
+        COST + "Only coordinates that are linear in the columns are allowed.", cost("M")),
+    "kernel:NormalizedAffinities": Entry(
+        "Matrix of the walk", "K = D^{-1/2} W D^{-1/2}",
+        "Affinities along the edges of the graph.", _walk),
+    "LocalChain.root": Entry(
+        "Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j |^2, \quad \sum_j w_{ij} = 1",
+        "Each row as a weighted mean of its neighbors, as well as that is possible. The weights in a row of the table "
+        "sum to one.", _root),
+    "LinearComposition.of_graph/npe": Entry(
+        "Weights of neighbors", r"\min_W \sum_i | x_i - \sum_{j ∈ N_i} w_{ij} x_j |^2, \quad \sum_j w_{ij} = 1",
+        "Each row as a weighted mean of its neighbors. The weights in a row of the table sum to one.", _root),
+    "weighted": Entry(
+        "Weights of edges", r"w_{ij} = 1 \text{ or } \exp(-γ d_{ij}^2), \quad d_i = \sum_j w_{ij}",
+        "Each edge has a weight, and each row the root of the sum of its weights.", _edges),
+    "whiten": Entry(
+        "White coordinates", r"U = \tilde{X} T, \quad \frac{1}{n} U^⊤ U = I",
+        "The centered rows in coordinates that are uncorrelated and of variance one.", _white),
+    "conditional affinities": Entry(
+        "Affinities of each row",
+        r"p_{j|i} = \frac{\exp(-β_i d_{ij}^2)}{\sum_{k ≠ i} \exp(-β_i d_{ik}^2)}, \quad -\sum_j p_{j|i} \log p_{j|i} = "
+        r"\log \text{ perplexity}",
+        "How likely row i would choose row j as its neighbor. Each row has a width of its own, by which it has as many "
+        "neighbors as the perplexity says; the affinities in a row sum to one.", _conditional),
+    "TSNEComposition.affinities": Entry(
+        "Joint affinities", r"p_{ij} = \frac{p_{j|i} + p_{i|j}}{2 n}",
+        "The mean of both directions. The matrix is symmetric, and all of it sums to "
+        "one.", lambda value, units: _precisions(value[0], units)),
+    "fuzzy_graph": Entry(
+        "Memberships",
+        r"v_{j|i} = \exp(-\frac{\max(0, d_{ij} - ρ_i)}{σ_i}), \quad w_{ij} = v_{j|i} + v_{i|j} - v_{j|i} v_{i|j}",
+        "How far j belongs to the neighborhood of i: one for the nearest, less for the others, by a width of its own "
+        "for each row. Both directions are joined as the probability that one of the two edges exists.", graph("w")),
+    "TSNEComposition.start": Entry(
+        "Start", "Y_0",
+        "The first coordinates: small, and in the directions that the option start says.", _start),
+    "UMAPComposition.start": Entry(
+        "Start", "Y_0",
+        "The first coordinates, which the option start chooses: usually the smooth vectors of the graph, with a little "
+        "noise.", _start),
+    "UMAPComposition.layout": Entry(
+        "Membership in the layout", r"q_{ij} = \frac{1}{1 + a |y_i - y_j|^{2b}}",
+        "The curve that turns distances in the layout into memberships. Edges pull their ends together, and random "
+        "pairs push each other apart, so that q follows w.", _moved),
+    "StressComposition.pairs": Entry(
+        "Dissimilarities", "δ_{ij} = d(x_i, x_j)",
+        "How far apart every two rows are. The layout is to have these distances, or distances in their "
+        "order.", _lengths),
+    "StressComposition.runs": Entry(
+        "Stress of each start", "σ",
+        "How badly the distances of the layout fit, from each of the starts. The layout of least stress is "
+        "kept.", _starts),
+    "PHATEComposition.kernel": Entry(
+        "Affinities", r"K_{ij} = \frac{1}{2} \exp(-(d_{ij} / ε_i)^α) + \frac{1}{2} \exp(-(d_{ij} / ε_j)^α)",
+        "Two rows are as similar as they are near, by widths of their own.", _affinity),
+    "PHATEComposition.walk": Entry(
+        "Steps of a walk", r"P = D^{-1} K, \quad P^t",
+        "The probability that a walk goes from one row to another in one step, each row of the table summing to one; "
+        "and how many steps are taken.", _steps_of_walk),
+    "PHATEComposition.pairs": Entry(
+        "Potential distances", r"δ_{ij} = | \log P^t_i - \log P^t_j |",
+        "How differently walks from two rows end after t steps (with gamma 1, by logarithms). The layout is to have "
+        "these distances.", _potentials),
+    "moments": Entry(
+        "Correlations of the columns", r"S = \frac{1}{n} Z^⊤ Z",
+        "The covariance of the columns, each over its deviation (with equal noise, over one deviation for all): what "
+        "the factors are to explain.", _moments),
+    "Iterate.__call__/fa": Entry(
+        "Loadings and uniquenesses", "S ≈ Λ Λ^⊤ + Ψ",
+        "The loadings Λ of the largest likelihood, before they are rotated, and what each column has for itself, ψ: "
+        "the share of its variance that no factor explains.", _estimate),
+    "Iterate.__call__/lgssm": Entry(
+        "Dynamics", r"s_{t+1} = A s_t + q_t, \quad x_t = C s_t + r_t",
+        "How the state moves from one row to the next, and how the columns follow from it.", _states),
+    "products of views": Entry(
+        "Correlations between the views", r"C = \frac{1}{n} U_1^⊤ U_2",
+        "Products of the white coordinates of both views. Within a view nothing is correlated any "
+        "more.", lambda value, units: [Values("C", np.array(value), AXES, AXES)]),
+    "canonical": Entry(
+        "Canonical correlations", r"C = A \mathrm{diag}(ρ) B^⊤",
+        "The singular values are correlations of pairs of directions, one in each view, the largest "
+        "first.", _canonical),
+    "group_variates": Entry(
+        "Variates of all views", r"\frac{1}{n} U^⊤ U = V Λ V^⊤",
+        "Directions that all views have in common, from the white coordinates side by side.", _variates),
+    "class means": Entry(
+        "Means of the classes", r"m_c = \frac{1}{n_c} \sum_{i ∈ c} x_i - \bar{x}",
+        "The mean of each class, less that of all rows; classes are in alphabetical order.", _class_means),
+    "discriminants": Entry(
+        "Discriminants", r"\max_a \frac{a^⊤ B a}{a^⊤ W a}",
+        "Directions in which the means of classes differ most, relative to the spread within the classes; and that "
+        "ratio.", _discriminants),
+    "style_factors": Entry(
+        "Factors of the styles", r"\bar{x}^{sc} ≈ A^s b^c",
+        "For each style a matrix that turns the vector of a content into a row, from the means of every style with "
+        "every content.", _styles),
+    "RDAComposition.constraints": Entry(
+        "Constraints", "Z = Q R",
+        "The columns of the second view, centered and of length one, and an orthonormal basis of what they can "
+        "explain.", _constraints),
+    "DBRDAComposition.constraints": Entry(
+        "Constraints", "Z = Q R",
+        "The columns of the second view, centered and of length one, and an orthonormal basis of what they can "
+        "explain.", _constraints),
+    "RDAComposition.axes": Entry(
+        "Constrained axes, and the rest", r"Q Q^⊤ \tilde{X} = U \sqrt{Λ} V^⊤",
+        "Principal components of what the constraints explain, and then of what they leave.", _redundancy),
+    "DBRDAComposition.products": Entry(
+        "Kernel after centering", r"G = H A H, \quad H = I - \frac{1}{n} 1 1^⊤",
+        "The means of rows and of columns are taken away. Each row now sums to "
+        "zero.", lambda value, units: _dense(value[0], units)),
+    "DBRDAComposition.axes": Entry(
+        "Constrained axes, and the rest", "Q Q^⊤ G Q Q^⊤ = U Λ U^⊤",
+        "Eigenvectors of what the constraints explain, and then of what they leave.", _distance_redundancy),
+    "residuals": Entry(
+        "Standardized residuals", r"S_{ij} = \frac{p_{ij} - r_i c_j}{\sqrt{r_i c_j}}",
+        "How much more often row and column meet than their totals let expect, in units of "
+        "chance.", lambda value, units: [Values("S", np.array(value), POINTS, COLUMNS)]),
+    "principal_inertias": Entry(
+        "Principal inertias", r"S = U \sqrt{Λ} V^⊤",
+        "The squared singular values, and the directions of the columns.", _inertia),
+    "slow_features": Entry(
+        "Slow features", r"Δ = \frac{1}{n - 1} \sum_t (y_{t+1} - y_t)^2",
+        "Directions in the white coordinates that change least from one row to the next; and how much they "
+        "change.", _slow),
+    "ICAComposition.found": Entry(
+        "Independent directions", r"S = U B^⊤, \quad \max J(s)",
+        "The rotation of the white coordinates by which they are farthest from normal; J is their "
+        "negentropy.", _unmixing),
+    "NMFComposition.first": Entry(
+        "Start", "X ≈ W H",
+        "The first weights.", _first_parts),
+    "NMFComposition.placed": Entry(
+        "Parts", r"X ≈ W H, \quad W ≥ 0, H ≥ 0",
+        "Each row is a sum of the parts, none of them taken away.", _parts),
+    "principal_scores": Entry(
+        "Start", r"Y_0 = U \sqrt{Λ}",
+        "The scores on principal components, with which the iteration begins.", _start),
+    "process": Entry(
+        "Covariance of the latent points", "K_{ij} = k(y_i, y_j)",
+        "The fitted covariance function of every two latent points, by which columns are smooth functions of the "
+        "coordinates.", _process),
     # The first step, the spectrum, the iteration, and what the model says of the end; `record.py` has their arrays.
-    "rows": Entry("Rows", r"X = (x_1, …, x_n)^⊤", "The rows that the method gets, as the file has them after the "
-                  "options of prepare."),
-    "rows:covariance": Entry("Covariance", r"C", "The covariance of the columns, as the file has it."),
-    "rows:dissimilarities": Entry("Dissimilarities", r"D_{ij}", "How far apart every two points are, as the file has "
-                                  "it."),
-    "rows:kernel": Entry("Kernel", r"A_{ij}", "The inner product of every two points, as the file has it."),
-    "rows:graph": Entry("Edges", r"G_{ij}", "The edges of the graph, as the file has them."),
-    "spectrum": Entry("Eigenvalues and eigenvectors", r"K = V Λ V^⊤", "The kernel as a sum of axes, the largest first. "
-                      "Eigenvectors have length one and are perpendicular; negative eigenvalues, of distances that no "
-                      "points in space have, make no axes."),
-    "spectrum:inverse": Entry("Eigenvalues and eigenvectors", r"M v = \frac{1}{λ} v", "Eigenvectors of the cost, the "
-                              "cheapest first, without the constant one; λ are the eigenvalues of its inverse K, so "
-                              "that the largest come first."),
-    "spectrum:columns": Entry("Eigenvalues and eigenvectors", r"C u = λ u, \quad K = V Λ V^⊤", "Directions u in which "
-                              "the columns vary most, the largest first, and the rows along them over their length, v. "
-                              "Eigenvalues over the divisor of the covariance are variances."),
-    "iteration": Entry("Iteration", r"", "The objective is improved step by step."),
-    "iteration/tsne": Entry("Descent", r"Y_{t+1} = Y_t - η \frac{∂ C}{∂ Y} + α (Y_t - Y_{t-1}), \quad "
-                            r"\frac{∂ C}{∂ y_i} = 4 \sum_j (p_{ij} - q_{ij}) \frac{y_i - y_j}{1 + |y_i - y_j|^2}",
-                            "Each point is pulled to those that it has affinity with, and pushed from all others; in "
-                            "the first steps the pull is exaggerated. The objective is the divergence of the "
-                            "affinities q in the layout from p."),
-    "iteration/umap": Entry("Epochs", r"y_i ← y_i + α \sum_j (w_{ij} \text{ pull} - \text{push})", "In each epoch "
-                            "edges are drawn by their memberships and pull their ends together; for each, random "
-                            "points are pushed away. The objective is the mean cost of the edges drawn."),
-    "iteration/smacof": Entry("Majorization", r"Y_{t+1} = V^{+} B(Y_t) Y_t, \quad "
-                              r"σ^2 = \frac{\sum_{ij} (δ_{ij} - d_{ij})^2}{\sum_{ij} δ_{ij}^2}", "Each step "
-                              "(a Guttman transform) moves to the minimum of a parabola above the stress, which "
-                              "therefore never rises."),
-    "iteration/sammon": Entry("Majorization", r"Y_{t+1} = V^{+} B(Y_t) Y_t, \quad "
-                              r"σ = \frac{1}{\sum δ_{ij}} \sum_{ij} \frac{(δ_{ij} - d_{ij})^2}{δ_{ij}}",
-                              "Stress in which small dissimilarities count as much as large ones, improved step by "
-                              "step."),
-    "iteration/nmds": Entry("Descent", r"σ^2 = \frac{\sum_{ij} (\hat{d}_{ij} - d_{ij})^2}{\sum_{ij} d_{ij}^2}",
-                            "Stress is what keeps distances from the order of the dissimilarities: d with a hat are "
-                            "the numbers in that order that are nearest to the distances."),
-    "iteration/phate": Entry("Majorization", r"σ^2 = \frac{\sum_{ij} (δ_{ij} - d_{ij})^2}{\sum_{ij} δ_{ij}^2}",
-                             "The stress of the potential distances, improved step by step."),
-    "iteration/fa": Entry("Likelihood", r"\log L = -\frac{n}{2} (\log |Σ| + \mathrm{tr} Σ^{-1} S), \quad "
-                          r"Σ = Λ Λ^⊤ + Ψ", "The log-likelihood of the factor model after each step."),
-    "iteration/nmf": Entry("Iteration", r"|X - W H|^2", "The squared error after each step: W and H are improved in "
-                           "turn, and stay at or above zero."),
-    "iteration/ica": Entry("Iteration", r"J(s)", "The negentropy of all components after each step."),
-    "ranks": Entry("What ranks the axes", r"λ_1, λ_2, …", "The numbers in spectrum.csv of a run, and their shares of "
-                   "the whole."),
-    "shepard": Entry("Dissimilarities and distances", r"δ_{ij}, d_{ij}, \hat{d}_{ij}", "Some pairs of rows by "
-                     "ascending dissimilarity: the dissimilarity, the distance in the layout, and what it should be."),
-    "loadings": Entry("Loadings", r"x ≈ \bar{x} + Λ y", "How each column goes with each axis."),
-    "map": Entry("Map", r"y = A^⊤ (x - \bar{x})", "How coordinates follow from the columns, also those of new rows."),
-    "network": Entry("Weights of the encoder", r"y = a(… a(\tilde{x}^⊤ W_1 + b_1) W_2 + b_2 …)", "How strongly each "
-                     "unit of a layer counts in those of the next; the first layer are the columns, over one scale."),
-    "coordinates": Entry("Coordinates", r"Y = (y_1, …, y_n)^⊤", "The rows on the axes: what mlcli embed writes for "
-                         "them, to the last digit."),
-    "coordinates:roots": Entry("Coordinates", r"Y = V \sqrt{Λ}", "The eigenvectors, each as long as the root of its "
-                               "eigenvalue: the rows on the axes, as mlcli embed writes them to the last digit."),
+    "rows": Entry(
+        "Rows", "X = (x_1, …, x_n)^⊤",
+        "The rows that the method gets, as the file has them after the options of prepare."),
+    "rows:covariance": Entry(
+        "Covariance", "C",
+        "The covariance of the columns, as the file has it."),
+    "rows:dissimilarities": Entry(
+        "Dissimilarities", "D_{ij}",
+        "How far apart every two points are, as the file has it."),
+    "rows:kernel": Entry(
+        "Kernel", "A_{ij}",
+        "The inner product of every two points, as the file has it."),
+    "rows:graph": Entry(
+        "Edges", "G_{ij}",
+        "The edges of the graph, as the file has them."),
+    "spectrum": Entry(
+        "Eigenvalues and eigenvectors", "K = V Λ V^⊤",
+        "The kernel as a sum of axes, the largest first. Eigenvectors have length one and are perpendicular; negative "
+        "eigenvalues, of distances that no points in space have, make no axes."),
+    "spectrum:inverse": Entry(
+        "Eigenvalues and eigenvectors", r"M v = \frac{1}{λ} v",
+        "Eigenvectors of the cost, the cheapest first, without the constant one; λ are the eigenvalues of its inverse "
+        "K, so that the largest come first."),
+    "spectrum:columns": Entry(
+        "Eigenvalues and eigenvectors", r"C u = λ u, \quad K = V Λ V^⊤",
+        "Directions u in which the columns vary most, the largest first, and the rows along them over their length, v. "
+        "Eigenvalues over the divisor of the covariance are variances."),
+    "spectrum:linear": Entry(
+        "Eigenvalues and eigenvectors", r"\tilde{X}^⊤ M \tilde{X} a = \frac{1}{λ} \tilde{X}^⊤ D \tilde{X} a",
+        "Directions of the columns along which coordinates cost least, relative to their variance (D = I without "
+        "weights); V has the rows along them."),
+    "iteration": Entry(
+        "Iteration", "",
+        "The objective is improved step by step."),
+    "iteration/tsne": Entry(
+        "Descent",
+        r"Y_{t+1} = Y_t - η \frac{∂ C}{∂ Y} + α (Y_t - Y_{t-1}), \quad \frac{∂ C}{∂ y_i} = 4 \sum_j (p_{ij} - q_{ij}) "
+        r"\frac{y_i - y_j}{1 + |y_i - y_j|^2}",
+        "Each point is pulled to those that it has affinity with, and pushed from all others; in the first steps the "
+        "pull is exaggerated. The objective is the divergence of the affinities q in the layout from p."),
+    "iteration/umap": Entry(
+        "Epochs", r"y_i ← y_i + α \sum_j (w_{ij} \text{ pull} - \text{push})",
+        "In each epoch edges are drawn by their memberships and pull their ends together; for each, random points are "
+        "pushed away. The objective is the mean cost of the edges drawn."),
+    "iteration/smacof": Entry(
+        "Majorization",
+        r"Y_{t+1} = V^{+} B(Y_t) Y_t, \quad σ^2 = \frac{\sum_{ij} (δ_{ij} - d_{ij})^2}{\sum_{ij} δ_{ij}^2}",
+        "Each step (a Guttman transform) moves to the minimum of a parabola above the stress, which therefore never "
+        "rises."),
+    "iteration/sammon": Entry(
+        "Majorization",
+        r"Y_{t+1} = V^{+} B(Y_t) Y_t, \quad σ = \frac{1}{\sum δ_{ij}} \sum_{ij} \frac{(δ_{ij} - d_{ij})^2}{δ_{ij}}",
+        "Stress in which small dissimilarities count as much as large ones, improved step by step."),
+    "iteration/nmds": Entry(
+        "Descent", r"σ^2 = \frac{\sum_{ij} (\hat{d}_{ij} - d_{ij})^2}{\sum_{ij} d_{ij}^2}",
+        "Stress is what keeps distances from the order of the dissimilarities: d with a hat are the numbers in that "
+        "order that are nearest to the distances."),
+    "iteration/phate": Entry(
+        "Majorization", r"σ^2 = \frac{\sum_{ij} (δ_{ij} - d_{ij})^2}{\sum_{ij} δ_{ij}^2}",
+        "The stress of the potential distances, improved step by step."),
+    "iteration/fa": Entry(
+        "Likelihood", r"\log L = -\frac{n}{2} (\log |Σ| + \mathrm{tr} Σ^{-1} S), \quad Σ = Λ Λ^⊤ + Ψ",
+        "The log-likelihood of the factor model after each step."),
+    "iteration/nmf": Entry(
+        "Iteration", "X ≈ W H",
+        "The error of the product after each step: W and H are improved in turn, and stay at or above zero."),
+    "iteration/ica": Entry(
+        "Iteration", "J(s)",
+        "The negentropy of all components after each step."),
+    "ranks": Entry(
+        "What ranks the axes", "λ_1, λ_2, …",
+        "The numbers in spectrum.csv of a run, and their shares of the whole."),
+    "shepard": Entry(
+        "Dissimilarities and distances", r"δ_{ij}, d_{ij}, \hat{d}_{ij}",
+        "Some pairs of rows by ascending dissimilarity: the dissimilarity, the distance in the layout, and what it "
+        "should be."),
+    "loadings": Entry(
+        "Loadings", "",
+        "How each column goes with each axis: the numbers in loadings.csv of a run."),
+    "loadings/pca": Entry(
+        "Loadings", r"L = u \sqrt{λ}",
+        "The directions, each as long as the deviation along it (as they are under method.loadings=unit): the numbers "
+        "in loadings.csv of a run."),
+    **dict.fromkeys(("loadings/fa", "loadings/ppca", "loadings/lgssm"), Entry(
+        "Loadings", r"x = \bar{x} + L y + ε",
+        "How columns follow from the axes, up to noise: the numbers in loadings.csv of a run.")),
+    **dict.fromkeys(("loadings/lda", "loadings/lpp", "loadings/npe", "loadings/lltsa", "loadings/random"), Entry(
+        "Coefficients", r"y = L^⊤ (x - \bar{x})",
+        "How coordinates follow from the columns, also those of new rows: the numbers in loadings.csv of a run.")),
+    "map": Entry(
+        "Map", r"y = A^⊤ (x - \bar{x})",
+        "How coordinates follow from the columns, also those of new rows."),
+    "network": Entry(
+        "Weights of the encoder", r"y = a(… a(\tilde{x}^⊤ W_1 + b_1) W_2 + b_2 …)",
+        "How strongly each unit of a layer counts in those of the next; the first layer are the columns, over one "
+        "scale."),
+    "coordinates": Entry(
+        "Coordinates", "Y = (y_1, …, y_n)^⊤",
+        "The rows on the axes: what mlcli embed writes for them, to the last digit."),
+    "coordinates:roots": Entry(
+        "Coordinates", r"Y = V \sqrt{Λ}",
+        "The eigenvectors, each as long as the root of its eigenvalue: the rows on the axes, as mlcli embed writes "
+        "them to the last digit."),
 }

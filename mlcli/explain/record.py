@@ -19,6 +19,7 @@ from mlcli.findings.frame.result import Result
 
 STATES = 10  # of an iteration that are shown
 PAIRS = 12  # of rows in a diagram of dissimilarities and distances
+SOLVED = {"Inverse": ":inverse", "LinearInverse": ":linear", "Factored": ":columns"}  # by the form of a kernel
 LAYOUT = "Y after "  # before the name of a step
 FLAT = 2  # dimensions of an array that is shown without being in the table
 
@@ -48,7 +49,7 @@ class Recorder(Watcher):
         centered = chain is None or chain.centering != "none" or chain.kernel.centered
         self.contexts = [plan.method.name, *([] if chain is None else [chain.kernel.name]),
                          *([] if centered else ["uncentered"])]
-        self.by_columns = False  # whether the matrix that is solved is of columns
+        self.solves = ""  # the kind of the eigenproblem, as the table has it
         self.drafts: list[Draft] = []
         self.runs: list[list[Any]] = []  # the states of each iteration
         self.iterated: int | None = None  # the number of steps before the last iteration
@@ -67,7 +68,7 @@ class Recorder(Watcher):
             self._decompose(value)
         else:
             if name == "kernel":
-                self.by_columns = self.entry(f"kernel:{type(value).__name__}") is TABLE["kernel:Factored"]
+                self.solves = "" if "unfolding" in self.contexts else SOLVED.get(type(value).__name__, "")
             if name == "Minimize.__call__":
                 self.iterated = len(self.drafts)
             self._record(f"kernel:{type(value).__name__}" if name == "kernel" else name, value, says)
@@ -96,8 +97,8 @@ class Recorder(Watcher):
         vectors[:, : kept.shape[1]] = kept
         arrays = [Values("λ", self.units.kernel.plain(np.array(values))[None, :] + 0.0, ("λ",), AXES),
                   Values("V", vectors, POINTS, AXES)]
-        kind = ":inverse" if spectrum.of_inverse else ":columns" if self.by_columns else ""
-        if self.by_columns:
+        kind = self.solves
+        if self.solves == ":columns":
             arrays.append(Values("u", np.array(spectrum.directions), COLUMNS, AXES))
         self.drafts.append(self._draft("spectrum", arrays, kind))
 
@@ -110,7 +111,7 @@ class Recorder(Watcher):
     def steps(self, plan: FitPlan, result: Result) -> list[ExplainedStep]:
         """Return all steps: the rows, what was copied, and what the model says of the end."""
         before, after = self.drafts[: self.iterated], [] if self.iterated is None else self.drafts[self.iterated :]
-        drafts = [self._rows(plan), *before, *self._iteration(result), *after, *self._ends(result)]
+        drafts = [self._rows(plan), *before, *self._iteration(result), *after, *self._ends(plan, result)]
         return [ExplainedStep(key=draft.key, name=draft.entry.name, formula=draft.entry.formula,
                               sentence=draft.entry.sentence, arrays=[_named(values, plan, result)
                                                                      for values in draft.arrays]) for draft in drafts]
@@ -150,7 +151,7 @@ class Recorder(Watcher):
         some = f"{len(names)} of {count} steps are shown." if count > len(names) else ""
         return [self._draft("iteration", arrays).also(some)]
 
-    def _ends(self, result: Result) -> list[Draft]:
+    def _ends(self, plan: FitPlan, result: Result) -> list[Draft]:
         """Return what the model says: the spectrum where no kernel was solved, loadings or the map, and coordinates."""
         model, found = result.model, list[Draft]()
         spectrum, projector = model.spectrum, model.projector
@@ -165,9 +166,10 @@ class Recorder(Watcher):
             found.append(self._draft("shepard", [Values("pairs", goodness.pairs[some].T, ("δ", "d", "d̂"),
                                                         [str(place + 1) for place in some.tolist()])]))
         if model.loadings is not None:
-            found.append(self._draft("loadings", [Values("Λ", np.array(model.loadings.values),
+            found.append(self._draft("loadings", [Values("L", np.array(model.loadings.values),
                                                          list(model.loadings.columns), AXES)]))
-        elif not isinstance(projector, NoProjection) and isinstance(projector.similarity, Columns):
+        elif plan.data.kind == "features" and not isinstance(projector, NoProjection) and isinstance(
+                projector.similarity, Columns):
             found.append(self._draft("map", [Values("A", np.array(projector.axes), COLUMNS, AXES)]))
         if not isinstance(projector, NoProjection) and (network := getattr(projector.similarity, "network", None)):
             found.append(self._draft("network", [

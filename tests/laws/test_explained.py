@@ -136,6 +136,47 @@ def test_directions_of_columns_are_eigenvectors_of_their_products(tmp_path: Path
     assert np.allclose(centered.T @ centered, products, rtol=1e-13)
     assert np.allclose(products @ directions, directions * spectrum["λ"].values[0, :2], rtol=0, atol=1e-12)
     assert np.allclose(centered @ directions, coordinates, rtol=0, atol=1e-12)
+    deviations = np.sqrt(spectrum["λ"].values[0, :2] / ROWS)  # by the divisor n
+    assert np.allclose(arrays(found, "loadings")["L"].values, directions * deviations, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["lda", "lpp", "npe", "lltsa", "random"])
+def test_coefficients_of_columns_give_the_coordinates(tmp_path: Path, method: str) -> None:
+    """Up to the mean that is taken away, which differences do not have."""
+    found, coordinates = explained(tmp_path, method)
+    points, weights = found.steps[0].arrays[0].values, arrays(found, "loadings")["L"].values
+    assert np.allclose((points - points[0]) @ weights, coordinates - coordinates[0], rtol=0, atol=1e-10)
+    if method == "npe":  # and solve the eigenproblem
+        cost, values = arrays(found, "kernel:LinearInverse")["M"].values, arrays(found, "spectrum")["λ"].values[0, :2]
+        centered = points - points.mean(axis=0)
+        assert np.allclose(centered.T @ cost @ centered @ weights, centered.T @ centered @ weights / values, atol=1e-9)
+
+
+@pytest.mark.parametrize(("method", "symbol"), [("lle", "M"), ("laplacian", "L"), ("ltsa", "M")])
+def test_vectors_of_a_cost_are_its_eigenvectors(tmp_path: Path, method: str, symbol: str) -> None:
+    found, _ = explained(tmp_path, method)
+    cost, spectrum = arrays(found, "kernel:Inverse")[symbol].values, arrays(found, "spectrum")
+    vectors = spectrum["V"].values[:, :2]
+    assert np.allclose(cost @ vectors, vectors / spectrum["λ"].values[0, :2], rtol=0, atol=1e-9)
+
+
+def test_factors_canonical_pairs_and_inertias_make_their_matrices(tmp_path: Path) -> None:
+    for name in ("fa", "cca", "ca"):
+        (tmp_path / name).mkdir()
+    factors, _ = explained(tmp_path / "fa", "fa")
+    estimate = arrays(factors, "Iterate.__call__")
+    communalities = np.sum(estimate["Λ"].values ** 2, axis=1)
+    assert np.allclose(communalities + estimate["ψ"].values[:, 0], 1, atol=1e-4)  # of an iteration that has an end
+    views, _ = explained(tmp_path / "cca", "cca")
+    pairs = arrays(views, "canonical")
+    assert np.allclose(pairs["A"].values * pairs["ρ"].values[:, 0] @ pairs["B"].values.T,
+                       arrays(views, "products of views")["C"].values, rtol=0, atol=1e-12)
+    amounts, _ = explained(tmp_path / "ca", "ca")
+    points, residuals = amounts.steps[0].arrays[0].values, arrays(amounts, "residuals")["S"].values
+    shares = points / points.sum()
+    expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    assert np.allclose(residuals, (shares - expected) / np.sqrt(expected), rtol=0, atol=1e-14)
+    assert np.sum(residuals**2) == pytest.approx(arrays(amounts, "principal_inertias")["λ"].values.sum())
 
 
 def test_numbers_carry_the_unit_of_the_data(tmp_path: Path) -> None:

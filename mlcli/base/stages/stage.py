@@ -3,7 +3,7 @@
 A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
 no stage knows of any of them. Work on live state is a stage that is only `running`: it is watched, and nothing answers
 in its place. Stages are not nested: another stage or a pass over a kernel inside a stage is a `part` of it, and shows
-the progress.
+the progress. Listeners are also given the values that are `computed`, in stages and between them.
 
 A stage with a version is pure: its result and its notes follow from its arguments, the result is frozen and holds no
 closure, and the version is raised when the formula changes. Its key (`storage/keys.py`) is the hash of its name, its
