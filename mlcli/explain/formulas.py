@@ -327,6 +327,10 @@ TABLE: Mapping[str, Entry] = {
         "The columns, centered: their means are taken away. Products of every two of them are the matrix whose "
         "eigenvectors are the axes; over the divisor (n, or n - 1), its entries are variances and "
         "covariances.", _factored),
+    "kernel:Dual": Entry(
+        "Products of the rows", r"\tilde{X} = H X, \quad K = \tilde{X} \tilde{X}^⊤",
+        "The columns, centered: their means are taken away. There are fewer rows than columns, so that products of "
+        "rows are solved: they have the same eigenvalues as those of the columns.", _factored),
     "kernel:Factored/unfolding": Entry(
         "Learned kernel",
         r"\max \mathrm{tr} K, \quad K ⪰ 0, \quad \sum_{ij} K_{ij} = 0, \quad K_{ii} + K_{jj} - 2 K_{ij} = G_{ij}^2",

@@ -27,6 +27,7 @@ from mlcli.report.figures.scatter import (
 )
 
 SHADES = 9  # of a heat map, on each side of zero
+MOST = 40  # rows and columns of a table
 NAMED = 18  # characters of a name of a row or column
 DIGITS = 4  # of a number in a table; --json has all
 SMALL = 1e-3  # size of a number below which it is written with an exponent
@@ -95,12 +96,15 @@ def _tables(arrays: list[Matrix]) -> Part:
 
 def _table(array: Matrix) -> str:
     """Return an array as a table, each number on a color as strong as it is large: blue above zero, orange below."""
+    height, width = array.values.shape
     values = shown(array.values)
-    strengths = _strengths(values)
-    size = f"{values.shape[0]} x {values.shape[1]}"
-    head = "".join(f"<th>{safe(shorten(name, NAMED))}</th>" for name in array.columns)
+    strengths = _strengths(values)[:MOST, :MOST]
+    size = f"{height:,} x {width:,}" + (f", the first {MOST} of each" if min(height, width) > MOST else
+                                    f", the first {MOST} rows" if height > MOST else
+                                    f", the first {MOST} columns" if width > MOST else "")
+    head = "".join(f"<th>{safe(shorten(name, NAMED))}</th>" for name in array.columns[:MOST])
     lines = []
-    for name, row, strength in zip(array.rows, values.tolist(), strengths.tolist(), strict=True):
+    for name, row, strength in zip(array.rows[:MOST], values[:MOST, :MOST].tolist(), strengths.tolist(), strict=True):
         cells = "".join(f"<td{_shade(shade)}>{_number(value)}</td>" for value, shade in zip(row, strength, strict=True))
         lines.append(f"<tr><th>{safe(shorten(name, NAMED))}</th>{cells}</tr>")
     body = "\n".join(lines)

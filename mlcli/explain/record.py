@@ -67,11 +67,15 @@ class Recorder(Watcher):
         elif name == "Eigensolve.__call__":
             self._decompose(value)
         else:
-            if name == "kernel":
-                self.solves = "" if "unfolding" in self.contexts else SOLVED.get(type(value).__name__, "")
             if name == "Minimize.__call__":
                 self.iterated = len(self.drafts)
-            self._record(f"kernel:{type(value).__name__}" if name == "kernel" else name, value, says)
+            if name == "kernel":
+                form = type(value).__name__
+                if "unfolding" not in self.contexts:  # whose factor has no columns of the table
+                    form = form if getattr(value, "by_columns", True) else "Dual"
+                    self.solves = SOLVED.get(form, "")
+                name = f"kernel:{form}"
+            self._record(name, value, says)
 
     def entry(self, key: str) -> Entry | None:
         """Return what the table says of a value in this method, or for its kernel, or of all."""

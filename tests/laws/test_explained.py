@@ -140,6 +140,16 @@ def test_directions_of_columns_are_eigenvectors_of_their_products(tmp_path: Path
     assert np.allclose(arrays(found, "loadings")["L"].values, directions * deviations, rtol=0, atol=1e-12)
 
 
+def test_of_many_columns_products_of_rows_are_solved_and_a_page_shows_some(tmp_path: Path) -> None:
+    wide = np.random.default_rng(1).standard_normal((ROWS, 60))
+    config = configured(tmp_path, "pca", {}, wide)
+    found = explain(Layer({"input": config.input.model_dump(exclude_unset=True), "method": {"name": "pca"}}),
+                    lambda values: "")
+    kernel, spectrum = arrays(found, "kernel:Dual")["K"].values, arrays(found, "spectrum")
+    assert np.allclose(spectrum["V"].values * spectrum["λ"].values[0] @ spectrum["V"].values.T, kernel, atol=1e-11)
+    assert "12 x 60, the first 40 columns" in page(found)
+
+
 @pytest.mark.parametrize("method", ["lda", "lpp", "npe", "lltsa", "random"])
 def test_coefficients_of_columns_give_the_coordinates(tmp_path: Path, method: str) -> None:
     """Up to the mean that is taken away, which differences do not have."""
