@@ -87,7 +87,9 @@ class Recorder(Watcher):
         if entry is None:
             if "." in key and isinstance(value, np.ndarray) and value.ndim == FLAT:
                 name = key.rpartition(".")[2].replace("_", " ")
-                self.drafts.append(Draft(key, Entry(name.capitalize(), "", " ".join(says.split())),
+                unit = self.units.values.exponent
+                more = f" Numbers are in the computation's unit: the table is divided by 2^{unit}." if unit else ""
+                self.drafts.append(Draft(key, Entry(name.capitalize(), "", " ".join(says.split()) + more),
                                          [Values(name, np.array(value), "", "")]))
             return
         arrays = entry.arrays(value, self.units)

@@ -10,6 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import CrossLabeled, TwoViews
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
+from mlcli.explain.formulas import TABLE
 from mlcli.explain.page import page
 from mlcli.explain.run import ROWS, explain
 from mlcli.explain.steps import Explanation, Matrix
@@ -187,6 +188,20 @@ def test_factors_canonical_pairs_and_inertias_make_their_matrices(tmp_path: Path
     expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     assert np.allclose(residuals, (shares - expected) / np.sqrt(expected), rtol=0, atol=1e-14)
     assert np.sum(residuals**2) == pytest.approx(arrays(amounts, "principal_inertias")["λ"].values.sum())
+
+
+def test_a_stage_without_words_is_shown_under_its_docstring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of a method of another package: its array, in the unit of the computation, which is a power of two."""
+    monkeypatch.delitem(TABLE, "PairwiseChain.squared")  # type: ignore[arg-type]
+    config = configured(tmp_path, "mds", {}, np.ldexp(FILE[:ROWS], -300))
+    found = explain(Layer({"input": config.input.model_dump(exclude_unset=True), "method": {"name": "mds"}}),
+                    lambda values: "")
+    (step,) = [step for step in found.steps if step.key == "PairwiseChain.squared"]
+    assert step.name == "Squared" and step.sentence.startswith("D² (n x n)") and not step.formula
+    unit = int(step.sentence.rpartition("2^")[2].removesuffix("."))
+    points = np.ldexp(found.steps[0].arrays[0].values, -unit)
+    assert unit < -100
+    assert np.allclose(step.arrays[0].values, np.sum((points[:, None] - points) ** 2, axis=2), rtol=1e-12, atol=0)
 
 
 def test_numbers_carry_the_unit_of_the_data(tmp_path: Path) -> None:
