@@ -47,7 +47,7 @@ def smooth_lengths(lists: Lists, connectivity: float, alone: bool = False) -> Sc
     places = np.arange(len(lists.indices)) - lists.starts[lists.rows]
     table[lists.rows, places] = lists.lengths
     nearest = _nearest(table, counts, connectivity)
-    sums = np.bincount(lists.rows, lists.lengths, size)
+    sums = np.asarray(np.bincount(lists.rows, lists.lengths, size), dtype=np.float64)
     means = sums / (counts + 1)
     overall = means if alone else sum_of_all(sums) / max(int(counts.sum()) + size, 1)
     floor = LEAST * np.where(nearest > 0, means, overall)
