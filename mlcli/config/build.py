@@ -77,8 +77,6 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     for extra in config.method.requires() if fits else ():
         require(extra, config.method.name, complete.origin(("method", "name")))
     require_plotting(config, layer)
-    if config.report.interactive and fits:
-        require_plotly(layer.origin(("report", "interactive")))
     default = f"runs/{file_name(config.input.path)}-{config.method.name}"  # the input's name without its endings
     return config if config.output is not None else config.replace(output=default)
 
@@ -105,11 +103,6 @@ def require_exact(config: RunConfig, layer: Layer) -> None:
         if isinstance(value, int) and abs(value) >= EXACT:
             raise ConfigError("CONFIG", f"{path} must be a whole number below 2^53 = {EXACT}, not {value}",
                               where=layer.origin(tuple(path.split("."))), hint="choose a smaller one")
-
-
-def require_plotly(where: str) -> None:
-    """Raise DependencyMissing if the library of the interactive page is not installed."""
-    require("interactive", "the interactive page", where)
 
 
 def require_plotting(config: RunConfig, layer: Layer) -> None:

@@ -35,7 +35,15 @@ PROFILE = 3, 1_000  # least and most columns of a profile: fewer show no shape, 
 LABELED = 60  # most points labeled with ids by default
 MOST_LABELED = 400  # more labels overlap
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
+MOST_SHOWN = 5_000_000  # rows of interactive.html, which a browser draws five times a second and holds in memory
+MOST_AXES, FEWEST_AXES = 10, 3  # axes to choose from there, and those that it has whatever the number of rows
+MOST_COORDINATES = 4_000_000  # coordinates there, above which it has fewer axes: the file stays small
 Side = Annotated[int, Field(ge=1)]
+
+
+def axes_shown(rows: int, axes: int) -> int:
+    """Return how many of its axes the interactive page of some rows has."""
+    return min(axes, MOST_AXES, max(FEWEST_AXES, MOST_COORDINATES // max(rows, 1)))
 
 
 def in_inches(length: Any) -> Any:
@@ -154,7 +162,7 @@ class Report(FindingOptions):
     draw_graph: bool = option(False, "Draw the edges of the neighbor graph under the scatter plot; this also saves "
                               "the graph (graph.npz).")
     interactive: bool = option(False, "Write interactive.html, an interactive scatter plot in two or three dimensions "
-                               "for a browser; needs the extra manifold-cli[interactive].")
+                               "for a browser.")
     title: str | None = option(None, "Title of the page, of scatter and scree plot (default: the method and the "
                                "input's name).", min_length=1)
     point_labels: str = option(

@@ -8,7 +8,6 @@ from typing import get_args
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
-from mlcli.config.build import require_plotly
 from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.report_options import FigureFormat, Report
@@ -62,8 +61,6 @@ def render_again(folder: Path, drawing: Layer, *, colors: ColorOptions, image: s
     fit; DependencyMissing; the errors of reading the files; and OutputRefused if another run replaces this one
     meanwhile.
     """
-    if interactive:
-        require_plotly("--interactive")
     record = manifest_bytes(folder)
     former = [name for name in FIGURES if name in listed(read_manifest(folder))]
     with limit_threads(Compute().thread_count()), in_temporary_files():

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,27 @@ class Browser:
         """Moves the pointer, in two steps, so that it is seen to move."""
         moves = [{"type": "pointerMove", "duration": 0, "x": round(x) + off, "y": round(y)} for off in (1, 0)]
         _asked(f"{self.session}/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": moves}]})
+
+    def drag(self, places: Sequence[tuple[float, float]], *held: str) -> None:
+        """Presses the pointer at the first of some places, moves it over the others and releases it, with keys held."""
+        moves = [{"type": "pointerMove", "duration": 0, "x": round(x), "y": round(y)} for x, y in places]
+        down, up = {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}
+        pointer = {"type": "pointer", "id": "mouse", "actions": [moves[0], down, *moves[1:], up]}
+        rest = [{"type": "pause"}] * (len(moves) + 1)
+        keys = [{"type": "key", "id": key, "actions": [{"type": "keyDown", "value": key}, *rest,
+                                                       {"type": "keyUp", "value": key}]} for key in held]
+        if held:  # the keys are down before the pointer is
+            pointer["actions"] = [moves[0], moves[0], down, *moves[1:], up]
+        _asked(f"{self.session}/actions", {"actions": [*keys, pointer]})
+
+    def press(self, *keys: str) -> None:
+        """Presses keys one after the other."""
+        strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        _asked(f"{self.session}/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
+
+    def command(self, name: str, **parameters: Any) -> dict[str, Any]:
+        """What a command of Chromium's own protocol answers."""
+        return dict(_asked(f"{self.session}/goog/cdp/execute", {"cmd": name, "params": parameters}))
 
     def log(self, kind: str) -> list[dict[str, Any]]:
         """What it has logged since this was asked last."""

@@ -9,7 +9,7 @@ from mlcli.errors import DependencyMissing
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "dask": ("distributed", "cryptography"), "plot": ("matplotlib", "adjustText"), "h5": ("h5py",), "images": ("PIL",),
-    "interactive": ("plotly",), "neural": ("jax", "optax"), "sklearn": ("sklearn",),
+    "neural": ("jax", "optax"), "sklearn": ("sklearn",),
     "genes": ("skmisc",)}
 
 

@@ -1,8 +1,8 @@
-"""The page interactive.html: one file with Plotly's script, the rows as data, and a policy that allows nothing else."""
+"""The page interactive.html: one file with its scripts, the rows as data, and a policy that allows nothing else."""
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,53 +10,74 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.types import AnyArray
+from mlcli.config.report_options import MOST_SHOWN, axes_shown
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.report.drawing.html import Html, document, sentence
-from mlcli.report.drawing.palette import INKS, sequential
+from mlcli.report.drawing.html import Html, document, figure, join, sentence
+from mlcli.report.drawing.palette import GROUND, sequential
 from mlcli.report.drawing.text import visible
-from mlcli.report.figures.coloring import Coloring, Groups, numbers_of, single_color
-from mlcli.report.figures.scatter import sample_rows
-from mlcli.report.page.embedding import MOST_LABELS, coloring_of
+from mlcli.report.figures.coloring import Groups, numbers_of
+from mlcli.report.figures.scatter import sample_rows, scatter
+from mlcli.report.interactive.columns import LAST, id_column, inks, number_column, text_column
+from mlcli.report.page.embedding import MOST_LABELS, coloring_of, first_column, points_of
 
-MOST = 50_000  # largest number of points that a browser turns smoothly
-AXES = 10  # largest number of axes to choose from
+LABELS, CELLS = 30, 4_000_000  # label columns to choose from, and cells of them above which there are fewer
+SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("data.js", "picture.js", "page.js"))
+STYLE = Path(__file__).with_name("page.css")
+CONTROLS = """<div id="shown" hidden>
+<div id="controls">
+<label>across <select id="x"></select></label> <label>up <select id="y"></select></label>
+<label>deep <select id="z"></select></label> <label>color <select id="color"></select></label>
+<label><input type="checkbox" id="names" checked> names</label>
+<input type="search" id="search" placeholder="search ids and labels" aria-label="search ids and labels"
+spellcheck="false">
+<button id="lasso" aria-pressed="false" title="Draw a loop around points (L)">lasso</button>
+<button id="save" disabled title="The ids of the selected rows as CSV">save ids</button>
+<button id="clear" disabled title="Forget the selection (Esc)">clear</button>
+<button id="whole" title="Show the whole picture (0)">whole</button>
+<span id="said" role="status"></span></div>
+<div id="field"><div id="frame"><canvas id="plot" tabindex="0" role="application"
+aria-label="Scatter plot of the embedding; arrow keys move it, + and - zoom"></canvas><div id="tip" hidden></div></div>
+<div id="legend" role="group" aria-label="Legend" hidden></div></div></div>
+<p id="failed" hidden>The interactive picture could not be drawn; this is the one of report.html.</p>"""
+NO_SCRIPTS = "<noscript><p>JavaScript is turned off: this picture stands still.</p></noscript>"
+HELP = ("Drag to move or to turn, scroll to zoom, double-click for the whole picture. Point at a row to read it. Click "
+        "a label to hide it, double-click to show it alone. Lasso, or Shift and drag, selects rows, whose ids can be "
+        "saved. Keys: arrows, +, -, 0 (whole), / (search), L (lasso), Esc (clear).")
 
 
 def data_of(run: FinishedRun) -> dict[str, Any]:
-    """Return the data for the page's script, with the chosen columns as the first colors; a sample of many rows."""
-    table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
-    rows = sample_rows(len(table.values), MOST, run.seed)
-    rows = np.arange(len(table.values)) if rows is None else rows
-    columns = list(dict.fromkeys((*run.colors, *table.labels)))[:max(MOST_LABELS, len(run.colors))]
-    return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": pack(rows, "<u4"),
-            "axes": [{"name": name, "title": title, "values": pack(table.values[rows, axis], "<f8")}
-                     for axis, (name, title) in enumerate(zip(run.axis_names(count), run.axes,
-                                                              strict=False))],
-            "labels": [label_column(coloring_of(table, name), table.labels[name], rows) for name in columns],
-            "plain": color_entries(single_color(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
+    """Return the data for the page's scripts, with the chosen columns as the first colors; a sample of very many rows.
+    """
+    table = run.embedding
+    sample = sample_rows(len(table.values), MOST_SHOWN, run.seed)
+    rows = range(len(table.values)) if sample is None else sample.tolist()
+    some: Any = slice(None) if sample is None else sample
+    count = axes_shown(len(rows), table.values.shape[1])
+    axes = [number_column(name, title, np.asarray(table.values[some, axis]))
+            for axis, (name, title) in enumerate(zip(run.axis_names(count), run.axes, strict=False))]
+    if count == 1:
+        axes.append(number_column("row", "row", 1.0 + np.arange(len(table.values))[some]))
+    columns = list(dict.fromkeys((*run.colors, *table.labels)))[:label_count(run)]
+    return {"rows": len(rows), "single": count == 1,
+            "ids": id_column(table.ids if sample is None else [table.ids[row] for row in rows]),
+            "axes": axes, "columns": [label_column(run, name, rows) for name in columns],
+            "plain": inks("plain"), "other": inks("other"), "ground": GROUND,
+            "ramps": [sequential(ground) for ground in (0, 1)]}
 
 
-def label_column(colors: Coloring, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
-    """Return a label column: its different texts, the number of each row's text, and the colors."""
-    known = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows.tolist()))}
-    codes = np.array([known[texts[row]] for row in rows.tolist()], np.int64)
-    described = {"name": visible(colors.name), "texts": [visible(text) for text in known], "codes": pack(codes, "<u4"),
-                 **color_entries(colors)}
+def label_column(run: FinishedRun, name: str, rows: Any) -> dict[str, Any]:
+    """Return a label column of some rows: numbers where the report has a scale for them, else texts."""
+    texts, colors = run.embedding.labels[name], coloring_of(run.embedding, name)
+    some = texts if len(rows) == len(texts) else [texts[row] for row in rows]
     if isinstance(colors, Groups):
-        return {**described, "groups": pack(colors.of[rows], "u1"), "names": [visible(part) for part in colors.names]}
-    numbers = np.array(numbers_of(texts) or ())[rows]
-    return {**described, "numbers": pack(numbers, "<f8")}
+        return text_column(colors, some)
+    return number_column(visible(name), visible(name), np.array(numbers_of(some) or [np.nan] * len(some)))
 
 
-def color_entries(colors: Coloring) -> dict[str, Any]:
-    """Return the color of each group on light and on dark ground, and its shape."""
-    return {"colors": [[INKS[kind].light, INKS[kind].dark] for kind in colors.kinds], "shapes": list(colors.shapes)}
-
-
-def pack(values: AnyArray, kind: str) -> str:
-    """Return numbers as base64 of their bytes, the least significant first."""
-    return b64encode(np.ascontiguousarray(values, kind).tobytes()).decode()
+def label_count(run: FinishedRun) -> int:
+    """Return how many label columns the page has at most: fewer of very many rows, but all that were chosen."""
+    rows = len(run.embedding.values)
+    return max(len(run.colors), MOST_LABELS, min(LABELS, CELLS // max(rows, 1)))
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -64,44 +85,29 @@ def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-SCRIPT = Path(__file__).with_name("draw.js")
-CONTROLS = """<p id="controls">
-<label>across <select id="x"></select></label> <label>up <select id="y"></select></label>
-<label>deep <select id="z"></select></label> <label>color <select id="color"></select></label></p>
-<noscript><p>This page draws with JavaScript, which is turned off; report.html needs none.</p></noscript>
-<div id="plot"></div>"""
-STYLE = """
-body{max-width:none} h1{font-size:1.15rem} label{margin-right:1rem;white-space:nowrap}
-select{font:inherit;color:var(--text);background:var(--tint);border:1px solid var(--line);border-radius:.3rem}
-#plot{width:100%;height:calc(100vh - 11rem);min-height:26rem}
-"""
-
-
 def interactive_page(run: FinishedRun) -> str:
     """Return the page of a run with points; it loads nothing from the network."""
-    scripts = plotly(), SCRIPT.read_text(encoding="utf-8")
+    scripts = [path.read_text(encoding="utf-8") for path in SCRIPTS]
+    still = figure(scatter(points_of(run, first_column(run)), run.title))
     held = f'<script type="application/json" id="data">{as_json(data_of(run))}</script>'
-    inside = "\n".join([CONTROLS, held, *(f"<script>{script}</script>" for script in scripts)])
+    inside = join([Html(CONTROLS), Html('<div id="still">'), Html(NO_SCRIPTS), still, Html("</div>"), Html(held),
+                   *(Html(f"<script>{script}</script>") for script in scripts)])
     policy = ("default-src 'none'; script-src " + " ".join(map(policy_hash, scripts))
               + "; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'; base-uri 'none'")
-    return document(run.title, summary(run).text, Html(inside), policy=policy, style=STYLE)
+    return document(run.title, summary(run).text, inside, policy=policy, style=STYLE.read_text(encoding="utf-8"))
 
 
 def summary(run: FinishedRun) -> Html:
-    """Return how many of the rows and axes are shown, and how to handle them."""
-    rows, axes = run.embedding.values.shape
-    sample = f"a random sample of {MOST:,} of {rows:,} rows" if rows > MOST else f"all {rows:,} rows"
-    some = f", the first {AXES} of {axes} axes" if axes > AXES else ""
-    return sentence(f"Shows {sample}{some}. Drag to turn or to zoom, double-click to go back, point at a row to read "
-                    "its name; click a label to hide it, double-click to show it alone.", "soft")
-
-
-@cache
-def plotly() -> str:
-    """Return Plotly's script, as its package ships it."""
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
+    """Return how many of the rows and columns are shown, how exactly, and how to handle them."""
+    (rows, axes), labels = run.embedding.values.shape, len(run.embedding.labels)
+    shown = min(rows, MOST_SHOWN)
+    sample = f"a random sample of {shown:,} of {rows:,} rows" if rows > shown else f"all {rows:,} rows"
+    count = axes_shown(shown, axes)
+    some = f", the first {count} of {axes} axes" if axes > count else ""
+    few = f", {label_count(run)} of {labels} label columns" if labels > label_count(run) else ""
+    return join([sentence(f"Shows {sample}{some}{few}. Numbers are rounded to 1/{LAST:,} of their column's range.",
+                          "soft"),
+                 Html(f"<details id=\"keys\"><summary>How to use it</summary>{sentence(HELP, 'soft').text}</details>")])
 
 
 @cache

@@ -51,8 +51,7 @@ def embedding(run: FinishedRun) -> Part:
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
                             f"scales.{_sample_note(some)}{_density_note(some)}"))
     interactive = ("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
-                   "mlcli report RUN --interactive writes an interactive scatter plot beside this page (needs the "
-                   "extra manifold-cli[interactive]).")
+                   "mlcli report RUN --interactive writes an interactive scatter plot beside this page.")
     return section("Embedding", *shown, sentence(interactive, "soft advice"))
 
 

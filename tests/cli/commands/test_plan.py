@@ -311,7 +311,6 @@ def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: py
                                    "diffusion --set method.nearest=20", "sammon --set method.iterate.limit=3",
                                    "umap --set method.epochs=20 --interactive"])
 def test_the_disk_that_a_run_takes_is_what_the_plan_says(mlcli: Caller, given: str) -> None:
-    pytest.importorskip("plotly")
     np.save("points.npy", np.random.default_rng(0).standard_normal((900, 80)))
     method, *options = given.split()
     planned = json.loads(mlcli("plan", "points.npy", "-m", method, *options, "--json").out)["disk"]
