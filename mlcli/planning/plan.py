@@ -29,7 +29,7 @@ from mlcli.methods import Method
 from mlcli.methods.method import footprint, peak, remedy
 from mlcli.pipeline.fit import plan_fit
 from mlcli.pipeline.reading import preview
-from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, numbers_written, output_bytes
+from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, interactive_memory, numbers_written, output_bytes
 from mlcli.rundir.kept import keep_step
 
 COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
@@ -181,7 +181,8 @@ def steps_after_fit(plan: FitPlan, fit: Sequence[Step]) -> list[Step]:
         *(step for finding in wanted if (step := finding.step(plan, fit)) is not None),
         Step("write", f"{', '.join(report.formats) if plan.points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
-             + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
+             + numbers * rates_at_hand().written + model * rates_at_hand().kept,
+             held + interactive_memory(config, method, table), needs=PLOT if drawn else ""),
         *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if report.certify == "full" else "what a fixed amount of work allows",
              SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + again, held)]

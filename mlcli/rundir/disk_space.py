@@ -11,7 +11,9 @@ from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
 from mlcli.base.values.products import Name
+from mlcli.config.report_options import MOST_SHOWN, axes_shown
 from mlcli.config.run_config import RunConfig
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import RefusedByPlan
 from mlcli.methods import Method
@@ -20,10 +22,12 @@ from mlcli.rundir.kept import bytes_of
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
 FILES = 250_000  # bytes of figures, page with up to 2,000 pairs, and small files
-SCRIPT, POINTS = 4_830_000, 50_000  # bytes of interactive.html without points, and the most points that it shows
-AXIS, LABEL, ROW = 11, 6, 14  # bytes of a point there: for each axis, for each label, and for its number and id
+PAGE = 200_000  # bytes of interactive.html without points: scripts and picture
+AXIS, LABEL, LETTER = 2.6, 1.3, 0.7  # bytes of a point there: for each axis, for each label, for each letter of its id
+MADE, TIMES = 40, 5  # bytes of memory for a point while the page is made, and copies of the page
 TRIED = 2**20  # bytes up to which a run that may not fit is tried
 COPIES = 2  # arrays of coordinates that lie in files without a name when the embedding is written
+FIRST = 1_000  # ids whose length counts for all
 WEIGHTS = 2  # arrays of weights of columns in a model: to coordinates, and back
 LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
 
@@ -79,9 +83,19 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
 
 
 def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:
-    """Bytes of the interactive page, where one is asked for."""
-    each = AXIS * min(method.axes_of(table.data()), 10) + LABEL * len(table.labels) + ROW
-    return SCRIPT + each * min(table.rows, POINTS) if config.report.interactive else 0
+    """Bytes of the interactive page, where one is asked for: ids that are numbers of rows take nearly none."""
+    if not config.report.interactive:
+        return 0
+    rows = min(table.rows, MOST_SHOWN)
+    letters = 0 if isinstance(table.ids, RowNumbers) else max(map(len, table.ids[:FIRST]), default=0)
+    axes = axes_shown(rows, method.axes_of(table.data()))
+    return int(PAGE + (AXIS * axes + LABEL * len(table.labels) + LETTER * letters) * rows)
+
+
+def interactive_memory(config: RunConfig, method: Method, table: Table) -> int:
+    """Bytes of memory that making the interactive page takes, where one is asked for."""
+    made = interactive_bytes(config, method, table)
+    return TIMES * made + MADE * min(table.rows, MOST_SHOWN) if made else 0
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:
