@@ -58,12 +58,12 @@ function restyle(paper = false) {
 }
 
 /* Draws what is there in the next frame, and finds places for the names once it is at rest. */
-let asked = false, rest = false, timer = 0;
+let started = false, asked = false, rest = false, timer = 0;
 function refresh(moving = false) {
   clearTimeout(timer);
   if (moving) timer = setTimeout(refresh, SETTLED);
   rest ||= !moving;
-  if (asked) return;
+  if (asked || !started) return;
   asked = true;
   requestAnimationFrame(() => {
     asked = false;
@@ -110,8 +110,9 @@ function legend() {
   if (!groups) return;
   box.append(element("h2", visible(color.title)));
   if (!groups.names) { numbersLegend(box); return; }
-  const sizes = new Float64Array(groups.names.length);
-  for (const code of color.values) sizes[groups.codeOf(code)]++;
+  const counts = new Uint32Array(color.known.length), sizes = new Uint32Array(groups.names.length);
+  for (let row = 0; row < n; row++) counts[color.values[row]]++;
+  counts.forEach((size, code) => { sizes[groups.codeOf(code)] += size; });
   const all = element("button", "all"), none = element("button", "none");
   all.onclick = () => { off = new Set(); legend(); recolor(); };
   none.onclick = () => { off = new Set(groups.names.keys()); legend(); recolor(); };
@@ -411,7 +412,9 @@ async function start() {
   resize();
   await Promise.all([setAxes(), setColor()]);
   byId("still").hidden = true;
-  settle();
+  draw();
+  started = true;
+  refresh();
   performance.mark("first frame");
   document.documentElement.dataset.state = "drawn";
   ids = await unpackIds(held.ids);
@@ -438,7 +441,7 @@ darkness.addEventListener("change", () => { restyle(); legend(); refresh(); });
 addEventListener("beforeprint", () => { restyle(true); settle(); });
 addEventListener("afterprint", () => { restyle(); settle(); });
 new ResizeObserver(() => {
-  if (!view.axes.length) return;
+  if (!started) return;
   resize(); /* which empties the canvas */
   draw(true);
   refresh();

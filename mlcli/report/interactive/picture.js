@@ -25,7 +25,8 @@ const view = { /* what is seen */
   x: 0, y: 0, zoom: 1, yaw: 0.6, pitch: 0.35, /* the middle in codes or pixels, and the turn in radians */
   share: 1, /* of the points that are drawn while it moves */
 };
-let buffer = new Uint32Array(0), image = null, pixels = null, wide = 0, tall = 0, ratio = 1, counted = 0;
+let buffer = new Uint32Array(0), image = null, pixels = null, wide = 0, tall = 0, ratio = 1;
+let counted = n; /* points in view at the last frame */
 
 const deep = () => view.axes.length > 2;
 const inner = () => ({ left: MARGIN.left * ratio, top: MARGIN.top * ratio,
