@@ -275,10 +275,12 @@ def wait(shown: Browser, question: str, seconds: float = 60) -> Any:
 
 
 def choose(shown: Browser, name: str, value: int) -> None:
-    """Choose an axis or a column, and wait until it is drawn."""
+    """Choose an axis, and wait until it is drawn."""
     shown.value("const s = document.getElementById(arguments[0]); s.value = arguments[1];"
                 "s.dispatchEvent(new Event('change'));", name, str(value))
-    time.sleep(0.3)
+    wait(shown, "const chosen = ['x', 'y', 'z'].map(name => held.axes[byId(name).value]).filter(axis => axis);"
+                "return !asked && chosen.length === view.axes.length && "
+                "chosen.every((axis, i) => axis === view.axes[i])")
 
 
 def seen_places(shown: Browser, data: dict[str, Any], axes: Sequence[int]) -> np.ndarray:
@@ -354,11 +356,11 @@ def test_the_search_finds_ids_and_labels(opened: Browser, show: Shown, made: Pat
     for text in ("<B>BOLD", "alert(1)", "12 ", "jpg.exe", "gpj.exe", "%{x}", '", "'):
         opened.value("const s = document.getElementById('search'); s.value = arguments[0];"
                      "s.dispatchEvent(new Event('input'));", text)
-        time.sleep(0.4)
         expected = sum(text.lower() in name.lower() or text.lower() in label.lower()
                        for name, label in zip(ids, labels, strict=True))
+        wait(opened, f"return document.getElementById('said').textContent === '{expected} of 160 rows match'", 10)
         assert opened.value("return view.selected.reduce((sum, one) => sum + one, 0)") == expected
-        assert opened.value("return document.getElementById('said').textContent") == f"{expected} of 160 rows match"
+        opened.value("clear()")
 
 
 @pytest.mark.medium
@@ -428,7 +430,7 @@ def test_each_place_has_the_color_of_its_group(opened: Browser, show: Shown, tmp
     data = show(page)
     opened.value("const box = document.getElementById('names'); box.checked = false;"
                  "box.dispatchEvent(new Event('change'))")
-    time.sleep(0.3)
+    wait(opened, "return !asked && !names.length")
     rows = np.random.default_rng(0).choice(side * side, 60, replace=False)
     places = seen_places(opened, data, (0, 1))[rows]
     found = opened.value("const r = canvas.getBoundingClientRect(); return arguments[0].map(([x, y]) => "
@@ -452,7 +454,7 @@ def test_names_stand_in_their_groups_and_more_of_them_where_it_is_nearer(opened:
     page.write_text(interactive_page(replace(finished_run(rows=5), embedding=Embedding(
         values, RowNumbers.up_to(3000), {"kind": [f"a long name of group {kind}" for kind in kinds]}))))
     data = show(page)
-    time.sleep(0.3)
+    wait(opened, "return names.length")
     named = "return names.map(name => [name.text, ...name.place])"
     few = opened.value(named)
     places = seen_places(opened, data, (0, 1))
@@ -462,16 +464,34 @@ def test_names_stand_in_their_groups_and_more_of_them_where_it_is_nearer(opened:
         assert np.linalg.norm(own - np.array([x, y]) / corner[2] - corner[:2], axis=1).min() < 8
     assert 3 <= len(few) < 30
     middle = middles[int(few[0][0].rpartition(" ")[2])]
-    opened.value("const p = projection(); const [x, y] = arguments[0]; const c = view.axes.map((a, i) => LAST * "
-                 "([x, y][i] - a.low) / (a.high - a.low)); zoom(3, ...c.map((code, i) => i ? p.y[1] * code + p.y[3]"
-                 ": p.x[0] * code + p.x[3]))", middle.tolist())
-    time.sleep(0.6)
+    opened.value("""
+        const p = projection(), [x, y] = view.axes.map((axis, i) =>
+          LAST * (arguments[0][i] - axis.low) / (axis.high - axis.low));
+        names = [];
+        zoom(3, p.x[0] * x + p.x[3], p.y[1] * y + p.y[3]);""", middle.tolist())
+    wait(opened, "return names.length")
     near = opened.value(named)
     inside = opened.value("const r = inner(); return arguments[0].filter(([x, y]) => x > r.left && y > r.top && "
                           "x < r.left + r.width && y < r.top + r.height).length",
                           [[x, y] for x, y in (seen_places(opened, data, (0, 1)).reshape(30, 100, 2).mean(axis=1)
                                                - corner[:2]) * corner[2]])
     assert few[0][0] in [name[0] for name in near] and len(near) / inside > len(few) / 30
+
+
+@pytest.mark.medium
+@needs_browser
+@pytest.mark.parametrize(("rows", "axes"), [(1, 1), (1, 2), (2, 3), (5, 2)])
+def test_a_single_row_and_equal_coordinates_are_drawn_too(opened: Browser, show: Shown, tmp_path: Path, rows: int,
+                                                          axes: int) -> None:
+    table = Embedding(np.full((rows, axes), 2.5), [f"only {i}" for i in range(rows)], {"kind": ["a"] * rows})
+    page = tmp_path / "page.html"
+    page.write_text(interactive_page(replace(finished_run(rows=5, axes=axes), embedding=table)))
+    opened.log("browser")
+    data = show(page)
+    place = seen_places(opened, data, range(min(axes + (axes == 1), 3)))[0]
+    assert lines_at(opened, place)[0] == "only 0"
+    opened.value("zoom(1000); zoom(1 / 1000)")
+    assert opened.log("browser") == []
 
 
 @pytest.mark.medium

@@ -98,7 +98,9 @@ function namePoints() {
     if (view.codes[slot] === HIDDEN) continue;
     const x = at(project.x, slot), y = at(project.y, slot);
     const seen = x > room.left && x < room.left + room.width && y > room.top && y < room.top + room.height;
-    if (seen && ids) pen.fillText(cut(visible(ids.at(rowOf(slot)))), x + 7 * ratio, y + 4 * ratio);
+    if (!seen || !ids) continue;
+    const text = cut(visible(ids.at(rowOf(slot)))), apart = 7 * ratio, long = pen.measureText(text).width;
+    pen.fillText(text, x + apart + long < wide ? x + apart : x - apart - long, y + 4 * ratio);
   }
 }
 
