@@ -76,8 +76,8 @@ def measure(shown: Browser, page: Path, profile: Path) -> str:
         time.sleep(0.1)
     first, still = shown.value(FIRST) / 1000, sorted(shown.value(STILL, FRAMES))
     moved, memory = shown.value(MOVED, MOVING), proportional_memory(profile) - before
-    return (f"{page.stat().st_size / 1e6:.1f} MB | {first:.2f} s | {still[0]:.0f} to {still[-1]:.0f} ms | {moved:.0f} | "
-            f"{memory:.0f} MiB | {os.getloadavg()[0]:.1f}")
+    return (f"{page.stat().st_size / 1e6:.1f} MB | {first:.2f} s | {still[0]:.0f} to {still[-1]:.0f} ms | "
+            f"{moved:.0f} | {memory:.0f} MiB | {os.getloadavg()[0]:.1f}")
 
 
 def main() -> None:

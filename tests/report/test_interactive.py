@@ -194,6 +194,18 @@ def blobs(rows: int, ids: Sequence[str]) -> str:
 
 
 @pytest.mark.medium
+def test_the_plan_knows_the_size_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).standard_normal((100_000, 3)))
+    disks = []
+    for more in ([], ["--interactive"]):
+        assert run(["plan", str(tmp_path / "points.npy"), "-m", "pca", "-p", "2", "--json", *more]) == 0
+        disks.append(json.loads(capsys.readouterr().out)["disk"])
+    assert run(["embed", str(tmp_path / "points.npy"), "-m", "pca", "-p", "2", "--interactive", "-q", "-o",
+                str(tmp_path / "run")]) == 0
+    assert (disks[1] - disks[0]) / (tmp_path / "run" / "interactive.html").stat().st_size == pytest.approx(1, abs=0.25)
+
+
+@pytest.mark.medium
 def test_a_hundred_thousand_rows_take_less_than_a_megabyte() -> None:
     assert len(blobs(100_000, RowNumbers.up_to(100_000)).encode()) < 1_000_000
 
@@ -516,6 +528,8 @@ def test_nothing_is_asked_of_the_network_and_nothing_is_said(opened: Browser, sh
     asked = [address for address in opened.requests() if not address.startswith(("chrome://", "data:", "blob:"))]
     assert asked == [(made / "interactive.html").as_uri()]
     assert opened.log("browser") == []
+    assert opened.value("return [canvas.width, canvas.height]") == opened.value(
+        "return [canvas.clientWidth, canvas.clientHeight].map(side => Math.round(side * ratio))")
     assert opened.value("return document.getElementById('still').hidden && document.getElementById('failed').hidden")
 
 

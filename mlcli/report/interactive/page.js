@@ -116,8 +116,8 @@ function legend() {
   for (let row = 0; row < n; row++) counts[color.values[row]]++;
   counts.forEach((size, code) => { sizes[groups.codeOf(code)] += size; });
   const all = element("button", "all"), none = element("button", "none");
-  all.onclick = () => { off = new Set(); legend(); recolor(); };
-  none.onclick = () => { off = new Set(groups.names.keys()); legend(); recolor(); };
+  all.onclick = () => leaveOut([]);
+  none.onclick = () => leaveOut(groups.names.keys());
   const both = element("p");
   both.append(all, " ", none);
   box.append(both);
@@ -141,8 +141,12 @@ function legend() {
 }
 
 function toggle(group, alone, groups) {
-  if (alone) off = new Set(Array.from(groups.names.keys()).filter(other => other !== group));
-  else if (!off.delete(group)) off.add(group);
+  if (alone) leaveOut(Array.from(groups.names.keys()).filter(other => other !== group));
+  else leaveOut(off.has(group) ? Array.from(off).filter(other => other !== group) : [...off, group]);
+}
+
+function leaveOut(groups) {
+  off = new Set(groups);
   for (const button of byId("legend").querySelectorAll("li button"))
     button.setAttribute("aria-pressed", String(!off.has(Number(button.value))));
   recolor();
@@ -411,9 +415,9 @@ async function start() {
   offer("color", [[-1, "none"], ...columns.map((column, i) => [i, column.title])], held.columns.length ? 0 : -1,
     setColor);
   byId("shown").hidden = false;
-  resize();
   await Promise.all([setAxes(), setColor()]);
   byId("still").hidden = true;
+  resize(); /* beside the legend */
   draw();
   started = true;
   refresh();
