@@ -473,7 +473,8 @@ def test_names_stand_in_their_groups_and_more_of_them_where_it_is_nearer(opened:
     corner = opened.value("const r = canvas.getBoundingClientRect(); return [r.x, r.y, ratio]")
     for text, x, y in few:
         own = places[kinds == int(text.rpartition(" ")[2])]
-        assert np.linalg.norm(own - np.array([x, y]) / corner[2] - corner[:2], axis=1).min() < 8
+        away = np.abs(own - np.array([x, y]) / corner[2] - corner[:2])
+        assert (away < [110, 18]).all(axis=1).any()  # a name at the edge is moved inside
     assert 3 <= len(few) < 30
     middle = middles[int(few[0][0].rpartition(" ")[2])]
     opened.value("""

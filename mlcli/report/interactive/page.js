@@ -414,9 +414,9 @@ async function start() {
   offer("z", [[-1, "none"], ...(only ? [] : listed)], held.axes.length > 2 ? 2 : -1, setAxes);
   offer("color", [[-1, "none"], ...columns.map((column, i) => [i, column.title])], held.columns.length ? 0 : -1,
     setColor);
-  byId("shown").hidden = false;
   await Promise.all([setAxes(), setColor()]);
   byId("still").hidden = true;
+  byId("shown").hidden = false;
   resize(); /* beside the legend */
   draw();
   started = true;

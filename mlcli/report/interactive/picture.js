@@ -365,12 +365,12 @@ function places(groups, wordOf) {
   pen.font = NAME_FONT();
   for (const group of order) {
     if (found.length >= NAMED) break;
-    const [x, y] = [1, 2].map(part => means[3 * group + part] / means[3 * group]), text = wordOf(group);
-    const half = pen.measureText(text).width / 2 + 4 * ratio, high = 9 * ratio;
+    const text = wordOf(group), half = pen.measureText(text).width / 2 + 4 * ratio, high = 9 * ratio;
+    const mean = part => means[3 * group + part] / means[3 * group]; /* moved so that the name is inside */
+    const x = Math.max(room.left + half, Math.min(right - half, mean(1)));
+    const y = Math.max(room.top + high, Math.min(bottom - high, mean(2)));
     const box = [x - half, y - high, x + half, y + high];
-    const outside = box[0] < room.left || box[2] > right || box[1] < room.top || box[3] > bottom;
-    if (outside || taken.some(other => box[0] < other[2] && other[0] < box[2] && box[1] < other[3]
-      && other[1] < box[3])) continue;
+    if (taken.some(other => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
     taken.push(box);
     found.push({ text, place: [x, y], x: (x - project.x[3]) / project.x[0], y: (y - project.y[3]) / project.y[1] });
   }
