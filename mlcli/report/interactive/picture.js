@@ -14,7 +14,8 @@ const RATIO = 2.4; /* of the ranges of two axes, up to which they have the same 
 const DEEP_RATIO = 4; /* the same of three axes, which are a cube else */
 const MARGIN = { left: 62, right: 14, top: 12, bottom: 44 };
 
-const canvas = document.getElementById("plot"), pen = canvas.getContext("2d");
+const canvas = document.getElementById("plot");
+const pen = canvas.getContext("2d", { willReadFrequently: true }); /* pixels in main memory, where they are written */
 const view = { /* what is seen */
   axes: [], /* columns across, up, and deep where there are three */
   slots: [], /* their codes in the order of slots */
