@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from mlcli.cli.line.parsing import SET
-from mlcli.data.files.signatures import YAML
 from mlcli.data.options.wording import shown
 from mlcli.errors import UsageError
 
 EMBED, STDIN = "embed", "-"
 LIKE = 0.6  # likeness of a word to the name that may be meant
+SLIP = 0.8  # likeness of a command with a letter too many or too few, which no method has
 DATA = "DATA"  # stands for a file that was not named
 MEANT = {  # words that other programs have for it
     **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw"), "report"),
@@ -32,9 +32,11 @@ def as_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]
     name, *rest = arguments
     if name in commands:
         return [*arguments]
+    word, data = name.lower().replace("_", "-"), is_data(name)
+    if not data and difflib.get_close_matches(word, commands, n=1, cutoff=SLIP):
+        raise unknown_command(arguments, commands)
     from mlcli.methods import METHODS
 
-    word, data = name.lower().replace("_", "-"), is_data(name)
     own = {word, word.replace("-", "")} & {*METHODS.own, *METHODS.aliases}
     if (own or not data) and (kind := METHODS.named(name)) is not None:
         return [EMBED, "-m", str(kind.model_fields["name"].default), *rest]
@@ -46,8 +48,18 @@ def as_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]
 def is_data(name: str) -> bool:
     """Whether a word is for data: the name of a file, as one that is there or as it has an ending or a folder."""
     path = Path(name)
-    return name == STDIN or path.suffix not in ("", *YAML) or (path.suffix == "" and (
-        "/" in name or path.is_file() or (path.is_dir() and name not in MEANT)))
+    if path.suffix:
+        return not is_configuration(path)
+    return name == STDIN or "/" in name or path.is_file() or (path.is_dir() and name not in MEANT)
+
+
+def is_configuration(path: Path) -> bool:
+    """Whether a file is a YAML file by its name."""
+    if not path.suffix:
+        return False
+    from mlcli.data.files.signatures import YAML  # with the formats, which a misspelled command does without
+
+    return path.suffix in YAML
 
 
 def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> UsageError:
@@ -59,12 +71,14 @@ def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> Usag
 def meant_by(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
     """Return a question for the command that may be meant; empty where none is like it."""
     word = name.lower().replace("_", "-")
-    if Path(name).suffix in YAML:
+    if is_configuration(Path(name)):
         return f"did you mean 'mlcli run {shlex.quote(name)}'?"
+    slips = [MEANT[word]] if word in MEANT else difflib.get_close_matches(word, commands, n=1, cutoff=SLIP)
+    if slips:
+        return f"did you mean {slips[0]!r}?"
     from mlcli.methods import ALIASES, METHODS
 
-    near = [MEANT[word]] if word in MEANT else difflib.get_close_matches(
-        word, [*commands, *METHODS.own, *ALIASES], n=1, cutoff=LIKE)
+    near = difflib.get_close_matches(word, [*commands, *METHODS.own, *ALIASES], n=1, cutoff=LIKE)
     if not near:
         return ""
     if near[0] in commands:

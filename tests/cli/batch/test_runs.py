@@ -74,14 +74,14 @@ def test_what_a_run_says_stays_together(mlcli: Caller, two_threads: None) -> Non
 def test_a_sweep_ends_with_a_table_and_the_warnings_of_its_runs(mlcli: Caller) -> None:
     Path("flat.csv").write_text(",x,y,c\na,1,2,5\nb,2,1,5\nc,4,4,5\nd,3,0,5\n")
     called = mlcli("embed", "flat.csv", "-p", "1,2,9", "--scale", "standard", "-o", "out")
-    assert called.code == 81
+    assert called.code == 78
     *said, head, one, two, nine, last = called.err.splitlines()
     assert [line.rpartition("; in the run ")[2] for line in said if line.startswith("warning[W-CONST]: ")] == [
         "out/components=1", "out/components=2"]
     assert [line for line in said if not line.startswith("warning[W-CONST]: ")] == [
-        line for line in said if line.startswith("mlcli: error[E-AXES]: ")]
+        line for line in said if line.startswith("mlcli: error[E-COMPONENTS]: ")]
     assert head.split()[:2] == ["run", "variance"] and "%" in one and two.split()[1] == "100.0%"
-    assert nine.split() == ["components=9", "E-AXES"] and last == "open out/runs.html"
+    assert nine.split() == ["components=9", "E-COMPONENTS"] and last == "open out/runs.html"
 
 
 def test_lines_of_json_name_their_run(mlcli: Caller, two_threads: None) -> None:

@@ -7,6 +7,7 @@ import pytest
 from mlcli.cli.group import COMMANDS
 from mlcli.cli.line.unknown import as_command
 from mlcli.config.other_names import paths_for
+from mlcli.methods import ALIASES, METHODS
 from tests.journeys.support import Caller
 
 
@@ -23,6 +24,11 @@ def test_a_command_wins_over_a_method_and_a_method_over_data(
     for name in ("report", "umap", "plain"):
         Path(name).touch()
     assert as_command(words, COMMANDS) == meant
+
+
+def test_no_name_of_a_method_is_taken_for_a_slip_in_a_command() -> None:
+    for name in [*METHODS, *ALIASES]:
+        assert as_command([name, "data.csv"], COMMANDS) == ["embed", "-m", ALIASES.get(name, name), "data.csv"]
 
 
 def test_data_and_a_method_are_embedded(mlcli: Caller) -> None:

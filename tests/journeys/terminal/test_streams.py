@@ -71,7 +71,7 @@ def test_every_command_refuses_a_closed_standard_output(finished: Path) -> None:
 
 def test_a_closed_standard_output_is_no_matter_where_nothing_is_to_be_said() -> None:
     child = process("embed", "data.csv", "-o", "new", stdout=None, preexec_fn=lambda: os.close(1))
-    assert b"wrote new" in child.communicate(timeout=60)[1]
+    assert b"open new/report.html" in child.communicate(timeout=60)[1]
     assert child.returncode == 0 and Path("new/run.json").is_file()
 
 
