@@ -232,7 +232,8 @@ def errors_page() -> str:
               *(f"| `E-{code}` | {number} | {says} | {in_flags(hint)} |"
                  for (code, number), (says, hint) in raised_codes())]
     notes = ["## Warnings and notes", "Warnings (`W-`) and notes (`N-`) are written to `run.json`. At the end of a run "
-             "warnings are printed, and with `--verbose` notes as well.",
+             "warnings are printed, and notes of rows, columns and options that were left out, read in doubt or "
+             "changed; with `--verbose` all notes.",
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {in_flags(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "

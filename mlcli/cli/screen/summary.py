@@ -37,6 +37,11 @@ FIRST = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embe
          "proportions")  # facts before those of findings, in their order,
 LAST = ("certificate", "seconds", "warnings", "notes")  # and after them
 INPUT = ("path", "kind", "rows", "columns")  # of the input
+TOLD = frozenset({  # notes that are told without --verbose: what was given is left out, read in doubt, or changed
+    "N-UNLABELED", "N-RUN-DROPPED", "N-ROWS-WITHOUT-VALUE", "N-ONE-ANSWER", "N-ROW-NAMES", "N-FRAMES",
+    "N-FOLDERS-UNREAD", "N-NO-HEADER", "N-NAMES-RECUR", "N-NEIGHBORS", "N-PERPLEXITY", "N-COMPONENTS", "N-SOLVER",
+    "N-TOLERANCE", "N-TOP-VARIANCE", "N-GRAPH", "N-DENSITY", "N-CLUSTER-UNUSED", "N-CLUSTER-FOLDER", "N-NO-KERNELS",
+    "N-UNCHECKED"})
 AXES = 10  # whose eigenvalues and shares are told
 
 
@@ -115,9 +120,12 @@ def advice_on_axes(summary: Document) -> str:
 
 
 def warnings(summary: Document, *, notes: bool = False, run: str = "") -> list[Line]:
-    """Return the warnings of a run, and its notes if asked for; of several runs each line names its `run`."""
-    said = [(line_of(item["code"], item["message"]), kind) for kind in ("warning", "note") if notes or kind == "warning"
-            for item in summary[f"{kind}s"]]
+    """Return the warnings of a run with the notes that are always told, or with all `notes`.
+
+    Of several runs each line names its `run`.
+    """
+    said = [(line_of(item["code"], item["message"]), kind) for kind in ("warning", "note")
+            for item in summary[f"{kind}s"] if notes or kind == "warning" or item["code"] in TOLD]
     return [line(f"{text}; in the run {run}" if run else text, kind) for text, kind in said]
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+import mlcli
 from mlcli.cli.screen.lines import Line, show
-from mlcli.cli.screen.summary import LONGEST, SHORT, SHORTEST, Outcome, bar, bars, ending, table_of_runs
+from mlcli.cli.screen.summary import LONGEST, SHORT, SHORTEST, TOLD, Outcome, bar, bars, ending, table_of_runs
 from mlcli.cli.screen.summary import scree as scree_lines
 from mlcli.findings.dimension.rules import axes_line
 from mlcli.findings.quality.judgement import MEASURES, Judgement, judgement
@@ -145,6 +146,14 @@ def test_a_run_ends_with_four_lines_and_hostile_names_stay_text(tmp_path: Path) 
 def test_warnings_stay_and_a_run_without_a_page_names_its_folder() -> None:
     lines = texts(ending(summary([1.0], [1.0], warnings=[{"code": "W-A", "message": "look"}])))
     assert lines[2:] == ["warning[W-A]: look", "wrote runs/x"]
+
+
+def test_what_is_left_out_is_told_without_being_asked_for() -> None:
+    notes = [{"code": "N-TEXT-COLUMNS", "message": "labels"}, {"code": "N-UNLABELED", "message": "3 rows are left out"}]
+    assert texts(ending(summary([1.0], [1.0], notes=notes)))[2:] == [
+        "note[N-UNLABELED]: 3 rows are left out", "wrote runs/x"]
+    spoken = "".join(path.read_text(encoding="utf-8") for path in Path(mlcli.__file__).parent.rglob("*.py"))
+    assert [code for code in TOLD if spoken.count(f'"{code}"') < 2] == []  # here, and where it is said
 
 
 @pytest.mark.parametrize(("differ", "same", "said"), [
