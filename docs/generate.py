@@ -1,35 +1,34 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md,
-docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi,
-mlcli/SKILL.md, and the lists of methods in the README and in zensical.toml.
+Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh,
+docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md,
+mlcli/sklearn/__init__.pyi, mlcli/SKILL.md, and the lists of methods in the README and in zensical.toml.
 """
 
 import ast
 import gc
-import inspect
 import json
 import re
 import sys
-from collections.abc import Sequence
 from difflib import unified_diff
 from functools import cache
 from pathlib import Path
-from textwrap import wrap
 
 from estimators import stubs
 from manual import manual
+from method_page import inputs_of, method_page, other_names, table, title
 from skill import skill
 
 import mlcli
 from mlcli import errors
+from mlcli.cli.commands.methods import family
 from mlcli.cli.line.parsing import in_flags
-from mlcli.config.describe import OptionRow, rows
+from mlcli.config.describe import rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.core.metrics import METRICS
 from mlcli.findings import STAGES
-from mlcli.methods import METHODS, Method
+from mlcli.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -37,8 +36,6 @@ RECIPES = ROOT / "docs" / "recipes.md"  # of data that are not in the repository
 SCRIPTS = [ROOT / "docs" / "gallery.md", ROOT / "docs" / "same-data.md",
            *sorted((ROOT / "docs" / "tutorials").glob("*.md")), RECIPES]
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
-SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
-CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 WRITTEN = ("README.md", "methods.md", "SKILL.md")  # of which only a part is made, or which begins otherwise
 TABLE = "<!-- methods: made by `python docs/generate.py` -->"
 NAVIGATION = "    # methods: made by `python docs/generate.py`"
@@ -61,54 +58,11 @@ def pages() -> dict[Path, str]:
     return made
 
 
-def inputs_of(kind: type[Method]) -> str:
-    """The inputs that a method takes."""
-    return " or ".join(dict.fromkeys(in_flags(accepted.description()) for accepted in kind.accepts))
-
-
-def method_page(name: str, kind: type[Method]) -> str:
-    """A method's docstring and its options."""
-    paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = inputs_of(kind)
-    own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
-    takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
-    made = kind().makes()
-    takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
-    called = [other_names(METHODS.other_names(name)).strip()] if METHODS.other_names(name) else []
-    return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
-                        "## Options", table(own),
-                        f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
-
-
 def script(page: Path) -> str:
     """The commands of a tutorial, in the order of the page."""
     text = page.read_text(encoding="utf-8")
     head = f"# {text.splitlines()[0].lstrip('# ')}; made of {page.name} by `python docs/generate.py`\nset -eu\n\n"
     return head + "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-
-
-def chain_of(name: str, kind: type[Method]) -> list[str]:
-    """The stages of a method that is a chain, in a line."""
-    chain = kind.model_validate({"name": name}).chain()
-    if chain is None:
-        return []
-    graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
-    paths = ["shortest paths"] if chain.paths is not None else []
-    kernel = chain.kernel
-    distances = ["distances"] if (kernel.of_distances or kernel.sized) and chain.graph is None else []
-    centering = [] if kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
-    made = f"kernel `{kernel.name}`"
-    stages = [*distances, *graph, *paths, *([*centering, made] if chain.centering == "columns" else
-                                            [made, *centering])]
-    scale = "coordinates λᵗ ψ" if kernel.sized else SCALES[chain.coordinates.scale]
-    said = f"Its chain: {' → '.join([*stages, 'eigenvectors', scale])}."
-    return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what "
-            "can be exchanged."]
-
-
-def title(kind: type[Method]) -> str:
-    """What the field calls a method: the first line of its file."""
-    return (inspect.getdoc(sys.modules[kind.__module__]) or "").splitlines()[0].rstrip(".")
 
 
 def readme() -> str:
@@ -117,20 +71,33 @@ def readme() -> str:
     return _renewed(ROOT / "README.md", [f"{listed}."])
 
 
+def families() -> dict[str, list[str]]:
+    """The methods of every family, by its title."""
+    found: dict[str, list[str]] = {}
+    for name in METHODS:
+        found.setdefault(family(name), []).append(name)
+    return found
+
+
 def methods_page() -> str:
-    """The page of all methods with its table made anew."""
-    lines = ["| method | name | takes | in one sentence |", "|---|---|---|---|"]
-    for name, kind in METHODS.items():
-        inputs = inputs_of(kind)
-        sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-        lines.append(f"| [`{name}`](methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
-    return _renewed(ROOT / "docs/methods.md", lines)
+    """The page of all methods with its tables, one for each family, made anew."""
+    lines = []
+    for heading, names in families().items():
+        lines += [f"### {heading}", "", "| method | name | takes | in one sentence |", "|---|---|---|---|"]
+        for name in names:
+            kind = METHODS[name]
+            sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+            lines.append(f"| [`{name}`](methods/{name}.md) | {title(kind)} | {inputs_of(kind)} | {sentence} |")
+        lines.append("")
+    return _renewed(ROOT / "docs/methods.md", lines[:-1], end="\n\n## ")
 
 
 def navigation() -> str:
     """The navigation of the site with its pages of methods made anew."""
-    listed = " ".join(f'"methods/{name}.md",' for name in METHODS)
-    lines = wrap(listed, 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    lines = []
+    for heading, names in families().items():
+        lines += [f'    {{ "{heading}" = [', *(f'      {{ "{name}" = "methods/{name}.md" }},' for name in names),
+                  "    ] },"]
     return _renewed(ROOT / "zensical.toml", lines, NAVIGATION, "\n  ] }")
 
 
@@ -145,26 +112,11 @@ def config_page() -> str:
     intro = ("One YAML file holds all options of a run: sections `input`, `prepare`, `method`, `compute`, "
              "`report` and the key `output`. Later sources win: defaults, the file, the environment "
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
-             "A top-level `sweep:` makes several runs, see [sweeps.md](sweeps.md).\n\n"
-             "[prepare.md](prepare.md) says what the preparation does, and in which order. The method's options are on "
-             "the pages in [methods](methods/).")
+             "A top-level `sweep:` makes several runs, see [Sweeps and several inputs](sweeps.md).\n\n"
+             "[Preparation](prepare.md) says what the preparation does, and in which order. The method's options are "
+             "on the pages of the [methods](methods.md).")
     general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]
     return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
-
-
-def table(described: list[OptionRow]) -> str:
-    """Options as a table."""
-    lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
-    for row in described:
-        words = row.words.replace("|", "\\|")
-        default = f"`{row.default}`" if row.default else ""
-        lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
-    return "\n".join(lines)
-
-
-def other_names(names: Sequence[str]) -> str:
-    """What else people may type for one of several kinds, as a sentence."""
-    return f" Also called {' or '.join(f'`{name}`' for name in names)}." if names else ""
 
 
 def metrics_page() -> str:
@@ -213,8 +165,8 @@ def errors_page() -> str:
             "a command that writes a file, a regular file. Files that another program puts into a run while `--force` "
             "removes it are kept in `OUTPUT.kept/` (`W-KEPT`). A killed process leaves its unfinished files beside "
             "the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that folder "
-            "removes it if file locks show that its writer is dead. [stopping.md](stopping.md) says what a stopped "
-            "run saves to resume from.",
+            "removes it if file locks show that its writer is dead. [Stopping and resuming](stopping.md) says what a "
+            "stopped run saves to resume from.",
             "",
             "**Two processes.** `mlcli` is a small process, whose number the shell has, and one that computes. After "
             "a signal the second one has 0.15 seconds to clean up; then, or on a second signal, the first one ends it "
@@ -237,7 +189,8 @@ def errors_page() -> str:
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {in_flags(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "
-                "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
+                "[Data check](check.md) explains the lines around them.",
+                "| code | says | what to do |", "|---|---|---|",
                 *(f"| `{code}` | {says} | {in_flags(advice)} |"
                   for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]

@@ -1,4 +1,5 @@
-"""Makes the pictures of the gallery and the tutorials anew, by the commands of these pages: all, or those named.
+"""Makes the pictures of the gallery, the tutorials and the methods anew, by the commands of these pages: all, or those
+named; `methods` are those of all methods' pages.
 
 A page shows runs/cells-map/scatter.png as pictures/PAGE/cells-map-scatter.png, made smaller. The recipes are made only
 where DATA names the folder of their data sets, as the page says.
@@ -12,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from generate import RECIPES, ROOT, SCRIPTS
+from method_page import beginnings
 from PIL import Image
 
 WIDTH = {"same-data": 640, "recipes": 600, "machine-learning": 560, "student": 400}  # pixels, where it is not USUAL
@@ -21,6 +23,8 @@ COLORS = 96
 
 def main(wanted: list[str]) -> None:
     """Runs the script of each page in an empty folder, and keeps the pictures that the page shows."""
+    if not wanted or "methods" in wanted:
+        of_methods()
     for page in SCRIPTS:
         if wanted and page.stem not in wanted:
             continue
@@ -30,13 +34,29 @@ def main(wanted: list[str]) -> None:
         folder = ROOT / "docs" / "pictures" / page.stem
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as place:
-            (Path(place) / "sample_data").symlink_to(ROOT / "sample_data")
-            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-            subprocess.run(["sh", page.with_suffix(".sh")], cwd=place, env={**os.environ, "PATH": path}, check=True)
-            runs = Path(place) / "runs"
+            runs = carried_out(page.with_suffix(".sh").read_text(encoding="utf-8"), Path(place))
             drawn = {called(file.relative_to(runs)): file for file in runs.rglob("*.png")}
             for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8")):
                 smaller(drawn[name], WIDTH.get(page.stem, USUAL)).save(folder / f"{name}.png", optimize=True)
+
+
+def of_methods() -> None:
+    """Runs the commands of each method's page, and keeps the scatter plot of their run."""
+    folder = ROOT / "docs" / "pictures" / "methods"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, begin in beginnings().items():
+        with tempfile.TemporaryDirectory() as place:
+            runs = carried_out("\n".join(["set -eu", *begin["commands"]]), Path(place))
+            drawing = next(runs.glob("*/scatter.svg")).read_text(encoding="utf-8")
+        (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
+
+
+def carried_out(script: str, place: Path) -> Path:
+    """Runs a script in an empty folder that has the sample data, and returns the folder of its runs."""
+    (place / "sample_data").symlink_to(ROOT / "sample_data")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-c", script], cwd=place, env={**os.environ, "PATH": path}, check=True)
+    return place / "runs"
 
 
 def called(file: Path) -> str:

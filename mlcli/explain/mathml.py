@@ -28,6 +28,11 @@ def mathml(formula: str) -> str:
             f"<mrow>{row}</mrow></math>")
 
 
+def fence(formula: str, *_: object, **__: object) -> str:
+    """Return the formula of a fenced block `math` of Markdown: what zensical.toml names for the pages of the site."""
+    return f'<div class="formula">{mathml(formula)}</div>'
+
+
 def _tokens(formula: str) -> Iterator[str]:
     """Yield the tokens; the words in the braces of `text` and `mathrm` are one, after a mark."""
     place = 0
@@ -109,6 +114,8 @@ def _character(token: str) -> str:
         return f"<mn>{token}</mn>"
     if token.isalpha():
         return f"<mi>{token}</mi>"
-    if token in "|-":
-        return f'<mo stretchy="false">{"−" if token == "-" else token}</mo>'
+    if token == "|":  # of a norm, which has no space inside
+        return '<mo stretchy="false" lspace="0.08em" rspace="0.08em">|</mo>'
+    if token == "-":
+        return '<mo stretchy="false">−</mo>'
     return f"<mo>{escape(token)}</mo>"

@@ -38,22 +38,30 @@ from mlcli.methods.trials import variant
 class LDA(Method):
     """The directions in which classes lie farthest apart relative to their spread; takes a label column.
 
-    Coordinates have covariance one within the classes (divisor n - g). `spectrum.csv` holds the
-    ratio of variance between classes (divisor g - 1) to that within, and its share of the trace,
-    which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered
-    columns. There are at most g - 1 axes. The classes are those of the first label column. Rows without a label are
-    left out with a note, and `project` places them; those of a table that is read in blocks are refused.
+    It keeps the differences between the means of classes, relative to the spread within them. It fails where classes
+    differ in spread and not in their means, and with more columns than rows, where every table of noise separates well.
+    Set the label column first (`--label-column`), and `method.shrinkage` with many columns and few rows.
 
-    `classes.csv` holds the most probable class of each row, and the posterior probability of each class: its prior
-    times its normal density with the covariance within classes, over the sum of these (`predict.lda` of MASS, plug-in).
-    `project --classes` gives new rows theirs. Priors change no axis. `resubstitution_errors` counts the rows whose most
-    probable class is another one than theirs.
+    How it works: The spread of the rows around the means of their classes is made the same in all directions. Then the
+    axes are those along which the means of the classes differ most. There are at most g - 1 axes of g classes.
+    Coordinates have covariance one within the classes (divisor n - g). The classes are those of the first label column.
 
     The covariance within may be shrunk towards a multiple of the identity (`method.shrinkage`), which helps with many
     columns and few rows: by a number, or by Ledoit and Wolf's intensity for each class. As in scikit-learn its divisor
-    is then n. Directions without spread within the classes are left out with a warning, as in MASS: with
-    more columns than rows there are many, and every table of noise then separates well. Source:
-    Fisher, 1936; Rao, 1948; Venables and Ripley, "Modern applied statistics with S", 2002.
+    is then n. Directions without spread within the classes are left out with a warning, as in MASS.
+
+    New points: New rows are placed by the same coefficients. `project --classes` gives new rows their class. Rows
+    without a label are left out of the fit with a note, and `project` places them; those of a table that is read in
+    blocks are refused.
+
+    Files: `spectrum.csv` holds the ratio of variance between classes (divisor g - 1) to that within, and its share of
+    the trace, which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered columns.
+
+    `classes.csv` holds the most probable class of each row, and the posterior probability of each class: its prior
+    times its normal density with the covariance within classes, over the sum of these (`predict.lda` of MASS, plug-in).
+    Priors change no axis. `resubstitution_errors` counts the rows whose most probable class is another one than theirs.
+
+    Source: Fisher, 1936; Rao, 1948; Venables and Ripley, "Modern applied statistics with S", 2002.
     """
 
     in_blocks: ClassVar = "without method.shrinkage"

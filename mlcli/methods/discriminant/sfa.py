@@ -94,16 +94,23 @@ class Monomials(Similarity):
 class SFA(Method):
     """The combinations of the columns that change most slowly from row to row; rows are in time order.
 
-    Each coordinate has variance one (divisor n), and all are uncorrelated. `spectrum.csv` holds
-    their slownesses, which axes are ranked by, slowest first: the mean squared step from one row
-    to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
-    Of degree 2, features are quadratic in the columns, and find slow parts that are hidden in
-    products. New points are placed one by one, in any order. Reconstruction, of degree 1, is the
-    regression of the columns on the features.
+    It keeps what changes slowly in a sequence, however little variance it has. It fails where rows do not follow each
+    other in equal steps: rows that are dropped for missing cells leave jumps. Set `degree` first: 2 finds slow parts
+    that are hidden in products of columns.
 
-    An invertible linear map of the columns changes nothing. Rows must follow each other in
-    equal steps: rows that are dropped for missing cells leave jumps. Source: Wiskott and
-    Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
+    How it works: Among all weighted sums of the columns with variance one, the first coordinate is the one that changes
+    least from row to row; each further one is the slowest of those uncorrelated with the ones before. Each coordinate
+    has variance one (divisor n), and all are uncorrelated. Of degree 2, features are quadratic in the columns. An
+    invertible linear map of the columns changes nothing.
+
+    New points: New points are placed one by one, in any order.
+
+    Back to features: Reconstruction, of degree 1, is the regression of the columns on the features.
+
+    Files: `spectrum.csv` holds the slownesses, which axes are ranked by, slowest first: the mean squared step from one
+    row to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
+
+    Source: Wiskott and Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
     """
 
     accepts: ClassVar = (Features,)

@@ -116,20 +116,32 @@ BROKEN = ("rotation", "quick", *REFLECTED)
 class FA(Method):
     """A few hidden factors that explain how columns vary together; the variance not shared is the column's uniqueness.
 
-    y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column rescales
-    its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized columns. With `noise:
-    equal` it is probabilistic PCA. A uniqueness at its bound is a Heywood case. `fit` in `run.json` holds the
-    likelihood, the test that so many factors are enough, RMSEA with its 90% interval, TLI, RMSR and BIC, and whether
-    columns suit factors at all: KMO, of all and of each, and Bartlett's test. Of a covariance (`input.kind`,
-    `input.observations`) there are loadings, no scores. Missing cells (`prepare.missing: model`): the mean and the
-    covariance are the most likely ones of the cells that are there (EM), or those of pairs of columns (`gaps`); scores
-    are the expected ones given a row's cells.
+    It keeps the correlations of the columns, as far as a few common factors explain them. It fails if columns share
+    little (KMO below 0.5), or if a uniqueness reaches its bound, a Heywood case: ask for fewer factors. Set the number
+    of factors first (`-p`), then `rotation`, which makes them readable.
 
-    Answers on short scales (`correlations: polychoric`): the fit is of polychoric correlations, whose normal variables
-    thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by regression on the
-    standardized codes. `loadings.csv` is then in units of the codes; the page and `mlcli report --table loadings` have
-    standardized loadings. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and
-    Jones, 1966 (minres); Olsson, 1979 (polychoric); R's factanal and psych.
+    How it works: Each row is taken as y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal. The factors x are
+    common to the columns, the loadings Λ say how much of each factor a column has, and the noise of a column, its
+    uniqueness, is its own. The fit is by maximum likelihood. Rescaling a column rescales its loadings and changes
+    nothing else. With `noise: equal` it is probabilistic PCA.
+
+    Missing cells: With `prepare.missing: model` the mean and the covariance are the most likely ones of the cells that
+    are there (EM), or those of pairs of columns (`gaps`); scores are the expected ones given a row's cells.
+
+    Answers on short scales: With `correlations: polychoric` the fit is of polychoric correlations, whose normal
+    variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by
+    regression on the standardized codes. `loadings.csv` is then in units of the codes; the page and `mlcli report
+    --table loadings` have standardized loadings.
+
+    New points: A new row gets the scores that the model expects given its cells.
+
+    Files: `loadings.csv` holds Λ; `spectrum.csv` is of standardized columns. `fit` in `run.json` holds the likelihood,
+    the test that so many factors are enough, RMSEA with its 90% interval, TLI, RMSR and BIC, and whether columns suit
+    factors at all: KMO, of all and of each, and Bartlett's test. Of a covariance (`input.kind`, `input.observations`)
+    there are loadings, no scores.
+
+    Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones, 1966 (minres);
+    Olsson, 1979 (polychoric); R's factanal and psych.
     """
 
     in_blocks: ClassVar = ""

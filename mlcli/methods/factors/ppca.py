@@ -159,17 +159,28 @@ def rotated_model(found: ProbabilisticFit, rotation: Rotation, columns: Sequence
 class PPCA(Method):
     """PCA as a model of the data, with a likelihood: a few hidden coordinates, and equal noise in every column.
 
-    y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I). The noise σ² is the mean of the discarded eigenvalues of the
-    covariance (divisor n); an axis is the posterior mean of a hidden coordinate, the principal component in units of
-    its own spread and drawn a little toward zero. Missing cells (`prepare.missing: model`) take no part in the
-    likelihood, which EM maximizes exactly; `mlcli reconstruct` gives the posterior means of all cells, `posterior.csv`
-    each row's posterior covariance.
+    It keeps what PCA keeps, with a probability: how likely the rows are, and how certain each coordinate is. It fails
+    where columns have noise of different sizes, which it takes to be equal: `fa` gives each column its own. Set the
+    number of axes first (`-p`), because the noise is what the axes leave.
 
-    A rotation (`rotation`) makes loadings simpler and changes neither the likelihood nor reconstructions. Coordinates
-    turn with them, and so does their posterior covariance; oblique ones are correlated (`fit.factor_correlations`).
-    Axes are then ordered by the squares of their loadings, and `spectrum.csv` still holds the eigenvalues of the
-    covariance, which belong to no single axis. Source: Tipping and Bishop, "Probabilistic principal component
-    analysis", 1999.
+    How it works: Each row is taken as y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I): a few hidden coordinates x,
+    mapped linearly to the columns, and noise. The noise σ² is the mean of the discarded eigenvalues of the covariance
+    (divisor n). An axis is the posterior mean of a hidden coordinate: the principal component in units of its own
+    spread, and drawn a little toward zero.
+
+    Missing cells: With `prepare.missing: model` they take no part in the likelihood, which EM maximizes exactly; `mlcli
+    reconstruct` gives the posterior means of all cells.
+
+    Rotation: A rotation (`rotation`) makes loadings simpler and changes neither the likelihood nor reconstructions.
+    Coordinates turn with them, and so does their posterior covariance; oblique ones are correlated
+    (`fit.factor_correlations`). Axes are then ordered by the squares of their loadings.
+
+    New points: A new row gets the posterior mean of its hidden coordinates.
+
+    Files: `posterior.csv` holds each row's posterior covariance, where cells are missing. `spectrum.csv` holds the
+    eigenvalues of the covariance; after a rotation they belong to no single axis.
+
+    Source: Tipping and Bishop, "Probabilistic principal component analysis", 1999.
     """
 
     in_blocks: ClassVar = "but for solver em"

@@ -44,11 +44,18 @@ EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made o
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them: MDS
-    itself, with all points as neighbors. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
-    A new point is joined to its nearest training points, also where the graph is mutual. It fails if a short circuit
-    joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors).
-    With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+    It keeps distances along the surface on which the points lie, also between far points. It fails if a short circuit
+    joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors). Set
+    the number of neighbors first (`-k`): the smallest that keeps the graph in one piece, or a little more.
+
+    How it works: Points are joined to their nearest neighbors. Between any two points the distance is that of the
+    shortest path along these joints, as a road follows a valley, and MDS embeds the path lengths. With all points as
+    neighbors it is MDS itself. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
+
+    New points: A new point is joined to its nearest training points, also where the graph is mutual.
+
+    Back to features: With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+
     Source: Tenenbaum, de Silva and Langford, 2000.
     """
 

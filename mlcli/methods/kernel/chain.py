@@ -121,13 +121,20 @@ NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 class Chain(Stages, Method):  # type: ignore[misc,override]  # what others declare follows here from the stages
     """Stages of the user's choice: a graph, paths, a kernel, its centering, its eigenvectors, coordinates.
 
-    Every spectral method is such a chain, and `mlcli methods NAME --yaml` writes it out. Other chains are possible: a
-    gaussian kernel of geodesic distances, principal components of rows that are not centered, the kernels of the
-    textbook without centering. A stage that is null is left out. An invalid chain, or an option that it would ignore,
-    is refused with the reason and the nearest valid chain.
+    It keeps what its kernel says is alike; the stages before it decide what that is. It fails where stages do not fit
+    each other, which is refused with the reason and the nearest valid chain. Set the `kernel` first, then what it is
+    computed from: `graph`, `paths` or the rows themselves.
 
-    By default it is classical multidimensional scaling. [Chains](../chains.md) has examples. Source: Schölkopf, Smola
-    and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality reduction of manifolds", 2004.
+    How it works: Every spectral method is a chain of stages: neighbors make a graph, paths along it make distances,
+    these make a kernel, it is centered, and its eigenvectors on some scale are coordinates. `mlcli methods NAME --yaml`
+    writes the chain of a method out. Other chains are possible: a gaussian kernel of geodesic distances, principal
+    components of rows that are not centered, the kernels of the textbook without centering.
+
+    A stage that is null is left out. An invalid chain, or an option that it would ignore, is refused. By default it is
+    classical multidimensional scaling. [Chains](../chains.md) has examples.
+
+    Source: Schölkopf, Smola and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality
+    reduction of manifolds", 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)

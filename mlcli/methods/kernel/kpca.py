@@ -22,17 +22,30 @@ KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name
 class KernelPCA(Method):
     """PCA in the feature space of a kernel function: gaussian, linear, laplacian and others; or of a given kernel.
 
-    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r:
-    with too large a rate all points are equally different, with too small a rate the result is that of PCA. The default
-    rate is 1 / median of d² over all pairs of different points. `gamma` is another name of r, and `sigma` is converted:
-    r = 1 / (2 sigma²). The laplacian kernel, exp(-r d) with r = 1 / sigma, falls more slowly, and is always held in
-    memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
-    of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
-    drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's
-    formula), exact for m = n; a default rate follows from the landmarks. With `decoder` coordinates lead back to
-    features: by fixed points, whose image under the gaussian kernel is nearest, by regression, or by neighbors in the
-    embedding. Source: Schölkopf, Smola and Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998;
-    Williams and Seeger, "Using the Nyström method to speed up kernel machines", 2001; Mika and others, "Kernel PCA and
+    It keeps variance as PCA does, but of the points as the kernel sees them, which may lie along curves in the columns.
+    It fails with a rate that does not suit the data: too large, and all points are equally different; too small, and
+    the result is that of PCA. Set the rate of the kernel first (`method.kernel.rate`), by factors of about three around
+    its default.
+
+    How it works: A kernel function says how similar two rows are, and stands for their inner product in a space of many
+    more features. PCA is done there, by the matrix of similarities alone. With the linear kernel it is PCA.
+
+    The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r. The default rate is 1 / median of
+    d² over all pairs of different points. `gamma` is another name of r, and `sigma` is converted: r = 1 / (2 sigma²).
+    The laplacian kernel, exp(-r d) with r = 1 / sigma, falls more slowly, and is always held in memory. A given matrix
+    (`input.kind: kernel`) is used as it is.
+
+    With landmarks the eigenproblem is that of a sample of m rows, drawn with the seed, and every row x is placed by its
+    centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's formula), exact for m = n; a default rate follows from
+    the landmarks.
+
+    New points: Kernel rows of new points are centered as the training rows were.
+
+    Back to features: With `decoder` coordinates lead back to features: by fixed points, whose image under the gaussian
+    kernel is nearest, by regression, or by neighbors in the embedding.
+
+    Source: Schölkopf, Smola and Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998; Williams
+    and Seeger, "Using the Nyström method to speed up kernel machines", 2001; Mika and others, "Kernel PCA and
     de-noising in feature spaces", 1999.
     """
 

@@ -142,21 +142,30 @@ class GraphLaplacian(KernelOptions):
 class Laplacian(Method):
     """Coordinates that differ little between neighbors: the smoothest functions on the neighbor graph.
 
-    They solve L y = λ D y, or L y = λ y (`normalized: false`), with W the weights of the edges, D their sums at each
-    point and L = D - W: λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its
-    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs. Coordinates have unit
-    variance, weighted by D, because the weights do not determine the scale. The whole spectrum, and with it a share of
-    variance, is computed up to 600 points.
+    It keeps neighbors near each other, and parts of the data that few edges join apart. It fails if only a few edges
+    connect parts of the data: the first axes then only separate these parts. Set the number of neighbors first (`-k`),
+    then the `weights` of the edges.
+
+    How it works: Neighbors are joined by edges, and coordinates are the functions on the points that differ least along
+    the edges, yet are not constant, like the slowest vibrations of a net. They solve L y = λ D y, or L y = λ y
+    (`normalized: false`), with W the weights of the edges, D their sums at each point and L = D - W: λ is the cost Σ w
+    (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its constant solution removed. Coordinates
+    have unit variance, weighted by D, because the weights do not determine the scale.
 
     Weights are 1, exp(-r d²) of the length d of an edge (`heat`), or exp(-d² / (σ σ')) with a scale σ of each of its
     ends (`adaptive`): the distance to the point's 7th neighbor, or another one, so that dense and sparse parts of the
-    data have weights alike. A new point has a scale of its own too.
+    data have weights alike.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
-    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
-    axis of cost 1 these means are always 0: new points have no coordinate there, and a warning says so. It fails if
-    only a few edges connect parts of the data: the first axes then only separate these parts. With `decoder`
-    coordinates lead back to features, by neighbors in the embedding or by regression.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that
+    equals a training point, on that point: on one of several, as equal rows with other neighbors have other
+    coordinates. It has a scale of its own too. On an axis of cost 1 these means are always 0: new points have no
+    coordinate there, and a warning says so.
+
+    Back to features: With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+
+    Files: `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs. The whole spectrum, and with it a share
+    of variance, is computed up to 600 points.
+
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004; scales: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
     """

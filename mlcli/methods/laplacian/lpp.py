@@ -24,17 +24,25 @@ from mlcli.methods.trials import variant
 class LPP(Linearization):
     """The linear functions of the columns that differ least between neighbors: linear Laplacian eigenmaps.
 
-    They solve Xᵀ L X a = λ Xᵀ D X a, with L = D - W of the neighbor graph as in `laplacian`, and X without its mean,
-    weighted by D. So λ is the cost Σ w (yᵢ - yⱼ)² of y = X a, as a share of Σ d y². Axes are ranked by 1/λ:
-    `spectrum.csv` holds these eigenvalues with their costs λ. Coordinates are uncorrelated and have unit variance, both
-    weighted by D. `loadings.csv` holds the coefficients a, which make coordinates of centered columns.
+    It keeps neighbors near each other, by a linear function of the columns. It fails if the coordinates of a surface
+    are not nearly linear in the columns. Set the number of neighbors first (`-k`), and with many columns their
+    principal components (`prepare.reduce`).
 
-    New rows are placed exactly, by the same linear functions. Directions in which the columns do not extend give no
-    axes. With n - 1 independent columns for n rows, every function is linear in the columns, and coordinates are those
-    of `laplacian`: leave columns out then, or take their principal components first (`prepare.reduce`).
+    How it works: Neighbors are joined by edges with weights, as in `laplacian`. Coordinates y = X a are linear
+    functions of the columns, those that differ least along the edges. They solve Xᵀ L X a = λ Xᵀ D X a, with L = D - W
+    of the neighbor graph, and X without its mean, weighted by D. So λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y².
+    Coordinates are uncorrelated and have unit variance, both weighted by D.
 
-    It fails if the coordinates of a surface are not nearly linear in the columns. Source: He and Niyogi, "Locality
-    preserving projections", 2003.
+    Directions in which the columns do not extend give no axes. With n - 1 independent columns for n rows, every
+    function is linear in the columns, and coordinates are those of `laplacian`: leave columns out then, or take their
+    principal components first (`prepare.reduce`).
+
+    New points: New rows are placed exactly, by the same linear functions.
+
+    Files: Axes are ranked by 1/λ: `spectrum.csv` holds these eigenvalues with their costs λ. `loadings.csv` holds the
+    coefficients a, which make coordinates of centered columns.
+
+    Source: He and Niyogi, "Locality preserving projections", 2003.
     """
 
     variants: ClassVar = (

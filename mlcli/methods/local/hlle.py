@@ -88,25 +88,34 @@ def self_products(axes: int) -> int:
 class HLLE(TangentMethod):
     """Coordinates whose second derivatives, estimated on neighborhoods, are smallest: Hessian eigenmaps.
 
-    The tangent space of a point is spanned by the first principal axes of its neighbors, without the point itself; it
-    has as many dimensions p as there are axes, or `dimension`. On it, quadratic functions of the tangent coordinates
-    are fitted to the values at the neighbors. The cost of a function is the sum, over the neighborhoods, of the squares
-    of its p (p + 1) / 2 second derivatives. It is vᵀMv with M = RᵀR: the rows of R are, for each neighborhood, an
-    orthonormal basis of what products of two tangent coordinates add to affine functions; and for two equal points,
-    which no function of tangent coordinates tells apart, their difference. The kernel is M⁺, its
-    constant null vector removed; `spectrum.csv` holds its eigenvalues, one over the costs. Coordinates have unit
-    variance, because tangent spaces do not determine the scale.
+    It keeps straight lines of the surface straight, also where the surface has a hole, up to a stretch of the whole. It
+    fails where data have more dimensions than the tangent spaces, and where noise dominates second derivatives. Set the
+    number of neighbors first (`-k`): of two axes at least 6, better twice as many.
+
+    How it works: Around each point the surface is nearly flat, and has tangent coordinates: the places of its neighbors
+    along their first principal axes, without the point itself. There are as many of them, p, as axes, or `dimension`. A
+    function on the points is straight where its second derivatives along the surface are zero. Coordinates are the
+    functions for which these are smallest.
+
+    Quadratic functions of the tangent coordinates are fitted to the values at the neighbors. The cost of a function is
+    the sum, over the neighborhoods, of the squares of its p (p + 1) / 2 second derivatives. It is vᵀMv with M = RᵀR:
+    the rows of R are, for each neighborhood, an orthonormal basis of what products of two tangent coordinates add to
+    affine functions; and for two equal points, which no function of tangent coordinates tells apart, their difference.
+    The kernel is M⁺, its constant null vector removed. Coordinates have unit variance, because tangent spaces do not
+    determine the scale.
 
     Each point needs 1 + p + p (p + 1) / 2 neighbors or more. With exactly as many, the cost is that of `ltsa`: `ltsa`
-    takes what no affine function explains, this method only its quadratic part. scikit-learn takes the former
-    for both, so its method `hessian` equals `ltsa` here. Of dissimilarities and other metrics, tangent coordinates are
-    those of classical scaling of the neighbors. The whole spectrum, and with it a share of variance, is computed up to
-    600 points; it needs a `dimension`.
+    takes what no affine function explains, this method only its quadratic part. scikit-learn takes the former for both,
+    so its method `hessian` equals `ltsa` here. Of dissimilarities and other metrics, tangent coordinates are those of
+    classical scaling of the neighbors.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a training
-    point is placed exactly on itself. It fails where data have more dimensions than the tangent spaces, and where
-    noise dominates second derivatives. Source: Donoho and Grimes, "Hessian eigenmaps: locally linear embedding
-    techniques for high-dimensional data", 2003.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
+    training point is placed exactly on itself.
+
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
+    share of variance, is computed up to 600 points; it needs a `dimension`.
+
+    Source: Donoho and Grimes, "Hessian eigenmaps: locally linear embedding techniques for high-dimensional data", 2003.
     """
 
     variants: ClassVar = (

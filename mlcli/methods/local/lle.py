@@ -51,17 +51,25 @@ class Reconstruction(LocalKernel):
 class LLE(Method):
     """Coordinates that preserve the weights by which each point is a weighted mean of its neighbors.
 
-    The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of `ridge` times
-    the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). The kernel is M⁺ with
-    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance, because the weights do not
-    determine the scale.
+    It keeps each point's place among its neighbors, as the weights by which their mean reproduces it, and no distances.
+    It fails if neighborhoods span so few directions that the ridge dominates the weights. Set the number of neighbors
+    first (`-k`), more than there are axes, then `ridge`.
 
-    The whole spectrum, and with it a share of variance, is computed up to 600 points. With `decoder` coordinates lead
-    back to features, by the weights of neighbors in the embedding or by regression.
+    How it works: The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of
+    `ridge` times the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). Then coordinates are
+    looked for in which the same weights reproduce each point best. The kernel is M⁺ with M = (I - W)ᵀ(I - W), its
+    constant null vector removed. Coordinates have unit variance, because the weights do not determine the scale.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed exactly on
-    itself. It fails if neighborhoods span so few directions that the ridge dominates the weights. Source:
-    Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed
+    exactly on itself.
+
+    Back to features: With `decoder` coordinates lead back to features, by the weights of neighbors in the embedding or
+    by regression.
+
+    Files: The whole spectrum, and with it a share of variance, is computed up to 600 points.
+
+    Source: Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis,
+    2003.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)

@@ -17,21 +17,27 @@ from mlcli.methods.trials import variant
 class LLTSA(LocalLinearization):
     """The linear functions of the columns nearest to affine ones of each neighborhood's tangent coordinates.
 
-    They solve Xᵀ M X a = λ Xᵀ X a, with the alignment cost M of `ltsa`, and X without its mean. Tangent spaces have as
-    many dimensions p as there are axes, or `dimension`. So λ is the sum over the neighborhoods of the squares of
-    y = X a that no affine function of the p tangent coordinates explains, over Σ y². Axes are ranked by 1/λ:
-    `spectrum.csv` holds these eigenvalues with their costs λ. Coordinates are uncorrelated and have unit variance
-    (divisor n). `loadings.csv` holds the coefficients a, which make coordinates of centered columns.
+    It keeps the flat map of each neighborhood, by a linear function of the columns. It fails if the coordinates of a
+    surface are not nearly linear in the columns, and with p columns or fewer, where all costs are zero and axes are one
+    choice of many. Set the number of neighbors first (`-k`), at least two more than there are axes.
+
+    How it works: Each neighborhood has tangent coordinates as in `ltsa`, as many, p, as there are axes, or `dimension`.
+    Coordinates y = X a are linear functions of the columns, those nearest to affine functions of the tangent
+    coordinates. They solve Xᵀ M X a = λ Xᵀ X a, with the alignment cost M of `ltsa`, and X without its mean. So λ is
+    the sum over the neighborhoods of the squares of y that no affine function of the p tangent coordinates explains,
+    over Σ y². Coordinates are uncorrelated and have unit variance (divisor n).
 
     Each point needs p + 2 neighbors or more; one that is no other's neighbor adds its error of reconstruction to the
-    cost, as in `ltsa`. New rows are placed exactly, by the same linear functions. Directions in
-    which the columns do not extend give no axes. With n - 1 independent columns for n rows, every function is linear in
-    the columns, and coordinates are those of `ltsa`: leave columns out then, or take their principal components first
-    (`prepare.reduce`).
+    cost, as in `ltsa`. Directions in which the columns do not extend give no axes. With n - 1 independent columns for n
+    rows, every function is linear in the columns, and coordinates are those of `ltsa`: leave columns out then, or take
+    their principal components first (`prepare.reduce`).
 
-    It fails if the coordinates of a surface are not nearly linear in the columns. With p columns or fewer all costs are
-    zero, and axes are one choice of many. Source: Zhang, Yang, Zhao and Ge, "Linear local tangent space alignment and
-    application to face recognition", 2007.
+    New points: New rows are placed exactly, by the same linear functions.
+
+    Files: Axes are ranked by 1/λ: `spectrum.csv` holds these eigenvalues with their costs λ. `loadings.csv` holds the
+    coefficients a, which make coordinates of centered columns.
+
+    Source: Zhang, Yang, Zhao and Ge, "Linear local tangent space alignment and application to face recognition", 2007.
     """
 
     variants: ClassVar = (

@@ -40,21 +40,31 @@ class Alignment(TangentKernel):
 class LTSA(TangentMethod):
     """Coordinates that are, on every neighborhood, an affine function of its tangent coordinates.
 
-    The tangent space of a point is spanned by the first principal axes of its neighbors, without the point itself; it
-    has as many dimensions p as there are axes, or `dimension`. The cost of a function is the sum, over the
-    neighborhoods, of the squares that no affine function of the p tangent coordinates explains. It is vᵀMv with
-    M = RᵀR: the rows of R are, for each neighborhood, an orthonormal basis of the complement of constants and tangent
-    coordinates. The kernel is M⁺, its constant null vector removed; `spectrum.csv` holds its eigenvalues, one over
-    the costs. Coordinates have unit variance, because tangent spaces do not determine the scale.
+    It keeps the flat map of each neighborhood, up to a stretch of the whole. It fails if neighborhoods are curved or
+    overlap in few points, and where data have more dimensions than the tangent spaces. Set the number of neighbors
+    first (`-k`), at least two more than there are axes.
 
-    Each point needs p + 2 neighbors or more. Of dissimilarities and other metrics, tangent coordinates are
-    those of classical scaling of the neighbors. The whole spectrum, and with it a share of variance, is computed up to
-    600 points; it needs a `dimension`.
+    How it works: Around each point the surface is nearly flat, and has tangent coordinates: the places of its neighbors
+    along their first principal axes, without the point itself. There are as many of them, p, as axes, or `dimension`.
+    Coordinates of all points are looked for that are, on every neighborhood, an affine function of its tangent
+    coordinates: its map, turned, stretched and moved.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a training
-    point is placed exactly on itself. It fails if neighborhoods are curved or overlap in few points, and where data
-    have more dimensions than the tangent spaces. Source: Zhang and Zha, "Principal manifolds and nonlinear
-    dimensionality reduction via tangent space alignment", 2004.
+    The cost of a function is the sum, over the neighborhoods, of the squares that no affine function of the p tangent
+    coordinates explains. It is vᵀMv with M = RᵀR: the rows of R are, for each neighborhood, an orthonormal basis of the
+    complement of constants and tangent coordinates. The kernel is M⁺, its constant null vector removed. Coordinates
+    have unit variance, because tangent spaces do not determine the scale.
+
+    Each point needs p + 2 neighbors or more. Of dissimilarities and other metrics, tangent coordinates are those of
+    classical scaling of the neighbors.
+
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
+    training point is placed exactly on itself.
+
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
+    share of variance, is computed up to 600 points; it needs a `dimension`.
+
+    Source: Zhang and Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment",
+    2004.
     """
 
     variants: ClassVar = (

@@ -171,20 +171,27 @@ class ModifiedReconstruction(TangentKernel):
 class MLLE(TangentMethod):
     """Coordinates that preserve several weights of each point over its neighbors, where LLE has one.
 
-    Where a point has more neighbors than the manifold has dimensions, many weights reproduce it about equally well,
-    and which of them LLE takes depends on its ridge. This method takes all of them: as many weight vectors w as the
-    differences to the neighbors have principal axes that hold little. That is no more, of what the other axes hold,
-    than the median over the points of what the axes after the first p hold of what the first p do, with p the number
-    of axes, or `dimension`. The cost of a function is the sum of (yᵢ - Σ w y)² over the weight vectors of all points,
-    vᵀMv with M = RᵀR. The kernel is M⁺, its constant null vector removed; `spectrum.csv` holds its eigenvalues, one
-    over the costs. Coordinates have unit variance, because weights do not determine the scale.
+    It keeps each point's place among its neighbors by several sets of weights, and so the shape of the surface better
+    than LLE. It fails where data have more dimensions than `dimension`, as then many axes hold as much. Set the number
+    of neighbors first (`-k`), at least one more than there are axes.
 
-    Each point needs p + 1 neighbors or more. Weights need distances only. The whole spectrum, and with it a share of
-    variance, is computed up to 600 points; it needs a `dimension`.
+    How it works: Where a point has more neighbors than the manifold has dimensions, many weights reproduce it about
+    equally well, and which of them LLE takes depends on its ridge. This method takes all of them: as many weight
+    vectors w as the differences to the neighbors have principal axes that hold little. That is no more, of what the
+    other axes hold, than the median over the points of what the axes after the first p hold of what the first p do,
+    with p the number of axes, or `dimension`.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a training
-    point is placed exactly on itself. It fails where data have more dimensions than `dimension`, as then many axes hold
-    as much. Source: Zhang and Wang, "MLLE: modified locally linear embedding using multiple weights", 2006.
+    The cost of a function is the sum of (yᵢ - Σ w y)² over the weight vectors of all points, vᵀMv with M = RᵀR. The
+    kernel is M⁺, its constant null vector removed. Coordinates have unit variance, because weights do not determine the
+    scale. Each point needs p + 1 neighbors or more. Weights need distances only.
+
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
+    training point is placed exactly on itself.
+
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
+    share of variance, is computed up to 600 points; it needs a `dimension`.
+
+    Source: Zhang and Wang, "MLLE: modified locally linear embedding using multiple weights", 2006.
     """
 
     variants: ClassVar = (

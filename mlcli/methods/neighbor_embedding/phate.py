@@ -68,26 +68,38 @@ def note_pieces(kernel: Any) -> None:
 class PHATE(MajorizedMethod):
     """Points whose distances are nearest to how differently random walks from them end (PHATE).
 
+    It keeps paths and branches of the data, by where random walks from the points end; sizes and densities of groups
+    are not kept. It fails where no walk leads from one piece of the data to another, as distances between them are
+    those of the 1e-7 (`W-WALK-PIECES`), and a short walk takes noise for branches. Set `nearest` first, the neighbors
+    that decide how far a step goes, then the `time` of the walk.
+
+    How it works: A walker steps from point to point, to near ones with a larger probability. After some steps the noise
+    of single steps has averaged out, and where walks from two points end says how far apart the points are along the
+    data. A layout shows these distances.
+
     Affinities are exp(-(d/σ)^α), with σ the distance of a point to its k-th neighbor (`nearest`) and α its `decay`;
-    those below `threshold` are zero, and both of a pair have their mean. Over their sums they are the probabilities P
-    of a walk. After t steps (`time`) the potential of a point is -log(P^t + 1e-7), one number for each point where the
-    walk may end. Potential distances are the Euclidean distances of these rows, and the layout minimizes their stress
-    by majorization from classical scaling, as `smacof`. With `gamma` below one the potential is p^c / c, c = (1 - γ)/2:
-    at 0 twice the square root.
+    those below `threshold` are zero, and both of a pair have their mean. If the k-th neighbor is an equal point, σ is
+    the least distance above zero. Points of a given graph have the largest of its affinities with themselves. Over
+    their sums affinities are the probabilities P of a walk.
 
-    By default t is the knee of the von Neumann entropy of P, P², ...: where two lines fit the curve best.
-    `entropy.csv` holds it, and the power at the knee is t + 1, as in the authors' program. The entropy is that of the
-    singular values' shares. `trace.csv` holds the stress after each step. Axes are principal, without a scale of the
-    input; there is no spectrum. Of more than 5,000 points, 2,000 clusters of points are laid out (`landmarks`), found
-    by k-means in the leading functions of the walk, and a point is the mean of its clusters by its probabilities to
-    reach them.
+    After t steps (`time`) the potential of a point is -log(P^t + 1e-7), one number for each point where the walk may
+    end. Potential distances are the Euclidean distances of these rows, and the layout minimizes their stress by
+    majorization from classical scaling, as `smacof`. With `gamma` below one the potential is p^c / c, c = (1 - γ)/2: at
+    0 twice the square root. Axes are principal, without a scale of the input.
 
-    A new point is the mean of the points or clusters by its own affinities, so it lies within them; also a training
-    row, which lands among its neighbors, near its own place. It fails where no walk leads from one piece of the data to
-    another: distances between them are those of the 1e-7 (`W-WALK-PIECES`). Sizes and densities of groups are not kept,
-    and a short walk takes noise for branches. If the k-th neighbor is an equal point, σ is the least distance above
-    zero. Points of a given graph have the largest of its affinities with themselves. Source: Moon and others,
-    "Visualizing structure and transitions in high-dimensional biological data", 2019.
+    Time of the walk: By default t is the knee of the von Neumann entropy of P, P², ...: where two lines fit the curve
+    best. The entropy is that of the singular values' shares.
+
+    Many points: Of more than 5,000 points, 2,000 clusters of points are laid out (`landmarks`), found by k-means in the
+    leading functions of the walk, and a point is the mean of its clusters by its probabilities to reach them.
+
+    New points: A new point is the mean of the points or clusters by its own affinities, so it lies within them; also a
+    training row, which lands among its neighbors, near its own place.
+
+    Files: `entropy.csv` holds the entropy of the powers, and the power at the knee is t + 1, as in the authors'
+    program. `trace.csv` holds the stress after each step. There is no spectrum.
+
+    Source: Moon and others, "Visualizing structure and transitions in high-dimensional biological data", 2019.
     """
 
     loses: ClassVar = ("Paths of a random walk are kept: sizes and densities of groups mean little here, and distances "

@@ -255,22 +255,30 @@ SHORT = {"early_steps": 15, "steps": 10}
 class TSNE(NeighborEmbedding):
     """Coordinates in which neighbors stay neighbors, by attraction of near points and repulsion of all (t-SNE).
 
-    Affinities p of a point to others are Gaussians of their distances whose width gives them a perplexity: about how
-    many neighbors count. They are taken over the nearest 3 x perplexity points, and averaged over both directions and
-    over several perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs
-    in Σ (1 + d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
-
-    Descent goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of standard
-    deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
-    Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
-    are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
-    the gradient at the end over that of attraction alone: it is small, but not zero. Any processor and any number of
-    threads give the same bytes.
-
     It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
-    and groups may appear where there are none. A new point starts at the mean of its neighbors, weighted by its
-    affinities to them, and takes 50 steps of its own divergence among fixed points; one that equals a training point
-    is placed on it. It fails where the start does not show the groups: they then break apart and never meet.
+    and groups may appear where there are none. It fails where the start does not show the groups: they then break apart
+    and never meet. Set `perplexity` first, about how many neighbors count, and look at a few values of it.
+
+    How it works: Each point has affinities to others: shares p that fall with distance like a Gaussian, whose width
+    gives them a perplexity, about how many neighbors count. In the layout pairs have shares q that fall more slowly.
+    Points that have more affinity than nearness attract each other, and all repel each other, until the shares agree as
+    well as they can.
+
+    Affinities are taken over the nearest 3 x perplexity points, and averaged over both directions and over several
+    perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs in Σ (1 +
+    d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
+
+    The descent: It goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of
+    standard deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay
+    together. Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a
+    tree. Axes are centered and principal. Any processor and any number of threads give the same bytes.
+
+    New points: A new point starts at the mean of its neighbors, weighted by its affinities to them, and takes 50 steps
+    of its own divergence among fixed points; one that equals a training point is placed on it.
+
+    Files: `trace.csv` holds the divergence after each step, `fit.slope` the gradient at the end over that of attraction
+    alone: it is small, but not zero. There is no spectrum.
+
     Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; schedule and start: Kobak and Berens, "The
     art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.
     """

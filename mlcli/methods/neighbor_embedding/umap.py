@@ -94,36 +94,49 @@ CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, 
 class UMAP(NeighborEmbedding):
     """Points that lie near those of which they are neighbors, and away from points drawn at random (UMAP).
 
-    The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
+    It keeps which points are neighbors; distances between groups, sizes of groups and, without `density`, their
+    densities mean little here, and another `seed` gives another picture. It fails with few neighbors, which break data
+    into groups that are none. Set the number of neighbors first (`-k`), more for the large picture, fewer for detail,
+    then `min_dist`, how tightly neighbors are packed.
+
+    How it works: Each point is joined to its nearest neighbors, and each of these edges has a membership between 0 and
+    1: how much the neighbor belongs to the point's surroundings. Then the points are laid out anew. Edges pull their
+    ends together, the more often the larger their membership, and every point is pushed away from others drawn at
+    random.
+
+    Memberships: That of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
     nearest point, by `local_connectivity`, and σ is such that memberships of k neighbors sum to log₂(k + 1).
-    Memberships v and w of both directions join to v + w - v w. In the layout a membership is 1 / (1 + a d^2b), with a
-    and b fitted to `min_dist` and `spread`. From a start, points move along edges that are due, an edge of weight w in
-    a share w / max w of the epochs, and away from samples that edges draw. `umap-learn` counts a point itself among its
-    neighbors: its `n_neighbors` is `neighbors.count` plus one.
+    Memberships v and w of both directions join to v + w - v w. `umap-learn` counts a point itself among its neighbors:
+    its `n_neighbors` is `neighbors.count` plus one.
 
-    With a `target_weight` t, UMAP is supervised: the classes of the first label column change memberships, as in
-    `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and those of a row
-    without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of zero is thus
-    not without labels. Classes then part in the picture whether or not they do in the data.
+    The layout: There a membership is 1 / (1 + a d²ᵇ), with a and b fitted to `min_dist` and `spread`. From a start,
+    points move along edges that are due, an edge of weight w in a share w / max w of the epochs, and away from samples
+    that edges draw. A graph in pieces has a start that keeps them apart. Coordinates are centered on principal axes,
+    and have no unit. Any processor and any number of threads give the same bytes.
 
-    The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
+    The expected step follows the gradient of Σ w log(1 + a d²ᵇ) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
     q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
-    `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
-    centered on principal axes, and have no unit. Any processor and any number of threads give the same bytes. A graph
-    in pieces has a start that keeps them apart.
 
-    With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
-    A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
-    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
-    with large radii move away from their neighbors, even from equal ones.
+    With classes: With a `target_weight` t, UMAP is supervised: the classes of the first label column change
+    memberships, as in `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and
+    those of a row without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of
+    zero is thus not without labels. Classes then part in the picture whether or not they do in the data.
 
-    Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
-    `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
-    epochs with all training points fixed, without the term of `density`; one that equals a training point is placed on
-    it. It needs no label. It fails with few neighbors, which break data into groups that are none. Source: McInnes,
-    Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction", 2018; Damrich and
-    Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell transcriptomic
-    variability through density-preserving data visualization", 2021.
+    With densities: With `density` (densMAP), the last epochs also raise the correlation of local radii in data and
+    layout, with weight λ Σ w. A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the
+    layout that of the curve; ε is 1e-8, in the data times the median. Points with large radii move away from their
+    neighbors, even from equal ones.
+
+    New points: A new point starts at the mean of its neighbors by membership and takes a fifth of the epochs with all
+    training points fixed, without the term of `density`; one that equals a training point is placed on it. It needs no
+    label.
+
+    Files: `trace.csv` holds an estimate of the objective by the edges and samples of each epoch, for an edge that is
+    due. `radii.csv` holds the log radii of `density`, `fit.radius_correlation` their correlation. There is no spectrum.
+
+    Source: McInnes, Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction",
+    2018; Damrich and Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell
+    transcriptomic variability through density-preserving data visualization", 2021.
     """
 
     loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "

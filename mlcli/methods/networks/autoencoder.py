@@ -185,18 +185,27 @@ class Autoencoding:
 class Autoencoder(NetworkMethod):
     """Two networks, an encoder to a few coordinates and a decoder back, trained to reproduce the rows.
 
-    y = f(x) and x̂ = g(y) minimize the mean of ‖x̂ - x‖². `layers` lists the hidden units of f; g has the same in
-    reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so coordinates have no
-    unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no training is needed;
-    with them the fit needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. Constraints keep a code
-    from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are small or rarely active
-    (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random (`dropout`), weights shrink
-    (`learning.decay`) or are shared by f and g (`tied`).
+    It keeps what a decoder needs to reproduce the rows from a few numbers. It fails with few rows: other seeds
+    (`compute.seed`) then give other coordinates. Set the hidden `layers` first, and compare the reconstruction error
+    with that of PCA.
 
-    The weights with the best objective on held-out rows are kept. With few rows it fails: other seeds (`compute.seed`)
-    then give other coordinates. Axes have no order. Compare its reconstruction error with that
-    of PCA. Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006;
-    constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
+    How it works: An encoder y = f(x) makes a few coordinates of a row, and a decoder x̂ = g(y) makes a row of these.
+    Both are networks, and are trained together to minimize the mean of ‖x̂ - x‖². As all that the decoder gets are the
+    coordinates, they hold what rows differ in most. `layers` lists the hidden units of f; g has the same in reverse.
+
+    Rows are centered and divided by one scale, the root of the columns' mean variance, so coordinates have no unit.
+    Without hidden layers the optimum is known in closed form, the subspace of PCA, and no training is needed; with them
+    the fit needs `manifold-cli[neural]` (JAX). The weights with the best objective on held-out rows are kept. Axes have
+    no order.
+
+    Constraints: They keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates
+    are small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
+    (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).
+
+    New points: `project` gives new rows to the encoder, `reconstruct` gives coordinates to the decoder; both use NumPy.
+
+    Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006; constraints:
+    Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """
 
     variants: ClassVar = (

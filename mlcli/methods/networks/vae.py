@@ -278,19 +278,31 @@ class NegatedBound:
 class VAE(NetworkMethod):
     """A model of the data with hidden coordinates; a network gives the posterior of each row's coordinates.
 
-    z ~ N(0, I) and x ~ p(x | g(z)), with g a network; q(z | x) = N(m(x), diag s²(x)) with m and log s² the outputs of
-    another. Both are trained to raise the evidence lower bound E_q log p(x | z) - β KL(q ‖ N(0, I)). Coordinates are
-    the means m(x), and `posterior.csv` holds their standard deviations s(x). Without hidden layers the optimum is
-    known: probabilistic PCA, whose posterior is of this form, so that the bound is the likelihood. With them training
-    needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. `fit` in `run.json` holds the bound and
-    its two parts for an average row, and for the rows that were held out a tighter bound, by importance weights.
+    It keeps what a decoder needs to make rows probable, with the uncertainty of each coordinate. It fails if the
+    decoder ignores the coordinates: the divergence is then near zero, and a smaller `beta` helps. Set the hidden
+    `layers` first, then `beta`.
 
-    Of four ways to approximate a posterior this is the recognition model: one function for all rows, so that a new row
-    costs one pass. With a fixed family each row would have parameters of its own to optimize; a structured
-    approximation would give up the Gaussian but not the independence of axes; a point estimate, as in the GP-LVM, has
-    no spread at all. It fails if the decoder ignores the coordinates: the divergence is then near zero, and a smaller
-    `beta` helps. Numbers from 0 to 1, such as gray levels, may have the Bernoulli likelihood. Source: Kingma and
-    Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016 (weighted bound).
+    How it works: The model says z ~ N(0, I) and x ~ p(x | g(z)), with g a network: a row is made from a few hidden
+    coordinates. Another network goes back, and gives for each row the mean and the spread of its coordinates: q(z | x)
+    = N(m(x), diag s²(x)) with m and log s² its outputs. Both are trained to raise the evidence lower bound E_q log p(x
+    | z) - β KL(q ‖ N(0, I)): rows shall be probable, and coordinates not far from a standard normal distribution.
+    Coordinates are the means m(x).
+
+    Without hidden layers the optimum is known: probabilistic PCA, whose posterior is of this form, so that the bound is
+    the likelihood. With them training needs `manifold-cli[neural]` (JAX). Numbers from 0 to 1, such as gray levels, may
+    have the Bernoulli likelihood.
+
+    Posteriors: Of four ways to approximate a posterior this is the recognition model: one function for all rows. With a
+    fixed family each row would have parameters of its own to optimize; a structured approximation would give up the
+    Gaussian but not the independence of axes; a point estimate, as in the GP-LVM, has no spread at all.
+
+    New points: A new row costs one pass; `project` and `reconstruct` use NumPy.
+
+    Files: `posterior.csv` holds the standard deviations s(x). `fit` in `run.json` holds the bound and its two parts for
+    an average row, and for the rows that were held out a tighter bound, by importance weights.
+
+    Source: Kingma and Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016
+    (weighted bound).
     """
 
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there

@@ -125,22 +125,29 @@ UNCORRECTED = Correction("none", 0.0)
 class DBRDA(ConstrainedMethod):
     """Principal coordinates constrained to combinations of the columns of a second view, `--view`; then of the rest.
 
-    The dissimilarities are given (`--kind dissimilarities`), or those of features under a metric. They are made a
-    matrix of inner products G as in `mds`. With H the projection on the constraints, the first axes are eigenvectors
-    U of H G H, at most as many as there are independent constraints; axes after them are those of (I - H) G (I - H).
+    It keeps what the constraints explain of the dissimilarities, on axes of its own. It fails with almost as many
+    constraints as rows: they explain anything. Set `--metric` first, or `--dissimilarities` if the file holds them, and
+    the second view (`--view`).
+
+    How it works: The dissimilarities are given (`--kind dissimilarities`), or those of features under a metric. They
+    are made a matrix of inner products G as in `mds`. With H the projection on the constraints, the columns of the
+    second view, the first axes are eigenvectors U of H G H, at most as many as there are independent constraints; axes
+    after them are those of (I - H) G (I - H). Constraints that depend on others are left out with a warning.
+
     Coordinates are G U / √λ, the weighted sums, or with `scores: lc` U √λ, combinations of the constraints. Of
-    Euclidean distances they are those of `rda`. `spectrum.csv` holds eigenvalues as in `mds`, without a divisor: those
-    of `rda` times n - 1. Negative ones of both parts come last, and never become axes. The column `constrained` is 1
-    for eigenvalues of H G H, else 0. `loadings.csv` holds the correlations of the constraints with the constrained
-    axes: the arrows of a biplot.
+    Euclidean distances they are those of `rda`.
 
-    Pseudo-F, the ratio of the traces over their degrees of freedom, is tested by permutations of the rows, of the
-    residuals of the condition if there is one. Constraints that depend on others are left out with a warning. New
-    points get weighted sums on constrained axes, by Gower's interpolation. With a condition, or on residual axes, they
-    would need constraints, and are refused.
+    The test: Pseudo-F, the ratio of the traces over their degrees of freedom, is tested by permutations of the rows, of
+    the residuals of the condition if there is one.
 
-    It fails with almost as many constraints as rows: they explain anything. Source: Legendre and Anderson, 1999;
-    McArdle and Anderson, 2001.
+    New points: New points get weighted sums on constrained axes, by Gower's interpolation. With a condition, or on
+    residual axes, they would need constraints, and are refused.
+
+    Files: `spectrum.csv` holds eigenvalues as in `mds`, without a divisor: those of `rda` times n - 1. Negative ones of
+    both parts come last, and never become axes. The column `constrained` is 1 for eigenvalues of H G H, else 0.
+    `loadings.csv` holds the correlations of the constraints with the constrained axes: the arrows of a biplot.
+
+    Source: Legendre and Anderson, 1999; McArdle and Anderson, 2001.
     """
 
     accepts: ClassVar = (ViewedDissimilarities, TwoViews)

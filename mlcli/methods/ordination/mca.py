@@ -74,21 +74,30 @@ def require_questions(data: Features) -> None:
 class MCA(Correspondence):
     """Rows of answers to several questions on the axes along which they differ most; columns may be text.
 
-    Each column is a question, and each of its different values an answer, numbers as well. It is correspondence
-    analysis of the indicator matrix, which has a column of zeros and ones for every answer: rare answers count more
-    in distances, and all rows have equal masses. `spectrum.csv` holds the principal inertias of the indicator matrix;
-    their squares are those of the Burt matrix. As the blocks of each question with itself blow these up, the columns
-    `adjusted` and `adjusted_share` hold Greenacre's adjusted inertias, of axes with an inertia over one over the number
-    of questions, and their shares of the mean inertia of all cross tables of two questions (`adjusted_total` in
-    `run.json`). Judge axes by the adjusted shares.
+    It keeps which answers are given together: rows with the same answers lie near each other. It fails if answers are
+    rare, or nearly as many as rows: merge them. Set the columns first (`--columns`), because every different value of a
+    column becomes an answer, also numbers.
 
-    Coordinates are principal coordinates of the rows, as `ind$coord` of FactoMineR and `li` of ade4's `dudi.acm`.
-    `loadings.csv` names each answer `question=answer`, and holds principal coordinates (`var$coord`, `co`), or
-    standard ones (`loadings: standard`), whose mean over its answers is a row's place. New rows are placed by these
-    means; an answer that no row of the fit has is refused.
+    How it works: Each column is a question, and each of its different values an answer, numbers as well. It is
+    correspondence analysis of the indicator matrix, which has a column of zeros and ones for every answer: rare answers
+    count more in distances, and all rows have equal masses. Coordinates are principal coordinates of the rows, as
+    `ind$coord` of FactoMineR and `li` of ade4's `dudi.acm`.
 
-    Missing answers are dropped with their row (`prepare.missing`), or need an answer of their own in the table.
-    A column with one answer is left out. It fails if answers are rare, or nearly as many as rows: merge them.
+    Missing answers are dropped with their row (`prepare.missing`), or need an answer of their own in the table. A
+    column with one answer is left out.
+
+    New points: New rows are placed at the means of their answers' standard coordinates; an answer that no row of the
+    fit has is refused.
+
+    Files: `spectrum.csv` holds the principal inertias of the indicator matrix; their squares are those of the Burt
+    matrix. As the blocks of each question with itself blow these up, the columns `adjusted` and `adjusted_share` hold
+    Greenacre's adjusted inertias, of axes with an inertia over one over the number of questions, and their shares of
+    the mean inertia of all cross tables of two questions (`adjusted_total` in `run.json`). Judge axes by the adjusted
+    shares.
+
+    `loadings.csv` names each answer `question=answer`, and holds principal coordinates (`var$coord`, `co`), or standard
+    ones (`loadings: standard`), whose mean over its answers is a row's place.
+
     Source: Greenacre, "Correspondence analysis in practice", 2007; Husson, Lê and Pagès, "Exploratory multivariate
     analysis by example", 2017.
     """

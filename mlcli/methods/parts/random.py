@@ -39,20 +39,26 @@ Density = Annotated[float, Field(gt=0, le=1)]
 class RandomProjection(Method):
     """Random directions, which nearly keep all distances if there are enough of them; takes no eigenproblem.
 
-    Coordinates are (x - mean) R with a random matrix R that follows `compute.seed`: normal entries of variance 1/p
-    (gaussian), ±1 / √(s p) in a share s of the entries and zero in the others (sparse, `density`), or an orthonormal
-    frame times √(d/p) (orthogonal). Squared distances are kept on average over all R. Axes have no order, and there is
-    no spectrum. `loadings.csv` holds R. Signs follow the common rule. New rows are placed exactly.
+    It keeps all distances, nearly, if there are enough axes; it serves ahead of methods that depend on distances only,
+    for tables of thousands of columns. It fails with few axes: two random axes are rarely a good picture, and PCA shows
+    more. Set the number of axes first (`-p`), some hundreds, by `fit.bound`.
 
-    For n rows there is an R with p axes that keeps every squared distance within 1 ± ε if
-    p ≥ 4 ln n / (ε²/2 - ε³/3), whatever the number of columns. `fit.bound` holds this ε for the axes that were asked
-    for; it is empty where there is none below one, as with fewer than 24 ln n axes. `fit.distortion` holds the
-    smallest, the mean and the largest ratio of squared distances after to before, over the pairs of up to 64 rows.
+    How it works: Coordinates are (x - mean) R with a random matrix R that follows `compute.seed`: normal entries of
+    variance 1/p (gaussian), ±1 / √(s p) in a share s of the entries and zero in the others (sparse, `density`), or an
+    orthonormal frame times √(d/p) (orthogonal). Squared distances are kept on average over all R. Axes have no order.
+    Signs follow the common rule.
 
-    It fails with few axes: two random axes are rarely a good picture, and PCA shows more. It serves ahead of methods
-    that depend on distances only, for tables of thousands of columns. Source: Johnson and Lindenstrauss, "Extensions of
-    Lipschitz mappings into a Hilbert space", 1984; Dasgupta and Gupta, 2003 (the bound); Achlioptas, 2003, and Li,
-    Hastie and Church, 2006 (sparse).
+    How many axes: For n rows there is an R with p axes that keeps every squared distance within 1 ± ε if p ≥ 4 ln n /
+    (ε²/2 - ε³/3), whatever the number of columns. `fit.bound` holds this ε for the axes that were asked for; it is
+    empty where there is none below one, as with fewer than 24 ln n axes.
+
+    New points: New rows are placed exactly.
+
+    Files: `loadings.csv` holds R. `fit.distortion` holds the smallest, the mean and the largest ratio of squared
+    distances after to before, over the pairs of up to 64 rows. There is no spectrum.
+
+    Source: Johnson and Lindenstrauss, "Extensions of Lipschitz mappings into a Hilbert space", 1984; Dasgupta and
+    Gupta, 2003 (the bound); Achlioptas, 2003, and Li, Hastie and Church, 2006 (sparse).
     """
 
     in_blocks: ClassVar = ""

@@ -27,18 +27,30 @@ from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
+    It keeps as much variance of the columns as so many axes can, and so the large distances between points. It fails if
+    the points lie on a curved surface: flattened, its far ends may come to lie on each other. Set `--scale standard`
+    first where columns have different units, since otherwise the column of the largest numbers decides.
+
+    How it works: The columns are centered. The first axis is the direction along which the points vary most; each
+    further axis is the direction of most variance among those at right angles to the axes before. Coordinates are the
+    places of the points along these directions.
+
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
     columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. The
     variance lost by keeping p axes is the sum of the other eigenvalues.
 
-    Always try it first: it is fast, has a unique solution, and is the baseline for nonlinear methods. It fails if the
-    points lie on a curved surface. `loadings.csv` holds directions times the roots of their eigenvalues, or the
-    directions (`loadings: unit`); of a covariance (`input.kind: covariance`) there is no embedding beside it.
+    Always try it first: it is fast, has a unique solution, and is the baseline for nonlinear methods.
 
-    Answers on short scales (`correlations: polychoric`): loadings and eigenvalues are of polychoric correlations, whose
-    normal variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by
-    regression on the standardized codes. Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component
-    analysis", 2002; Olsson, 1979 (polychoric).
+    Answers on short scales: With `correlations: polychoric` loadings and eigenvalues are of polychoric correlations,
+    whose normal variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are
+    by regression on the standardized codes.
+
+    New points: A new row is centered by the means of the training rows and placed along the same directions.
+
+    Files: `loadings.csv` holds directions times the roots of their eigenvalues, or the directions (`loadings: unit`);
+    of a covariance (`input.kind: covariance`) there is no embedding beside it.
+
+    Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002; Olsson, 1979 (polychoric).
     """
 
     in_blocks: ClassVar = ""

@@ -78,26 +78,33 @@ def slopes(posterior: GaussianProcess, point: Array) -> Array:
 class GPDM(GaussianProcessMethod):
     """Coordinates with dynamics by one Gaussian process, mapped to features by another; rows are in time order.
 
-    y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
-    so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.
-    Coordinates and the parameters of both kernels are those that make rows and sequence most probable, found by L-BFGS
-    from a start. Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more
-    likely under steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step
-    mostly ends at its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none: a small one
-    suits a system that moves by a rule, 0.01 and more one that is pushed about. `dynamics.weight` says how often the
-    density of the sequence counts: 1 is the published model, columns over axes the balanced one.
+    It keeps a sequence as a smooth path, from which its rows and its next steps follow. It fails where rows are not one
+    sequence in equal steps, and where the start tangles it: compare starts by the objective in `trace.csv`. Set
+    `dynamics` first: its `floor`, small for a system that moves by a rule, 0.01 and more for one that is pushed about,
+    and its `order`.
 
-    In `fit` are the log-likelihood of the rows at their coordinates, the log-density of these (`dynamics_log_density`),
-    and the parameters, those of the steps as `dynamics_...`. Axes are principal; `spectrum.csv` holds their relevances,
-    the variance of the slope of f along each times the variance of the coordinates, as shares of the sum.
+    How it works: y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a
+    Gaussian process, so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow
+    from the last two. Coordinates and the parameters of both kernels are those that make rows and sequence most
+    probable, found by L-BFGS from a start. A fit takes n³ operations an iteration. What it gives stands in
+    `docs/gpdm.md`.
 
-    `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard deviations
-    with the uncertainty of the steps carried along linearly, which is rough after many steps. New rows are a sequence
-    of their own, and get the most probable coordinates given all of it; cells or whole rows may be missing
-    (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them in.
+    Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more likely under
+    steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step mostly ends at
+    its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none. `dynamics.weight` says how
+    often the density of the sequence counts: 1 is the published model, columns over axes the balanced one. Axes are
+    principal.
 
-    It fails where rows are not one sequence in equal steps, and where the start tangles it: compare starts by the
-    objective in `trace.csv`. A fit takes n³ operations an iteration. What it gives stands in `docs/gpdm.md`.
+    Forecast: `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard
+    deviations with the uncertainty of the steps carried along linearly, which is rough after many steps.
+
+    New points: New rows are a sequence of their own, and get the most probable coordinates given all of it; cells or
+    whole rows may be missing (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them
+    in.
+
+    Files: `spectrum.csv` holds the relevances of the axes, the variance of the slope of f along each times the variance
+    of the coordinates, as shares of the sum. In `fit` are the log-likelihood of the rows at their coordinates, the
+    log-density of these (`dynamics_log_density`), and the parameters, those of the steps as `dynamics_...`.
 
     Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical models for human motion", 2008; Urtasun, Fleet and
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).

@@ -47,34 +47,42 @@ MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 class GPLVM(GaussianProcessMethod):
     """Coordinates that Gaussian processes map to the features: nonlinear probabilistic PCA.
 
-    y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
-    kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
-    probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
-    since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length scale for each axis, the
-    product of these. Parameters have a wide log-normal prior around the data's own variance. In `fit` are the
-    log-likelihood, the kernel's parameters, the noise, what share of its diagonal had to be added to a covariance
-    matrix (`jitter`), and how many axes have at least a hundredth of the relevance of the first (`axes_in_use`).
+    It keeps what smooth functions of a few coordinates explain of the columns, with a likelihood. It fails where the
+    start tangles the points, as the objective has many local minima: compare starts by the objective. Set the `kernel`
+    first, then the `start` and, beyond some hundred rows, the `inference`.
 
-    `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
-    the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
+    How it works: y = mean + f(x) + ε, every column of f a draw from one Gaussian process, a distribution over smooth
+    functions. Neither the functions nor the coordinates are known: coordinates x and the parameters of the kernel are
+    those that make the rows most probable, found by L-BFGS from a start (`start`), which decides between the local
+    minima. With the kernel `linear` this is probabilistic PCA.
+
+    One scale is fixed, since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length
+    scale for each axis, the product of these. Parameters have a wide log-normal prior around the data's own variance.
+    Axes are principal, or, where each has a length scale of its own, ranked.
 
     Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
-    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
-    that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
-    `log_likelihood` is then the bound, of the clouds with their distance from the prior.
+    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud and every axis a length scale, so that axes without
+    use switch themselves off, and frees the kernel's variance once all else has come to rest. `log_likelihood` is then
+    the bound, of the clouds with their distance from the prior.
 
-    A new row is placed where it is most probable: of the training points and of places over and around them, the most
-    probable ones start steps down. Rows that no place explains (beyond 99.9% of χ²), or that lie where the process
-    knows next to nothing, are named (`W-UNLIKE`). Rows may lack cells (`prepare.missing: model` in a run on complete
-    rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
-    are a smooth function of the features, near rows stay near, and new rows are placed by that function. `mlcli
-    reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. Examples
-    stand in `docs/gplvm.md`.
+    New points: A new row is placed where it is most probable: of the training points and of places over and around
+    them, the most probable ones start steps down. Rows that no place explains (beyond 99.9% of χ²), or that lie where
+    the process knows next to nothing, are named (`W-UNLIKE`). Rows may lack cells (`prepare.missing: model` in a run on
+    complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates are a
+    smooth function of the features, near rows stay near, and new rows are placed by that function.
+
+    Back to features: `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each
+    row's features. Examples stand in `docs/gplvm.md`.
+
+    Files: `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance
+    of the coordinates, as shares of their sum. In `fit` are the log-likelihood, the kernel's parameters, the noise,
+    what share of its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a
+    hundredth of the relevance of the first (`axes_in_use`). `posterior.csv` holds the clouds of bayesian inference.
 
     Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
-    models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
-    constraints", 2006; Titsias, "Variational learning of inducing variables in sparse Gaussian processes", 2009;
-    Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
+    models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back constraints",
+    2006; Titsias, "Variational learning of inducing variables in sparse Gaussian processes", 2009; Titsias and
+    Lawrence, "Bayesian Gaussian process latent variable model", 2010.
     """
 
     variants: ClassVar = (

@@ -39,33 +39,41 @@ SLOWNESSES = "slownesses, the smallest first"
 class LGSSM(Method):
     """Hidden states with linear dynamics, observed with noise; rows are in time order.
 
-    xₜ₊₁ = A xₜ + N(0, Q), yₜ - mean = C xₜ + noise of a variance of its own in each column, fitted by
-    exact EM with Kalman smoothing; the state before the first row is a parameter too. Coordinates
-    are the states given all rows, `posterior.csv` holds their covariances, `loadings.csv` C, and
-    `fit` the log-likelihood of the centered data and A, Q and the noise. Missing cells are left to
-    the model with `prepare.missing: model`.
+    It keeps the part of a sequence that linear dynamics explain, smoothed over time. It fails where steps are not
+    linear, or rows do not follow each other in equal steps. Set the number of states first (`-p`), then `dynamics`:
+    diagonal ones make states that are each slow or fast.
 
-    A model is unique up to an invertible map of its states; it is given in the basis where states
-    have mean square one and are uncorrelated, and columns of C are orthogonal. `spectrum.csv` holds
-    the squared lengths of those, the variance that each axis carries, by which axes are ranked, as
-    shares of all variance. New rows are a separate sequence, smoothed from a start of its own.
+    How it works: Hidden states move by linear steps, and the columns show them with noise: xₜ₊₁ = A xₜ + N(0, Q), yₜ -
+    mean = C xₜ + noise of a variance of its own in each column, fitted by exact EM with Kalman smoothing; the state
+    before the first row is a parameter too. Coordinates are the states given all rows.
 
-    With `dynamics.name: diagonal` every state is an autoregression of its own, xₜ₊₁ = λ xₜ +
-    N(0, 1 - λ²), of variance one in the long run; `dynamics.coefficients` fixes the λ. This form is
-    unique if all λ differ; columns of C are not orthogonal. States are in descending order of λ,
-    and `spectrum.csv` holds their slownesses 2 - 2 λ, as that of `sfa` does. Noise is one variance
-    for each column (`noise: each`), one for all (`equal`), or `vanishing`: in all columns `floor`
-    times the mean variance. As it vanishes, and with as many states as columns, the directions of
-    largest likelihood are those of `sfa`, whatever the λ, and with λ estimated also their scale. EM
-    is then slow: its steps shrink with the noise.
+    A model is unique up to an invertible map of its states; it is given in the basis where states have mean square one
+    and are uncorrelated, and columns of C are orthogonal. More states than columns are possible, from rows joined with
+    their successors.
 
-    EM finds a local maximum; it starts from principal components, with diagonal dynamics from their
-    slow features, without random numbers. As EM creeps where the likelihood is flat, L-BFGS goes on
-    from its end to the maximum: within 1e-9 of the log-likelihood for 27 of 30 simulated sequences;
-    an end that is far from one is reported as not converged. More states than columns are possible,
-    from rows joined with their successors. Source: Shumway and Stoffer, 1982; Ghahramani and Hinton,
-    "Parameter estimation for linear dynamical systems", 1996; Turner and Sahani, "A maximum-likelihood
-    interpretation for slow feature analysis", 2007 (diagonal dynamics).
+    Missing cells: They are left to the model with `prepare.missing: model`.
+
+    Diagonal dynamics: With `dynamics.name: diagonal` every state is an autoregression of its own, xₜ₊₁ = λ xₜ + N(0, 1
+    - λ²), of variance one in the long run; `dynamics.coefficients` fixes the λ. This form is unique if all λ differ;
+    columns of C are not orthogonal. States are in descending order of λ. Noise is one variance for each column (`noise:
+    each`), one for all (`equal`), or `vanishing`: in all columns `floor` times the mean variance. As it vanishes, and
+    with as many states as columns, the directions of largest likelihood are those of `sfa`, whatever the λ, and with λ
+    estimated also their scale. EM is then slow: its steps shrink with the noise.
+
+    The maximum: EM finds a local maximum; it starts from principal components, with diagonal dynamics from their slow
+    features, without random numbers. As EM creeps where the likelihood is flat, L-BFGS goes on from its end to the
+    maximum: within 1e-9 of the log-likelihood for 27 of 30 simulated sequences; an end that is far from one is reported
+    as not converged.
+
+    New points: New rows are a separate sequence, smoothed from a start of its own.
+
+    Files: `posterior.csv` holds the covariances of the states, `loadings.csv` C, and `fit` the log-likelihood of the
+    centered data and A, Q and the noise. `spectrum.csv` holds the squared lengths of the columns of C, the variance
+    that each axis carries, by which axes are ranked, as shares of all variance; with diagonal dynamics the slownesses 2
+    - 2 λ, as that of `sfa` does.
+
+    Source: Shumway and Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996;
+    Turner and Sahani, "A maximum-likelihood interpretation for slow feature analysis", 2007 (diagonal dynamics).
     """
 
     accepts: ClassVar = (Features,)

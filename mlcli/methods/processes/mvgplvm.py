@@ -36,23 +36,30 @@ from mlcli.methods.trials import variant
 class MVGPLVM(GaussianProcessMethod):
     """Coordinates that Gaussian processes map to several views, each of which uses some axes; takes `--view`.
 
-    Every view is a Gaussian process of the same coordinates, with a length scale of its own for every axis. Axes that
-    both views use are shared, those that one uses are private to it, and others switch themselves off (manifold
-    relevance determination). Coordinates have a standard normal prior and a Gaussian posterior for every row
-    (`posterior.csv`); the objective is the sum of the views' bounds with one distance of that posterior from the prior,
-    maximized by L-BFGS from a start (principal components of the views side by side, each of total variance one). The
-    variances of the kernels are freed once all else has come to rest.
+    It keeps what smooth functions of a few coordinates explain of all views, and tells shared axes from private ones.
+    It fails where the start tangles the points, as there are many local minima: compare starts by the objective in
+    `trace.csv`. Set the number of axes first (`-p`), more than are expected, as axes without use switch themselves off.
 
-    In `fit` are the bound (`log_likelihood`), for every view each axis's share of its relevances (`relevances`; the
-    relevance is the variance of the slope along the axis times the variance of coordinates), the axes that all views
-    use (`shared_axes`) and those that a view uses alone (`private_axes`), and the parameters of the views as
-    `view_1_...`. A view uses an axis with at least `threshold` of the relevance of its first. `spectrum.csv` holds the
-    mean of the shares over views, by which axes are ranked.
+    How it works: Every view is a Gaussian process of the same coordinates, with a length scale of its own for every
+    axis. Axes that both views use are shared, those that one uses are private to it, and others switch themselves off
+    (manifold relevance determination). A view that does not vary has no part in the model.
 
-    New rows are rows of the first view, placed where they are most probable as by `gplvm`: axes that the first view
-    does not use stay near zero. Reconstruction gives the features of the first view. A view that does not vary has no
-    part in the model. There are many local minima: compare starts by the objective in `trace.csv`, and ask for more
-    axes than are expected.
+    Coordinates have a standard normal prior and a Gaussian posterior for every row; the objective is the sum of the
+    views' bounds with one distance of that posterior from the prior, maximized by L-BFGS from a start (principal
+    components of the views side by side, each of total variance one). The variances of the kernels are freed once all
+    else has come to rest.
+
+    New points: New rows are rows of the first view, placed where they are most probable as by `gplvm`: axes that the
+    first view does not use stay near zero.
+
+    Back to features: Reconstruction gives the features of the first view.
+
+    Files: `posterior.csv` holds the posterior of every row. `spectrum.csv` holds the mean over views of the axes'
+    shares of relevance, by which axes are ranked. In `fit` are the bound (`log_likelihood`), for every view each axis's
+    share of its relevances (`relevances`; the relevance is the variance of the slope along the axis times the variance
+    of coordinates), the axes that all views use (`shared_axes`) and those that a view uses alone (`private_axes`), and
+    the parameters of the views as `view_1_...`. A view uses an axis with at least `threshold` of the relevance of its
+    first.
 
     Source: Damianou, Ek, Titsias and Lawrence, "Manifold relevance determination", 2012; Titsias and Lawrence,
     "Bayesian Gaussian process latent variable model", 2010.

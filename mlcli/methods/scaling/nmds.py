@@ -34,17 +34,25 @@ EXACT = {"tolerance": 1e-9}  # as invariances ask for
 class NMDS(StressMethod):
     """Points whose distances have the order of given dissimilarities (NMDS).
 
-    Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of the
-    coordinates and d̂ their nearest monotone function of the dissimilarities. Only the order of dissimilarities counts.
-    Equal ones leave distances free (`ties: primary`), or ask for equal distances (`secondary`). L-BFGS lowers the
-    stress from classical scaling and then from random coordinates; the layout of least stress is kept, and
-    `fit.reached` counts the runs within 0.001 of it: few of many starts tell that there may be a better one. Axes are
-    principal, and distances have the mean square of the dissimilarities. There is no spectrum; `trace.csv` holds the
-    stress after each iteration.
+    It keeps the order of dissimilarities: the more alike two points are, the nearer they lie. It fails with few points,
+    whose order many layouts share, and where one group is far from all others: its points fall together. Set `--metric`
+    first, for counts of species mostly `braycurtis`, then the number of axes (`-p`) by the stress.
 
-    A stress below 0.05 is excellent, below 0.1 good; above 0.2 the picture misleads (Clarke, 1993). A new point is
-    placed where its distances are nearest to the fitted monotone function of its dissimilarities. It fails with few
-    points, whose order many layouts share, and where one group is far from all others: its points fall together.
+    How it works: Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of
+    the coordinates and d̂ their nearest monotone function of the dissimilarities. Only the order of dissimilarities
+    counts. Equal ones leave distances free (`ties: primary`), or ask for equal distances (`secondary`).
+
+    L-BFGS lowers the stress from classical scaling and then from random coordinates; the layout of least stress is
+    kept, and `fit.reached` counts the runs within 0.001 of it: few of many starts tell that there may be a better one.
+    Axes are principal, and distances have the mean square of the dissimilarities.
+
+    How good it is: A stress below 0.05 is excellent, below 0.1 good; above 0.2 the picture misleads (Clarke, 1993).
+
+    New points: A new point is placed where its distances are nearest to the fitted monotone function of its
+    dissimilarities.
+
+    Files: `trace.csv` holds the stress after each iteration. There is no spectrum.
+
     Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
     """
 

@@ -17,16 +17,23 @@ from mlcli.methods.trials import variant
 class Sammon(MajorizedMethod):
     """Points whose distances are nearest to given dissimilarities, relative to their size (Sammon's mapping).
 
-    Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the dissimilarities and d the
-    distances of the coordinates: errors of small dissimilarities count more than under `smacof`, whose `weights` of -1
-    are these. Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from
-    classical scaling and, with more `starts`, from random coordinates; the layout of least stress is kept. Equal points
-    are one point of that multiplicity. Axes are principal. There is no spectrum; `trace.csv` holds the stress after
-    each step.
+    It keeps dissimilarities, small ones better than large ones. It fails where two points that differ have
+    dissimilarity zero: their pair has no finite weight. Set `starts` first: of several starts the layout of least
+    stress is kept.
 
-    A new point is placed where its own stress is least, with the others fixed. It fails where two points that differ
-    have dissimilarity zero: their pair has no finite weight. Source: Sammon, "A nonlinear mapping for data structure
-    analysis", 1969; de Leeuw and Heiser, 1980.
+    How it works: Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the
+    dissimilarities and d the distances of the coordinates: errors of small dissimilarities count more than under
+    `smacof`, whose `weights` of -1 are these.
+
+    Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from classical
+    scaling and, with more `starts`, from random coordinates; the layout of least stress is kept. Equal points are one
+    point of that multiplicity. Axes are principal.
+
+    New points: A new point is placed where its own stress is least, with the others fixed.
+
+    Files: `trace.csv` holds the stress after each step. There is no spectrum.
+
+    Source: Sammon, "A nonlinear mapping for data structure analysis", 1969; de Leeuw and Heiser, 1980.
     """
 
     squared: ClassVar = True

@@ -136,19 +136,25 @@ class UnfoldingKernel(KernelOptions):
 class SDE(Method):
     """Points pulled as far apart as the distances between neighbors allow (maximum variance unfolding).
 
-    The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
-    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
-    bounds the trace of all others: the run states trace, bound, gap and violation. It fails if no points have the given
-    distances, or if the graph is in pieces, which could move apart without limit.
+    It keeps the distances between neighbors, exactly if it can, while everything else is pulled apart. It fails if no
+    points have the given distances, or if the graph is in pieces, which could move apart without limit. Set the number
+    of neighbors first (`-k`), small, since each pair is a condition that takes time.
+
+    How it works: Think of neighbors joined by rods, and of all points pulled apart until the net is taut: a curved
+    sheet becomes flat. The kernel has the largest trace among those that are positive semidefinite, centered, and keep
+    the distance of every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program,
+    whose dual bounds the trace of all others: the run states trace, bound, gap and violation.
 
     Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
     stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
-    For many points the kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
+
+    Many points: The kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
     bound includes the penalty.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates; with `decoder` coordinates lead back to
-    features in the same way. Source: Weinberger and Saul, 2006;
-    Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates; with `decoder` coordinates
+    lead back to features in the same way.
+
+    Source: Weinberger and Saul, 2006; Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)

@@ -226,27 +226,33 @@ def _refuse() -> NoReturn:
 class Bilinear(Method):
     """Contents in several styles, such as letters in fonts or postures of persons; takes two label columns.
 
-    The first label column names the style of a row, the second its content: `--label-column font --label-column
-    letter`. The asymmetric model of Tenenbaum and Freeman says that a row of style s and content c is Aˢ bᶜ: each style
-    has a matrix Aˢ of its own, and the vector bᶜ of a content is the same in all styles. It is fitted to the mean of
-    the rows of each pair of a style and a content, so that each pair counts once, however many rows it has. The means
-    are stacked, styles and columns below each other and contents side by side. Their singular value decomposition
-    U S Vᵀ gives the least squares: Aˢ are the rows of U S that belong to the style, and bᶜ the columns of Vᵀ.
+    It keeps what rows of one content have in common in all styles. It fails if styles do more than a linear map of
+    contents can. Set both label columns first, that of the style and then that of the content.
+
+    How it works: The first label column names the style of a row, the second its content: `--label-column font
+    --label-column letter`. The asymmetric model of Tenenbaum and Freeman says that a row of style s and content c is Aˢ
+    bᶜ: each style has a matrix Aˢ of its own, and the vector bᶜ of a content is the same in all styles.
+
+    It is fitted to the mean of the rows of each pair of a style and a content, so that each pair counts once, however
+    many rows it has. A pair without any row is refused. The means are stacked, styles and columns below each other and
+    contents side by side. Their singular value decomposition U S Vᵀ gives the least squares: Aˢ are the rows of U S
+    that belong to the style, and bᶜ the columns of Vᵀ. There are at most as many axes as columns, and as contents.
 
     The coordinates of a row are its content vector given its style: the b of least ‖y - Aˢ b‖. They have no unit. Rows
-    of the same content lie near each other, whatever their style, if the model holds. If the axes depend on
-    each other in a style, its rows have the shortest such vector, with a warning.
+    of the same content lie near each other, whatever their style, if the model holds. If the axes depend on each other
+    in a style, its rows have the shortest such vector, with a warning.
 
     As in the paper, nothing is centered: the first axis is mostly the mean of all rows. Use `--scale center` to model
-    deviations from the columns' means. `spectrum.csv` holds the squared singular values, not divided by anything, and
-    their shares of the sum of squares of all means. Axes are ranked by them. `loadings.csv` holds Aˢ, in rows named
-    `column@style`. `residual_share` is the part of the rows' sum of squares that Aˢ b leaves. There are at most as many
-    axes as columns, and as contents.
+    deviations from the columns' means.
 
-    New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. A style that no
-    row of the fit has is refused. So is a pair of a style and a content without any row. It fails if styles do more
-    than a linear map of contents can. Source: Tenenbaum and Freeman, "Separating style and content with bilinear
-    models", Neural Computation 12, 2000.
+    New points: New rows need their style, and not their content: `mlcli project RUN new.csv --label-column font`. A
+    style that no row of the fit has is refused.
+
+    Files: `spectrum.csv` holds the squared singular values, not divided by anything, and their shares of the sum of
+    squares of all means. Axes are ranked by them. `loadings.csv` holds Aˢ, in rows named `column@style`.
+    `residual_share` is the part of the rows' sum of squares that Aˢ b leaves.
+
+    Source: Tenenbaum and Freeman, "Separating style and content with bilinear models", Neural Computation 12, 2000.
     """
 
     accepts: ClassVar = (CrossLabeled,)

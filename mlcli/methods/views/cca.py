@@ -20,23 +20,31 @@ from mlcli.methods.views.two_views import MANY, TwoViewMethod, canonical, group_
 class CCA(TwoViewMethod):
     """The combinations of the columns of two or more views that are most correlated; each further view is a `--view`.
 
-    Coordinates are the canonical variates of the first view, of variance one (divisor n) and
-    uncorrelated; those of the second view correlate with them by the canonical correlations,
-    which `spectrum.csv` holds and axes are ranked by. `loadings.csv` holds the covariances of the
-    columns with their own view's variates, those of the first view and then of the second. New
-    rows are rows of one view: of the first, or with `mlcli project --as-view 2` of the second. Reconstruction is
-    the regression of the first view's columns on its variates.
+    It keeps what is correlated between the views, however little variance it has. It fails with many columns and few
+    rows: of n rows, views with d and e columns have d + e - n + 1 correlations of one whatever the data. Set the
+    further views first (`--view`), and reduce views of many columns to a few components before.
 
-    Of three or more views, coordinates are variates of all views (MAXVAR): the eigenvectors of the sum of the
-    projectors on the views' columns, of variance one and uncorrelated. An eigenvalue λ is the sum of the shares of
-    variance R² that each view explains; `spectrum.csv` holds (λ - 1) / (m - 1) of m views, one where all agree, which
-    is the canonical correlation where m is 2. `loadings.csv` holds the covariances of all columns with the variates.
-    New rows of all views (`mlcli project RUN FIRST --view SECOND --view THIRD`) have the coordinates of the fit; those
-    of one view their regression on it, nearer to zero.
+    How it works: From the columns of each view a weighted sum is made, and the weights are those for which the sums
+    correlate most; each further pair is uncorrelated with those before. Changing units, or any invertible linear map of
+    a view's columns, changes nothing. Coordinates are the canonical variates of the first view, of variance one
+    (divisor n) and uncorrelated; those of the second view correlate with them by the canonical correlations.
 
-    Changing units, or any invertible linear map of a view's columns, changes nothing. It fails with many columns and
-    few rows: of n rows, views with d and e columns have d + e - n + 1 correlations of one whatever the data. Source:
-    Hotelling, 1936; Kettenring, 1971; Björck and Golub, 1973.
+    Three or more views: Coordinates are variates of all views (MAXVAR): the eigenvectors of the sum of the projectors
+    on the views' columns, of variance one and uncorrelated. An eigenvalue λ is the sum of the shares of variance R²
+    that each view explains.
+
+    New points: New rows are rows of one view: of the first, or with `mlcli project --as-view 2` of the second. Of three
+    or more views, new rows of all views (`mlcli project RUN FIRST --view SECOND --view THIRD`) have the coordinates of
+    the fit; those of one view their regression on it, nearer to zero.
+
+    Back to features: Reconstruction is the regression of the first view's columns on its variates.
+
+    Files: `spectrum.csv` holds the canonical correlations, which axes are ranked by; of m views (λ - 1) / (m - 1), one
+    where all agree, which is the canonical correlation where m is 2. `loadings.csv` holds the covariances of the
+    columns with their own view's variates, those of the first view and then of the second; of three or more views those
+    of all columns with the variates.
+
+    Source: Hotelling, 1936; Kettenring, 1971; Björck and Golub, 1973.
     """
 
     axis: ClassVar = "CCA"

@@ -125,19 +125,28 @@ def scaled_columns(points: Array) -> Array:
 class GIB(TwoViewMethod):
     """The summary of a table's columns that keeps what they tell of a second view, `--view`, and little else.
 
-    T = A x + noise, N(0, I), is the linear summary of x with the least I(T; X) - β I(T; Y), where y is the second view
-    and all is Gaussian. Its axes are the canonical directions of x. That of correlation ρ opens at the critical
-    β = 1/ρ², and its coordinates have the variance α² = (β ρ² - 1) / (1 - ρ²), over noise of variance one; an axis of
-    variance zero is closed. Coordinates are A (x - mean), without noise. With `beta`, there are as many axes as it
-    opens. Without it, β is twice the critical one of the last of `components` axes, or that of the next axis if it is
-    smaller. `spectrum.csv` holds the canonical correlations. `fit` in `run.json` holds β, the critical betas, and the
+    It keeps what the columns tell of the second view, as much of it as `beta` says that it is worth. It fails where a
+    correlation is one, as of a column that both views have: information is then without bound; with many columns and
+    few rows correlations are large by chance, and the information with them. Set the second view first (`--view`), then
+    `beta` or the number of axes (`-p`).
+
+    How it works: T = A x + noise, N(0, I), is the linear summary of x with the least I(T; X) - β I(T; Y), where y is
+    the second view and all is Gaussian: it costs to keep information about x, and pays to keep what is information
+    about y. Its axes are the canonical directions of x.
+
+    That of correlation ρ opens at the critical β = 1/ρ², and its coordinates have the variance α² = (β ρ² - 1) / (1 -
+    ρ²), over noise of variance one; an axis of variance zero is closed. Coordinates are A (x - mean), without noise.
+    With `beta`, there are as many axes as it opens. Without it, β is twice the critical one of the last of `components`
+    axes, or that of the next axis if it is smaller.
+
+    New points: New rows are rows of the first view.
+
+    Files: `spectrum.csv` holds the canonical correlations. `fit` in `run.json` holds β, the critical betas, and the
     information in nats: `kept_information` is I(T; X), `relevant_information` I(T; Y). `information.csv` is the
     information curve, the two by rising β: it is concave, and ends at I(X; Y). `loadings.csv` holds the covariances of
-    the columns with their own view's canonical variates, as for cca. New rows are rows of the first view.
+    the columns with their own view's canonical variates, as for cca.
 
-    It fails where a correlation is one, as of a column that both views have: information is then without bound. With
-    many columns and few rows correlations are large by chance, and the information with them. Source: Chechik,
-    Globerson, Tishby and Weiss, "Information bottleneck for Gaussian variables", 2005.
+    Source: Chechik, Globerson, Tishby and Weiss, "Information bottleneck for Gaussian variables", 2005.
     """
 
     variants: ClassVar = (variant(), variant("beta", beta=1e6))

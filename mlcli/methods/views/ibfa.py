@@ -36,20 +36,28 @@ from mlcli.methods.views.two_views import (
 class IBFA(TwoViewMethod):
     """Factors shared by two or more views, each with its own noise of any covariance; takes further views, `--view`.
 
-    x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
-    noise. The maximum of the likelihood is known: loadings are those of the canonical variates times the root of
-    the canonical correlation, so that W₁ W₂ᵀ is what the views' cross covariance keeps of its rank. `spectrum.csv`
-    holds those correlations. Coordinates are posterior means of z given both views; new rows are rows of the first
-    view alone, and lie nearer to zero. `mlcli project` places rows of both views with `--view`, of the second alone
-    with `--as-view 2`. `loadings.csv` holds W₁, then W₂. `private.csv` holds the noise Ψ of each view by its principal
-    axes, the loadings of its private factors: Ψ = L Lᵀ, and `variance` is its diagonal.
+    It keeps what the views share, and leaves what one view has alone to its noise. It fails as canonical correlations
+    do with many columns and few rows: they are large by chance. Set the further views first (`--view`), then the number
+    of factors (`-p`).
 
-    Of three or more views the maximum is found by iteration (`minimize`) from the variates of `cca`: Ψ of each view
-    has any covariance, but at least 0.005 of the view's variance in every direction. Then `spectrum.csv` holds the
-    variances of the posterior means, γ / (1 + γ) for γ in the diagonal matrix Σ WᵀΨ⁻¹W, largest first.
+    How it works: x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I): the factors z are common to the views, and
+    each view has noise of any covariance, with its private factors as part of it. The maximum of the likelihood is
+    known: loadings are those of the canonical variates times the root of the canonical correlation, so that W₁ W₂ᵀ is
+    what the views' cross covariance keeps of its rank. Coordinates are posterior means of z given both views.
 
-    It fails as canonical correlations do with many columns and few rows. Source: Tucker, 1958; McDonald, 1970; Browne,
-    1979, 1980; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
+    Three or more views: The maximum is found by iteration (`minimize`) from the variates of `cca`: Ψ of each view has
+    any covariance, but at least 0.005 of the view's variance in every direction.
+
+    New points: New rows are rows of the first view alone, and lie nearer to zero. `mlcli project` places rows of both
+    views with `--view`, of the second alone with `--as-view 2`.
+
+    Files: `spectrum.csv` holds the canonical correlations; of three or more views the variances of the posterior means,
+    γ / (1 + γ) for γ in the diagonal matrix Σ WᵀΨ⁻¹W, largest first. `loadings.csv` holds W₁, then W₂. `private.csv`
+    holds the noise Ψ of each view by its principal axes, the loadings of its private factors: Ψ = L Lᵀ, and `variance`
+    is its diagonal.
+
+    Source: Tucker, 1958; McDonald, 1970; Browne, 1979, 1980; Bach and Jordan, "A probabilistic interpretation of
+    canonical correlation analysis", 2005.
     """
 
     variants: ClassVar = (variant(), variant("first", given="first"))

@@ -1,0 +1,124 @@
+"""The page of a method: picture, commands and formulas of methods.yaml, its docstring under headings, its options."""
+
+import inspect
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import yaml
+
+from mlcli.cli.line.parsing import in_flags
+from mlcli.config.describe import OptionRow, rows
+from mlcli.config.run_config import RunConfig
+from mlcli.methods import METHODS, Method
+
+HERE = Path(__file__).parent
+THREE = re.compile(r"(It keeps .+?\.) (It fails .+?\.) (Set .+\.)")  # what each method's second paragraph says
+BEGINS = re.compile(r"^(It keeps|It fails|Set)")
+HEADING = re.compile(r"([A-Z][a-z]+(?: [a-z]+){0,3}): ")  # how a paragraph begins that has one
+HEADINGS = {"Files": "What the files hold"}  # those that are longer on a page than in a docstring
+SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
+CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
+
+
+class Beginning(TypedDict):
+    """What the page of a method begins with."""
+
+    commands: list[str]
+    formulas: list[str]
+    symbols: str
+
+
+@cache
+def beginnings() -> dict[str, Beginning]:
+    """The commands and formulas of every method."""
+    found: dict[str, Beginning] = yaml.safe_load((HERE / "methods.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def method_page(name: str, kind: type[Method]) -> str:
+    """A method's page, from its picture to its options."""
+    summary, three, *prose = paragraphs(kind)
+    begin = beginnings()[name]
+    own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
+    said = THREE.fullmatch(three)
+    assert said is not None, f"{name}: its second paragraph lacks what it keeps, when it fails, or what to set first"
+    return "\n\n".join([
+        f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}: coordinates](../pictures/methods/{name}.svg)",
+        "\n".join(["```sh", *begin["commands"], "```"]), *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
+        begin["symbols"], "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
+        f"`mlcli explain {name} DATA` shows [each step](../explain.md) on a dozen rows.",
+        *headed(prose), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options", table(own),
+        f"In a shell: `mlcli methods {name}`."]) + "\n"
+
+
+def paragraphs(kind: type[Method]) -> list[str]:
+    """A method's docstring, each paragraph in one line."""
+    return [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
+
+
+def headed(prose: list[str]) -> list[str]:
+    """Paragraphs, with a heading above those that begin with one."""
+    made = []
+    for part in prose:
+        found = HEADING.match(part)
+        if found is not None:
+            made.append(f"## {HEADINGS.get(found[1], found[1])}")
+            part = part[found.end():]
+        made.append(part)
+    return made
+
+
+def title(kind: type[Method]) -> str:
+    """What the field calls a method: the first line of its file."""
+    return (inspect.getdoc(sys.modules[kind.__module__]) or "").splitlines()[0].rstrip(".")
+
+
+def taken(name: str, kind: type[Method]) -> list[str]:
+    """What a method takes and has, and what else it is called."""
+    takes = f"It takes {inputs_of(kind)}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
+    made = kind().makes()
+    takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
+    called = other_names(METHODS.other_names(name)).strip()
+    return [takes, called] if called else [takes]
+
+
+def inputs_of(kind: type[Method]) -> str:
+    """The inputs that a method takes."""
+    return " or ".join(dict.fromkeys(in_flags(accepted.description()) for accepted in kind.accepts))
+
+
+def other_names(names: tuple[str, ...] | list[str]) -> str:
+    """What else people may type for one of several kinds, as a sentence."""
+    return f" Also called {' or '.join(f'`{name}`' for name in names)}." if names else ""
+
+
+def chain_of(name: str, kind: type[Method]) -> list[str]:
+    """The stages of a method that is a chain, in a line."""
+    chain = kind.model_validate({"name": name}).chain()
+    if chain is None:
+        return []
+    graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
+    paths = ["shortest paths"] if chain.paths is not None else []
+    kernel = chain.kernel
+    distances = ["distances"] if (kernel.of_distances or kernel.sized) and chain.graph is None else []
+    centering = [] if kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
+    made = f"kernel `{kernel.name}`"
+    stages = [*distances, *graph, *paths, *([*centering, made] if chain.centering == "columns" else
+                                            [made, *centering])]
+    scale = "coordinates λᵗ ψ" if kernel.sized else SCALES[chain.coordinates.scale]
+    said = f"Its chain: {' → '.join([*stages, 'eigenvectors', scale])}."
+    return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what "
+            "can be exchanged."]
+
+
+def table(described: list[OptionRow]) -> str:
+    """Options as a table."""
+    lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
+    for row in described:
+        words = row.words.replace("|", "\\|")
+        default = f"`{row.default}`" if row.default else ""
+        lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
+    return "\n".join(lines)
