@@ -1,6 +1,6 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh,
+Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/commands.md, docs/api.md,
 docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md,
 mlcli/sklearn/__init__.pyi, mlcli/SKILL.md, and the lists of methods in the README and in zensical.toml.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 from estimators import stubs
 from manual import manual
 from method_page import inputs_of, method_page, other_names, table, title
+from reference import api_page, commands_page
 from skill import skill
 
 import mlcli
@@ -45,6 +46,8 @@ def pages() -> dict[Path, str]:
     """Every generated page with its text."""
     made = {ROOT / "docs" / "methods" / f"{name}.md": method_page(name, kind) for name, kind in METHODS.items()}
     made[ROOT / "docs" / "config.md"] = config_page()
+    made[ROOT / "docs" / "commands.md"] = commands_page()
+    made[ROOT / "docs" / "api.md"] = api_page()
     made[ROOT / "docs" / "errors.md"] = errors_page()
     made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "docs" / "metrics.md"] = metrics_page()

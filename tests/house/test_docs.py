@@ -63,6 +63,12 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_links_are_named_by_titles_and_not_by_files() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_data/*.md")]
+    assert [(page.name, name) for page in pages
+            for name in re.findall(r"\[([^\]]*\.md)`?\]\(", page.read_text(encoding="utf-8"))] == []
+
+
 def followed(text: str) -> tuple[int, list[str]]:
     """The number of paths in a text that begin with a folder of ours, and those of them that are not there.
 
