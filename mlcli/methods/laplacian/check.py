@@ -124,7 +124,7 @@ def diffusion_checks(subject: Subject, chain: Stages) -> Iterator[Check]:
     elif kernel.bandwidth.epsilon is None:
         yield edge_epsilon_check(similarity) if on_edges else epsilon_check(float(similarity.widths[0]) ** 2, data)
     else:
-        asked = (data.unit**2).number(kernel.bandwidth.epsilon)
+        asked = (data.unit**-2).number(kernel.bandwidth.epsilon)
         yield ratio("epsilon", abs(asked / float(similarity.widths[0]) ** 2 - 1), EPS, "the ε that was given")
 
 
