@@ -23,7 +23,8 @@ ROUNDS = 4  # rounds in which groups alternate, so that none hides the others
 LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
 WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
 HALF = 14  # pixels to the right of a panel for half of the last number below it
-BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and width of a letter there
+BESIDE = 20  # pixels between the plot and its legend
+LETTERS = {"small": 6.5, "text": 8.2}  # width of a letter there, in an entry and in the title
 NAMED, SMALL = 24, 6.2  # characters of a name beside a point, and pixels of one
 ASCENT, DESCENT, APART = 9.0, 3.0, 3.0  # pixels of a small text above and below its line, and between it and a point
 LONGEST_RATIO = WIDE / LOWEST  # largest ratio of the axes' ranges with equal units
@@ -266,7 +267,7 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
 
 def legend_width(key: Sequence[Mark]) -> float:
     """Return the right end of the longest text of a legend."""
-    return max((mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
+    return max((mark.x + LETTERS[mark.kind] * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
 
 
 def legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:

@@ -6,7 +6,18 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.report.drawing.axes import Panel, Scale
-from mlcli.report.figures.scatter import APART, ASCENT, DESCENT, MOST_EDGES, SMALL, DrawnEdges, place_names
+from mlcli.report.figures.coloring import coloring
+from mlcli.report.figures.scatter import (
+    APART,
+    ASCENT,
+    DESCENT,
+    MOST_EDGES,
+    SMALL,
+    DrawnEdges,
+    Points,
+    place_names,
+    scatter,
+)
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from tests.report.support import finished_run
@@ -79,3 +90,11 @@ def test_a_name_stands_to_the_right_of_its_dot_where_it_can() -> None:
     other, = place_names(np.array([[467.0, 100.0]]), ["a"], 3.0, PANEL)
     assert name is not None and (name.x, name.anchor) == (103 + APART, "start")
     assert other is not None and (other.x, other.anchor) == (464 - APART, "end")
+
+
+def test_the_title_of_a_legend_is_seen_whole() -> None:
+    """Its letters are larger than those of the entries; in a plain sans serif font this word is 78 pixels wide."""
+    points = Points(np.eye(2), ["1", "2"], coloring("Management", ["BF", "SF"]), 2)
+    drawn = scatter(points, "")
+    title = next(mark for mark in drawn.marks if getattr(mark, "text", "") == "Management")
+    assert drawn.width - title.x > 80
