@@ -1,8 +1,9 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
 Made here: docs/methods/*.md, docs/gallery.sh, docs/recipes.sh, docs/tutorials/*.sh, docs/commands.md, docs/api.md,
-docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md,
-mlcli/sklearn/__init__.pyi, mlcli/SKILL.md, and the lists of methods in the README and in zensical.toml.
+docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md, docs/mlcli.1, docs/methods.md,
+configs/mlcli.schema.json, mlcli/sklearn/__init__.pyi, mlcli/SKILL.md, and the lists of methods in the README and in
+zensical.toml.
 """
 
 import ast

@@ -19,6 +19,7 @@ THREE = re.compile(r"(It keeps .+?\.) (It fails .+?\.) (Set .+\.)")  # what each
 BEGINS = re.compile(r"^(It keeps|It fails|Set)")
 HEADING = re.compile(r"([A-Z][a-z]+(?: [a-z]+){0,3}): ")  # how a paragraph begins that has one
 HEADINGS = {"Files": "What the files hold"}  # those that are longer on a page than in a docstring
+WIDE = 88  # characters of a line of a command
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 
@@ -26,6 +27,7 @@ CENTERINGS = {"double": "rows and columns centered", "columns": "columns centere
 class Beginning(TypedDict):
     """What the page of a method begins with."""
 
+    picture: str
     commands: list[str]
     formulas: list[str]
     symbols: str
@@ -46,12 +48,25 @@ def method_page(name: str, kind: type[Method]) -> str:
     said = THREE.fullmatch(three)
     assert said is not None, f"{name}: its second paragraph lacks what it keeps, when it fails, or what to set first"
     return "\n\n".join([
-        f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}: coordinates](../pictures/methods/{name}.svg)",
-        "\n".join(["```sh", *begin["commands"], "```"]), *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
-        begin["symbols"], "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
+        f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}](../pictures/methods/{name}.svg)", begin["picture"],
+        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]),
+        *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
+        begin["symbols"],
+        "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
         f"`mlcli explain {name} DATA` shows [each step](../explain.md) on a dozen rows.",
         *headed(prose), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options", table(own),
         f"In a shell: `mlcli methods {name}`."]) + "\n"
+
+
+def folded(command: str) -> str:
+    """A command in lines of a width that is seen whole, each but the first with an option at its begin."""
+    lines = [""]
+    for part in re.split(r" (?=--)", command):
+        if len(lines[-1]) + len(part) < WIDE or not lines[-1]:
+            lines[-1] = f"{lines[-1]} {part}".strip()
+        else:
+            lines.append(part)
+    return " \\\n    ".join(lines)
 
 
 def paragraphs(kind: type[Method]) -> list[str]:

@@ -130,9 +130,9 @@ class DBRDA(ConstrainedMethod):
     the second view (`--view`).
 
     How it works: The dissimilarities are given (`--kind dissimilarities`), or those of features under a metric. They
-    are made a matrix of inner products G as in `mds`. With H the projection on the constraints, the columns of the
-    second view, the first axes are eigenvectors U of H G H, at most as many as there are independent constraints; axes
-    after them are those of (I - H) G (I - H). Constraints that depend on others are left out with a warning.
+    are made a matrix of inner products G as in `mds`. With Q the projection on the constraints, the columns of the
+    second view, the first axes are eigenvectors U of Q G Q, at most as many as there are independent constraints; axes
+    after them are those of (I - Q) G (I - Q). Constraints that depend on others are left out with a warning.
 
     Coordinates are G U / √λ, the weighted sums, or with `scores: lc` U √λ, combinations of the constraints. Of
     Euclidean distances they are those of `rda`.
@@ -144,7 +144,7 @@ class DBRDA(ConstrainedMethod):
     residual axes, they would need constraints, and are refused.
 
     Files: `spectrum.csv` holds eigenvalues as in `mds`, without a divisor: those of `rda` times n - 1. Negative ones of
-    both parts come last, and never become axes. The column `constrained` is 1 for eigenvalues of H G H, else 0.
+    both parts come last, and never become axes. The column `constrained` is 1 for eigenvalues of Q G Q, else 0.
     `loadings.csv` holds the correlations of the constraints with the constrained axes: the arrows of a biplot.
 
     Source: Legendre and Anderson, 1999; McArdle and Anderson, 2001.
