@@ -17,7 +17,8 @@ class PCA(Estimator):
                  components: Literal['all', 'auto'] | int | float | None = None,
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class PPCA(Estimator):
     def __init__(self, *, solver: Literal['auto', 'closed', 'em'] = 'auto', rotation: str | Mapping[str, Any] = 'none',
@@ -27,7 +28,8 @@ class PPCA(Estimator):
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class FA(Estimator):
     def __init__(self, *, components: Literal['auto'] | int | None = None, rotation: str | Mapping[str, Any] = 'none',
@@ -37,7 +39,8 @@ class FA(Estimator):
                  lower: float = 0.005, gaps: Literal['likelihood', 'pairwise'] = 'likelihood',
                  iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class MDS(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -46,28 +49,32 @@ class MDS(Estimator):
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class SMACOF(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  weights: float = 0.0, starts: int = 1, iterate_limit: int = 10000, iterate_tolerance: float = 1e-06,
                  components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Sammon(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  starts: int = 1, iterate_limit: int = 10000, iterate_tolerance: float = 1e-06,
                  components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class NMDS(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  ties: Literal['primary', 'secondary'] = 'primary', starts: int = 20, minimize_limit: int = 1000,
                  minimize_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', start: ArrayLike | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class KernelPCA(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -81,7 +88,8 @@ class KernelPCA(Estimator):
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None, kind: Literal['features', 'kernel'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Isomap(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -99,7 +107,8 @@ class Isomap(Estimator):
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LLE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -112,7 +121,8 @@ class LLE(Estimator):
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class MLLE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -122,7 +132,8 @@ class MLLE(Estimator):
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LTSA(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -132,7 +143,8 @@ class LTSA(Estimator):
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class HLLE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -142,14 +154,16 @@ class HLLE(Estimator):
                  eigensolve_solver: Literal['auto', 'dense', 'krylov'] = 'auto',
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  kind: Literal['features', 'dissimilarities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class NPE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  neighbors: int | None = None, radius: float | None = None,
                  neighbors_pieces: Literal['error', 'largest', 'connect'] = 'connect', ridge: float = 0.001,
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LPP(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -158,14 +172,16 @@ class LPP(Estimator):
                  graph: Literal['union', 'mutual'] = 'union', weights: str | Mapping[str, Any] = 'binary',
                  weights_rate: float | None = None, weights_nearest: int | None = None,
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LLTSA(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
                  neighbors: int | None = None, radius: float | None = None,
                  neighbors_pieces: Literal['error', 'largest', 'connect'] = 'connect', dimension: int | None = None,
                  ridge: float = 0.001, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Laplacian(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -181,7 +197,8 @@ class Laplacian(Estimator):
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class TSNE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -192,7 +209,8 @@ class TSNE(Estimator):
                  descent_early_momentum: float = 0.8, descent_momentum: float = 0.8,
                  components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Diffusion(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -205,7 +223,8 @@ class Diffusion(Estimator):
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class PHATE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -213,7 +232,8 @@ class PHATE(Estimator):
                  gamma: float = 1.0, landmarks: int | None = None, starts: int = 1, iterate_limit: int = 10000,
                  iterate_tolerance: float = 0.0001, components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities', 'affinities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class UMAP(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -225,7 +245,8 @@ class UMAP(Estimator):
                  learning_rate: float = 1.0, negative_samples: int = 5, repulsion: float = 1.0,
                  components: Literal['auto'] | int | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class SDE(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -242,7 +263,8 @@ class SDE(Estimator):
                  decoder_rate: float | None = None, decoder_limit: int | None = None,
                  decoder_tolerance: float | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Chain(Estimator):
     def __init__(self, *, metric: str | Mapping[str, Any] = 'euclidean', metric_p: float | None = None,
@@ -277,51 +299,61 @@ class Chain(Estimator):
                  decoder_alpha: float | None = None, decoder_rate: float | None = None,
                  decoder_limit: int | None = None, decoder_tolerance: float | None = None,
                  kind: Literal['features', 'dissimilarities', 'kernel', 'graph', 'affinities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LDA(Estimator):
     def __init__(self, *, priors: Literal['proportions', 'equal'] | float | Sequence[float] = 'proportions',
                  shrinkage: Literal['none', 'ledoit_wolf'] | float = 'none',
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class RDA(Estimator):
     def __init__(self, *, condition: Sequence[str] = (), scores: Literal['wa', 'lc'] = 'wa', permutations: int = 999,
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class DBRDA(Estimator):
     def __init__(self, *, condition: Sequence[str] = (), scores: Literal['wa', 'lc'] = 'wa', permutations: int = 999,
                  components: Literal['auto'] | int | None = None, metric: str | Mapping[str, Any] = 'euclidean',
                  metric_p: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class CA(Estimator):
     def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal',
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class MCA(Estimator):
     def __init__(self, *, loadings: Literal['principal', 'standard'] = 'principal',
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class CCA(Estimator):
     def __init__(self, *, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class IBFA(Estimator):
     def __init__(self, *, given: Literal['both', 'first'] = 'both', components: Literal['auto'] | int | None = None,
                  minimize_limit: int = 1000, minimize_tolerance: float = 1e-09, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class GIB(Estimator):
     def __init__(self, *, beta: float | None = None, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class SFA(Estimator):
     def __init__(self, *, degree: Literal[1, 2] = 1, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class LGSSM(Estimator):
     def __init__(self, *, dynamics: str | Mapping[str, Any] = 'full',
@@ -330,24 +362,28 @@ class LGSSM(Estimator):
                  iterate_limit: int = 10000, iterate_tolerance: float = 1e-09,
                  components: Literal['auto'] | int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class ICA(Estimator):
     def __init__(self, *, algorithm: Literal['symmetric', 'deflation'] = 'symmetric',
                  contrast: Literal['logcosh', 'exp', 'cube'] = 'logcosh', iterate_limit: int = 10000,
                  iterate_tolerance: float = 1e-09, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class NMF(Estimator):
     def __init__(self, *, objective: Literal['frobenius', 'kullback_leibler'] = 'frobenius',
                  start: Literal['nndsvda', 'random'] = 'nndsvda', sweeps: int = 3, iterate_limit: int = 10000,
                  iterate_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class RandomProjection(Estimator):
     def __init__(self, *, kind: Literal['gaussian', 'sparse', 'orthogonal'] = 'gaussian',
                  density: Literal['auto'] | float = 'auto', components: Literal['auto'] | int | None = None,
-                 seed: int = 0, threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class Autoencoder(Estimator):
     def __init__(self, *, layers: Sequence[int] = (),
@@ -361,7 +397,8 @@ class Autoencoder(Estimator):
                  learning_decay: float = 0.0, learning_validation: float = 0.1, learning_patience: int = 10,
                  learning_precision: Literal['float32', 'float64'] = 'float32',
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class VAE(Estimator):
     def __init__(self, *, layers: Sequence[int] = (),
@@ -373,7 +410,8 @@ class VAE(Estimator):
                  learning_validation: float = 0.1, learning_patience: int = 10,
                  learning_precision: Literal['float32', 'float64'] = 'float32',
                  components: Literal['auto'] | int | None = None, seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class GPLVM(Estimator):
     def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
@@ -385,14 +423,16 @@ class GPLVM(Estimator):
                  start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
                  components: Literal['auto'] | int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class MVGPLVM(Estimator):
     def __init__(self, *, inducing: int = 30, threshold: float = 0.01, start: str | Mapping[str, Any] = 'pca',
                  start_neighbors: int | None = None, start_restarts: int | None = None, minimize_limit: int = 5000,
                  minimize_tolerance: float = 1e-05, components: Literal['auto'] | int | None = None,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...
 
 class GPDM(Estimator):
     def __init__(self, *, kernel: Sequence[Literal['rbf', 'rbf-ard', 'linear', 'bias']] = ('rbf', 'bias'),
@@ -402,4 +442,5 @@ class GPDM(Estimator):
                  start_restarts: int | None = None, minimize_limit: int = 5000, minimize_tolerance: float = 1e-05,
                  components: Literal['auto'] | int | None = None, forecast: int = 0,
                  missing: Literal['error', 'drop', 'mean', 'model'] = 'error', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', memory_limit: int | str = 'auto') -> None: ...
+                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 memory_limit: int | str = 'auto') -> None: ...

@@ -34,7 +34,7 @@ PAIRS = (Dissimilarities, Similarities)
 AFFINITIES = "affinities"
 GRAPHS = {LengthGraph: LengthGraph.kind, AffinityGraph: AFFINITIES}  # kinds of rows that are a graph's
 START = "start"  # the parameter that takes an array, beside the names of an option where there is one
-RESOURCES = ("seed", "threads", "memory_limit")
+RESOURCES = ("seed", "threads", "portable", "memory_limit")
 
 
 @frozen

@@ -39,7 +39,7 @@ LAST = ("certificate", "seconds", "warnings", "notes")  # and after them
 INPUT = ("path", "kind", "rows", "columns")  # of the input
 TOLD = frozenset({  # notes that are told without --verbose: what was given is left out, read in doubt, or changed
     "N-UNLABELED", "N-RUN-DROPPED", "N-ROWS-WITHOUT-VALUE", "N-ONE-ANSWER", "N-ROW-NAMES", "N-FRAMES",
-    "N-FOLDERS-UNREAD", "N-NO-HEADER", "N-NAMES-RECUR", "N-NEIGHBORS", "N-PERPLEXITY", "N-COMPONENTS", "N-SOLVER",
+    "N-FOLDERS-UNREAD", "N-NO-HEADER", "N-NAMES-RECUR", "N-NEIGHBORS", "N-PERPLEXITY", "N-SOLVER",
     "N-TOLERANCE", "N-TOP-VARIANCE", "N-GRAPH", "N-DENSITY", "N-CLUSTER-UNUSED", "N-CLUSTER-FOLDER", "N-NO-KERNELS",
     "N-UNCHECKED"})
 AXES = 10  # whose eigenvalues and shares are told

@@ -65,7 +65,7 @@ def test_the_advice_names_the_stress_that_the_method_reached(tmp_path: Path,
                                                              capsys: pytest.CaptureFixture[str]) -> None:
     """By its twenty starts, of which the first alone ends at another stress."""
     table = Path(__file__).parents[3] / "sample_data" / "us_arrests.csv"
-    assert run(["embed", str(table), "-m", "nmds", "-p", "1", "-o", str(tmp_path / "out")]) == 0
+    assert run(["embed", str(table), "-m", "nmds", "-p", "1", "-v", "-o", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().err
     own = re.search(r"stress ([0-9.]+), reached from", told)
     assert own is not None and f"Keep 1 axis by stress (stress {own[1]} with 1 axis)" in told

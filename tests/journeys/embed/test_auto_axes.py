@@ -22,7 +22,7 @@ def near_a_space(mlcli: Caller) -> Path:
 
 @pytest.mark.medium
 def test_the_rules_decide_and_the_run_is_the_one_with_that_count(mlcli: Caller, near_a_space: Path) -> None:
-    called = mlcli("embed", near_a_space, "-p", "auto", "-o", "auto")
+    called = mlcli("embed", near_a_space, "-p", "auto", "-v", "-o", "auto")
     assert called.code == 0 and "N-AUTO" in called.err
     assert mlcli("embed", near_a_space, "-p", "4", "-o", "four").code == 0
     assert Path("auto/embedding.csv").read_bytes() == Path("four/embedding.csv").read_bytes()

@@ -36,7 +36,7 @@ def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(("flavor", "options"), [("seurat", []), ("seurat_v3", ["--counts-layer", "counts"])])
 def test_a_run_keeps_the_genes_of_scanpy(mlcli: Caller, cells: str, flavor: str, options: list[str],
                                          stream: str, wording: Wording) -> None:
-    called = mlcli("embed", cells, "--variable-genes", "40", "--flavor", flavor, *options, "-p", "2", "-o", "run",
+    called = mlcli("embed", cells, "--variable-genes", "40", "--flavor", flavor, *options, "-p", "2", "-v", "-o", "run",
                    "--set", f"input.stream={stream}")
     assert called.code == 0 and wording(called.err, "N-VARIABLE-GENES") and "]: 40 of 300 " in called.err, called.err
     with Path("run/genes.csv").open() as found, (TABLES / f"scanpy/{flavor}.csv").open() as expected:

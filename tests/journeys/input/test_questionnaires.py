@@ -55,7 +55,7 @@ def test_new_answers_that_the_run_does_not_list_are_refused(mlcli: Caller, wordi
 @pytest.mark.parametrize("estimator", ["ml", "minres"])
 def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estimator: str) -> None:
     made = mlcli("embed", "words.csv", *OPTIONS, "--correlations", "polychoric", "--set",
-                 f"method.estimator={estimator}", "-o", "one")
+                 f"method.estimator={estimator}", "-v", "-o", "one")
     assert made.code == 0 and "N-POLYCHORIC" in made.err
     assert mlcli("verify", "one", "--full").code == 0
     assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
@@ -69,7 +69,7 @@ def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estima
 @pytest.mark.medium
 def test_components_of_polychoric_correlations_are_verified_and_place_new_people(mlcli: Caller) -> None:
     coded = ("--answers", ",".join(WORDS), "--reverse", "q2,n2", "--range", "1,6", "--correlations", "polychoric")
-    made = mlcli("embed", "words.csv", *coded, "-p", "2", "-o", "one")
+    made = mlcli("embed", "words.csv", *coded, "-p", "2", "-v", "-o", "one")
     assert made.code == 0 and "loadings and eigenvalues are of polychoric correlations" in made.err
     page = Path("one/report.html").read_text()
     assert "scores are by regression on the standardized codes" in page

@@ -160,7 +160,7 @@ def test_arrows_and_labels_are_refused_before_a_run_is_made(mlcli: Caller) -> No
 def test_stress_is_at_the_best_scale_where_the_scale_is_free(mlcli: Caller) -> None:
     for method, words in {"lle": "stress-1 at the best scale", "fa": "stress-1 at the best scale",
                           "mds": "stress-1 0."}.items():
-        told = mlcli("embed", "data.csv", "-m", method, "-p", "1", "-o", method)
+        told = mlcli("embed", "data.csv", "-m", method, "-p", "1", "-v", "-o", method)
         assert told.code == 0 and words in told.err
         text = Path(method, "report.html").read_text()
         assert ("<td>stress-1</td>" in text) == ("The scale of the coordinates is arbitrary" not in text) == (
