@@ -47,6 +47,7 @@ def test_links_stay_within_the_site(name: str) -> None:
         there = (page.parent / place).resolve() if place else page
         assert there.is_relative_to(DOCS) and there.exists(), f"{name} links to {target}"
         assert not anchor or anchor in anchors(there), f"{name} links to {target}"
+        assert "--" not in anchor, f"{name}: GitHub and the site make different anchors of the heading of {target}"
 
 
 @pytest.mark.slow
