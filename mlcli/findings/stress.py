@@ -38,6 +38,17 @@ def goodness_of(folder: Path, count: int) -> "Goodness | None":
     return Goodness(values, _columns(*(pairs.array(name) for name in NAMES)))
 
 
+def in_corner(fit: Mapping[str, Any], axes: int) -> str:
+    """Return the stress that a layout's method made small, for the corner of a figure of two axes; else nothing.
+
+    With the number of axes that it is of, where that is another one.
+    """
+    from mlcli.findings.quality.measure import own_stress
+
+    stress = own_stress(fit)
+    return "" if stress is None else f"stress {stress:.3g}{'' if axes == 2 else f' ({axes} axes)'}"
+
+
 class StressFinding(Finding[Mapping[str, "CsvColumns"]]):
     """The stress of each point, and distances beside the dissimilarities that they fit."""
 

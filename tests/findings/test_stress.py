@@ -1,6 +1,7 @@
 """Stress by point and pairs of a layout: by the definition, and as a run writes them."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.cli.program import run
 from mlcli.core.layouts.goodness import SHOWN, correlation, metric_goodness, moments, some_pairs
 from mlcli.core.layouts.pairs import Pairs
-from mlcli.findings.stress import fits
+from mlcli.findings.stress import fits, in_corner
 from tests import support
 
 RANDOM = np.random.default_rng(4)
@@ -53,6 +54,22 @@ def test_constant_numbers_have_no_correlation() -> None:
     numbers: Array = np.arange(4.0)
     assert np.isnan(correlation(moments(np.ones(4), numbers, np.ones(4)))) and np.isnan(correlation(np.zeros(6)))
     assert correlation(moments(numbers, 3 - numbers, np.ones(4))) == 1.0
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_a_figure_says_the_stress_of_the_run(axes: int, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "points.csv", POINTS, delimiter=",")
+    made = tmp_path / "run"
+    assert run(["embed", str(tmp_path / "points.csv"), "-m", "nmds", "-p", str(axes), "--set", "method.starts=1", "-q",
+                "--outputs", "embedding,spectrum,report", "-o", str(made)]) == 0
+    stress = json.loads((made / "run.json").read_text())["fit"]["stress"]
+    said = f">stress {stress:.3g}{' (3 axes)' if axes == 3 else ''}</text>"
+    assert all((made / name).read_text().count(said) == 1 for name in ("scatter.svg", "report.html"))
+
+
+def test_only_layouts_that_made_a_stress_small_have_it_in_the_corner() -> None:
+    assert in_corner({"stress": 0.11831, "starts": 20}, 2) == "stress 0.118"
+    assert in_corner({"stress": 0.2}, 2) == in_corner({}, 2) == ""
 
 
 def test_fits_are_said_as_vegan_says_them() -> None:

@@ -177,6 +177,22 @@ def test_coordinates_of_any_size_are_drawn(size: float) -> None:
     assert b"nan" not in drawn and b"inf" not in drawn and drawn.count(b"</text>") > 6
 
 
+@pytest.mark.medium
+def test_a_note_stands_in_a_free_corner_and_labels_keep_off_it() -> None:
+    plot = Plot(points(), "t", Look(), [f"site {row}" for row in range(40)], note="stress 0.118")
+    figures: list[Any] = []
+    drawn = sheet(plot.look, plot.size, "svg",
+                  lambda figure, axes: (figures.append(figure), plot._paint(figure, axes))[0])
+    assert drawn.count(b">stress 0.118</text>") == 1
+    (axes,) = figures[0].axes
+    *names, note = sorted(axes.texts, key=lambda text: text.get_text() == plot.note)
+    box, room = note.get_window_extent(), axes.get_window_extent()
+    assert room.x0 <= box.x0 and box.x1 <= room.x1 and room.y0 <= box.y0 and box.y1 <= room.y1
+    marks = axes.transData.transform(CLOUD)
+    assert not ((marks > box.min) & (marks < box.max)).all(axis=1).any()
+    assert len(names) == 40 and not any(name.get_window_extent().overlaps(box) for name in names)
+
+
 def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
     cloud = replace(points(np.vstack([0.01 * CLOUD[:6], [0.0, 1e308]])), colors=single_color(7))
     assert Plot(cloud, "t").draw("svg").count(b"</text>") > 6

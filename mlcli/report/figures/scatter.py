@@ -112,11 +112,11 @@ def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:
 
 
 def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviations: Array | None = None,
-            names: Sequence[str] = ()) -> Figure:
+            names: Sequence[str] = (), note: str = "") -> Figure:
     """Draw the first two axes, with equal scales where that fits; one axis against the rows' numbers.
 
     `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background. `names` of all points,
-    or none, stand beside those with room for them.
+    or none, stand beside those with room for them, and the `note` in a corner of the panel.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     colors = points.colors.legend(right, TOP + 8)
@@ -125,38 +125,65 @@ def scatter(points: Points, title: str, edges: DrawnEdges | None = None, deviati
     joined = [] if edges is None else edges.marks(panel)
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
-                         *(name for name in names_beside(points, names) if name is not None),
+                         *corner_note(points, note, panel),
+                         *(name for name in names_beside(points, names, note) if name is not None),
                          *panel.names(*points.sides), *colors, *grays]
     return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
 
 
-def names_beside(points: Points, names: Sequence[str]) -> list[Text | None]:
+def names_beside(points: Points, names: Sequence[str], note: str = "") -> list[Text | None]:
     """Return the names of points on the first two axes, each where it has room; None where it has none."""
     panel = panel_of(points.values, points.rows)
-    return place_names(to_pixels(plane(points.values, points.rows), panel), names, points.radius, panel)
+    return place_names(to_pixels(plane(points.values, points.rows), panel), names, points.radius, panel,
+                       corner_note(points, note, panel))
 
 
-def place_names(places: Array, names: Sequence[str], radius: float, panel: Panel) -> list[Text | None]:
+def corner_note(points: Points, note: str, panel: Panel) -> list[Text]:
+    """Return a note in the first corner of the panel without points, else in the one with the fewest; none if empty."""
+    if not note:
+        return []
+    left, right, top, bottom = panel.edges
+    places = to_pixels(plane(points.values, points.rows), panel)
+    corners = [Text(x, y, note, anchor, "small") for x, anchor in ((right - APART, "end"), (left + APART, "start"))
+               for y in (top + ASCENT + APART, bottom - DESCENT - APART)]
+    return [min(corners, key=lambda text: int(covered(places, box_of(text), points.radius).sum()))]
+
+
+def box_of(text: Text) -> tuple[float, float, float, float]:
+    """Return the left, right, upper and lower end of a small text in pixels."""
+    wide = SMALL * len(text.text)
+    left = text.x - {"start": 0.0, "middle": wide / 2, "end": wide}[text.anchor]
+    return left, left + wide, text.y - ASCENT, text.y + DESCENT
+
+
+def covered(places: Array, box: tuple[float, float, float, float], radius: float) -> AnyArray:
+    """Whether dots at places, an (n, 2) array, touch a box: an (n,) array."""
+    left, right, top, bottom = box
+    low, high = (left - radius, top - radius), (right + radius, bottom + radius)
+    return np.asarray(((places > low) & (places < high)).all(axis=1))
+
+
+def place_names(places: Array, names: Sequence[str], radius: float, panel: Panel, others: Sequence[Text] = (), *,
+                marked: Array | None = None) -> list[Text | None]:
     """Return a name for each of the places, an (n, 2) array in pixels, or None where it has no room.
 
     A name stands right of its dot, left of it, above or below, wherever it first stays inside the panel and covers
-    neither a dot nor a name before it.
+    neither a dot, another text, nor a name before it. `marked`, an (m, 2) array, are all dots, if not the places alone.
     """
     left, right, top, bottom = panel.edges
-    taken, found = list[tuple[float, float, float, float]](), list[Text | None]()
+    every = places if marked is None else marked
+    taken, found = [box_of(text) for text in others], list[Text | None]()
     for (x, y), name in zip(places.tolist() if names else (), names, strict=True):
         text, away = shorten(name, NAMED), radius + APART
-        wide = SMALL * len(text)
-        for anchor, before, begin, line in (("start", 0.0, x + away, y + 4), ("end", wide, x - away, y + 4),
-                                            ("middle", wide / 2, x, y - away - DESCENT),
-                                            ("middle", wide / 2, x, y + away + ASCENT)):
-            low, high, over, under = begin - before, begin - before + wide, line - ASCENT, line + DESCENT
+        for anchor, begin, line in (("start", x + away, y + 4), ("end", x - away, y + 4),
+                                    ("middle", x, y - away - DESCENT), ("middle", x, y + away + ASCENT)):
+            beside = Text(begin, line, text, anchor, "small")
+            low, high, over, under = box = box_of(beside)
             inside = left <= low and high <= right and top <= over and under <= bottom
-            if inside and not ((places > (low - radius, over - radius)) & (places < (high + radius, under + radius))
-                               ).all(axis=1).any() and not any(
+            if inside and not covered(every, box, radius).any() and not any(
                     low < end and start < high and over < down and up < under for start, end, up, down in taken):
-                taken.append((low, high, over, under))
-                found.append(Text(begin, line, text, anchor, "small"))
+                taken.append(box)
+                found.append(beside)
                 break
         else:
             found.append(None)

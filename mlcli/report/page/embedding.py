@@ -21,7 +21,7 @@ from mlcli.report.figures.scatter import (
     scatter,
 )
 from mlcli.report.figures.shade import shares_of
-from mlcli.report.paper.needs import deviations, texts
+from mlcli.report.paper.needs import deviations, stress_note, texts
 
 MOST_LABELS = 4
 
@@ -35,15 +35,15 @@ def embedding(run: FinishedRun) -> Part:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
     points = [points_of(run, name) for name in color_columns(run)] or [points_of(run, None)]
     edges = _edges(run)
-    unsure, names = deviations(run), texts(run)
+    unsure, names, note = deviations(run), texts(run), stress_note(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
         said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
         first = i == 0 and not run.colors
         parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
                      if run.config.report.plotting else figure(
-            scatter(some, _title(some.colors), edges if i == 0 else None, unsure, names),
-            f"{_caption(some, i == 0)}{_names_note(some, names) * (i == 0)}{said}"))
+            scatter(some, _title(some.colors), edges if i == 0 else None, unsure, names, note),
+            f"{_caption(some, i == 0)}{_names_note(some, names, note) * (i == 0)}{said}"))
     shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
@@ -68,7 +68,7 @@ def _matplotlib_part(run: FinishedRun, points: Points, edges: DrawnEdges | None,
 
 def colored_scatter(run: FinishedRun, name: str | None) -> Figure:
     """Draw the first two axes as a separate figure, colored by a column."""
-    return scatter(points_of(run, name), run.title, _edges(run), deviations(run), texts(run))
+    return scatter(points_of(run, name), run.title, _edges(run), deviations(run), texts(run), stress_note(run))
 
 
 def colored_drawing(run: FinishedRun, name: str | None, format: str) -> bytes:
@@ -118,9 +118,9 @@ def _background_note(deviations: Array | None) -> str:
             "scale); other axes are at their means.")
 
 
-def _names_note(points: Points, names: Sequence[str]) -> str:
+def _names_note(points: Points, names: Sequence[str], note: str) -> str:
     """Return a sentence on names that are not drawn, and how to get them."""
-    drawn = sum(name is not None for name in names_beside(points, names))
+    drawn = sum(name is not None for name in names_beside(points, names, note))
     return "" if drawn == len(names) else (
         f" {drawn:,} of {len(names):,} names have room beside their points; mlcli report RUN --point-labels ids moves "
         "all of them apart (needs the extra manifold-cli[plot]).")

@@ -9,7 +9,7 @@ from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.palette import INKS
 from mlcli.report.figures.scatter import DrawnEdges, Points
 from mlcli.report.figures.scree import KINDS, ScreeValues, bars, shares_of
-from mlcli.report.paper.needs import deviations, texts
+from mlcli.report.paper.needs import deviations, stress_note, texts
 from mlcli.report.paper.scatter import MOVED, Arrows, Plot
 from mlcli.report.paper.sheet import entitle, inches, one_line, sheet
 
@@ -78,7 +78,7 @@ def plot(run: FinishedRun, points: Points, title: str, edges: DrawnEdges | None 
     """Return the scatter plot of all points of a run."""
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
-                deviations(run))
+                deviations(run), note=stress_note(run))
 
 
 def arrows(run: FinishedRun) -> Arrows | None:

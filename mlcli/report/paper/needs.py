@@ -8,6 +8,7 @@ from mlcli.base.types import Array
 from mlcli.config.report_options import LABELED, Report
 from mlcli.findings.decoded import DecodedFinding
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.stress import in_corner
 from mlcli.report.paper.sheet import RESOLUTION, inches
 
 PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
@@ -58,6 +59,11 @@ def texts_of(report: Report, table: NamedRows, *, unsure: bool) -> Sequence[str]
         shown = 0 < len(table.ids) <= LABELED and not unsure and not all(map(str.isdecimal, table.ids))  # not numbers
         return table.ids if shown else ()
     return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
+
+
+def stress_note(run: FinishedRun) -> str:
+    """Return the stress of a run's layout for the corner of its scatter plot; empty where it has none."""
+    return in_corner(run.fit, run.embedding.values.shape[1])
 
 
 def deviations(run: FinishedRun) -> Array | None:

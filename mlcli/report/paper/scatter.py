@@ -52,30 +52,49 @@ SHAFT, STEP = 2.0, 8.0  # width of an arrow's shaft, and distance of places on i
 TURNS = np.linspace(0, 2 * np.pi, 24, endpoint=False)
 AROUND = np.concatenate([np.zeros((1, 2)), *(reach * np.column_stack([np.cos(TURNS), np.sin(TURNS)])
                                              for reach in range(2, 62, 3))])  # offsets in points from a text's place
+CORNERS_OF_PANEL = (0.99, 0.99), (0.99, 0.01), (0.01, 0.99), (0.01, 0.01)  # as shares of its sides
 NEAR = 3.0  # largest distance in points of a mark and its label without a line
 
 
-def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrows: Array) -> None:
-    """Fix the axes' limits, and move texts apart from each other, from marks and from arrows.
+def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrows: Array, note: Any = None) -> None:
+    """Fix the axes' limits, put a note into a corner, and move texts apart from each other, from marks and arrows.
 
     `places`, an (m, 2) array, are those of the marks; `arrows`, a (k, 2) array, the ends of arrows from the origin.
     """
     (axes, *_) = figure.axes
     fix_layout(figure)
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
+    if note is not None:
+        _move_to_corner(axes, note, places, marker)
     if not 0 < len(texts) <= MOVED:
         return
     from adjustText import adjust_text
 
     anchors = [text.get_position() for text in texts]
     marks = places[:: 1 + len(places) // MARKS]
-    static = [*_boxes(axes, marks, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT)]
+    static = [*_boxes(axes, marks, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT),
+              *([] if note is None else [note.get_window_extent().transformed(axes.transData.inverted())])]
     adjust_text(list(texts), objects=static, ax=axes, iter_lim=ROUNDS * FEW**2 // max(len(texts), FEW) ** 2,
                 expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     corners = np.array([box.get_points() for box in static]).reshape(-1, 2)
     _move_to_free_places(axes, texts, axes.transData.transform(corners).reshape(-1, 4))
     for text, anchor in zip(texts, anchors, strict=True):
         _leader_line(axes, text, anchor, marker)
+
+
+def _move_to_corner(axes: Any, note: Any, places: Array, marker: float) -> None:
+    """Move a text to the first corner of the panel without marks, else to the one with the fewest."""
+    marks, counts = axes.transData.transform(places), list[int]()
+
+    def move(corner: tuple[float, float]) -> None:
+        x, y = corner
+        note.set(position=corner, ha="right" if x > 0.5 else "left", va="top" if y > 0.5 else "bottom")
+
+    for corner in CORNERS_OF_PANEL:
+        move(corner)
+        box = note.get_window_extent().padded(marker / 2)
+        counts.append(int(((marks > box.min) & (marks < box.max)).all(axis=1).sum()))
+    move(CORNERS_OF_PANEL[counts.index(min(counts))])
 
 
 def _move_to_free_places(axes: Any, texts: Sequence[Any], taken: Array) -> None:
@@ -187,6 +206,7 @@ class Plot:
     arrows: Arrows | None = None
     deviations: Array | None = None  # (rows, columns) array: a decoder's deviations over the panel
     named: Sequence[Named] = ()
+    note: str = ""  # in a corner of the panel
 
     def draw(self, format: str) -> bytes:
         """Return the plot as a file: svg, pdf or png."""
@@ -246,7 +266,12 @@ class Plot:
         _key(figure, self.points.colors, self.look)
         beside = [axes.text(x, y, one_line(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
                   for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
-        place(figure, [*beside, *named], self._places, self._marker, ends)
+        place(figure, [*beside, *named], self._places, self._marker, ends, self._draw_note(axes))
+
+    def _draw_note(self, axes: Any) -> Any:
+        """Draw the note where `place` finds a corner for it; None without one."""
+        return axes.text(0, 0, self.note, transform=axes.transAxes, fontsize=0.9 * self.look.font_size,
+                         in_layout=False) if self.note else None
 
     def _draw_edges(self, axes: Any) -> None:
         from matplotlib.collections import LineCollection

@@ -3,10 +3,11 @@
 import re
 
 import numpy as np
+import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.report.drawing.axes import Panel, Scale
-from mlcli.report.figures.coloring import coloring
+from mlcli.report.drawing.axes import Panel, Scale, to_pixels
+from mlcli.report.figures.coloring import coloring, single_color
 from mlcli.report.figures.scatter import (
     APART,
     ASCENT,
@@ -15,6 +16,11 @@ from mlcli.report.figures.scatter import (
     SMALL,
     DrawnEdges,
     Points,
+    box_of,
+    corner_note,
+    covered,
+    names_beside,
+    panel_of,
     place_names,
     scatter,
 )
@@ -65,6 +71,21 @@ def test_of_many_edges_a_seeded_sample_is_drawn_and_the_page_says_so() -> None:
     text = page(finished_run(rows=100, edges=pairs))
     assert "Lines are a random sample of 10,000 of the 30,000 edges of the neighbor graph." in text
     assert len(text) < 2**20
+
+
+@pytest.mark.parametrize("free", [(1, 1), (1, 0), (0, 1), (0, 0)])
+def test_a_note_stands_in_a_corner_without_points_and_no_name_covers_it(free: tuple[int, int]) -> None:
+    ends = np.array([[x, y] for x in (0.0, 1.0) for y in (0.0, 1.0)])
+    values = np.where((ends == free).all(axis=1)[:, None], 0.5, ends)
+    points = Points(values, ["site"] * 4, single_color(4), 4)
+    panel = panel_of(values)
+    (note,) = corner_note(points, "stress 0.118", panel)
+    left, right, top, bottom = box_of(note)
+    assert not covered(to_pixels(values, panel), (left, right, top, bottom), points.radius).any()
+    assert (left > sum(panel.edges[:2]) / 2) == free[0] and (top < sum(panel.edges[2:]) / 2) == free[1]
+    for name in names_beside(points, ["a long name"] * 4, "stress 0.118"):
+        assert name is None or not (box_of(name)[0] < right and left < box_of(name)[1]
+                                    and box_of(name)[2] < bottom and top < box_of(name)[3])
 
 
 def test_names_cover_no_dot_and_no_other_name_and_stay_in_the_panel() -> None:
