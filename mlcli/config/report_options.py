@@ -91,7 +91,13 @@ class Hulls(Options):
     name: Literal["hulls"] = "hulls"
 
 
-Outlines = Annotated[NoOutlines | Ellipses | Hulls, Field(discriminator="name")]
+class Spiders(Options):
+    """Lines from the points of the group to their centroid."""
+
+    name: Literal["spiders"] = "spiders"
+
+
+Outlines = Annotated[NoOutlines | Ellipses | Hulls | Spiders, Field(discriminator="name")]
 
 
 if TYPE_CHECKING:
@@ -170,7 +176,7 @@ class Report(FindingOptions):
         f"of up to {LABELED} points that have room, unless they are numbers. ids and columns need the extra "
         "manifold-cli[plot].", min_length=1)
     outlines: Outlines = option(NoOutlines(), "Outlines of the groups of points: confidence ellipses, convex hulls, "
-                                "or none.")
+                                "lines from each point to the centroid of its group (spiders), or none.")
     arrows: int = option(0, "Number of columns drawn as arrows over the scatter plot (a biplot): those with the "
                          "largest loadings on its two axes.", ge=0, le=100)
     look: Look = Look()

@@ -14,7 +14,7 @@ from scipy.stats import f
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
-from mlcli.config.report_options import Ellipses, Hulls, Look, NoOutlines
+from mlcli.config.report_options import Ellipses, Hulls, Look, NoOutlines, Spiders
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable
@@ -73,6 +73,26 @@ def test_a_hull_has_corners_among_the_points_and_leaves_none_outside() -> None:
         side = last - first
         beside = CLOUD - first
         assert (side[0] * beside[:, 1] - side[1] * beside[:, 0] >= -1e-12).all()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_spider_lines_join_each_point_to_the_centroid_of_its_group_alone(*, named: bool) -> None:
+    texts = [f"g{row % 3}" if named else "" for row in range(40)]
+    plot = Plot(Points(CLOUD, [""] * 40, coloring("kind", [text if row != 7 else "" for row, text in enumerate(texts)])
+                       if named else single_color(40), 40), "t", outlines=Spiders())
+    axes = Figure().add_subplot()
+    plot._draw_outlines(axes)
+    groups = [[row for row in range(40) if texts[row] == group and not (named and row == 7)]
+              for group in dict.fromkeys(texts)]
+    assert len(axes.lines) == len(groups)
+    for line, rows in zip(axes.lines, groups, strict=True):
+        corners = np.asarray(line.get_xydata())
+        assert np.abs(corners[::2] - CLOUD[rows].mean(axis=0)).max() < 1e-9
+        assert np.array_equal(corners[1::2], CLOUD[rows])  # the row without a label has no line
+
+
+def test_a_group_of_one_point_has_no_spider() -> None:
+    assert outline(CLOUD[:1], Spiders()) is None and outline(CLOUD[:2], Spiders()) is not None
 
 
 @pytest.mark.parametrize("cloud", [CLOUD[:2], np.outer(np.arange(5.0), [1.0, 2.0]), np.zeros((4, 2))])
@@ -279,6 +299,8 @@ def test_what_is_drawn_is_said() -> None:
     text = page(run)
     assert "Ellipses hold 90% of a normal distribution" in text
     assert "Arrows are the loadings of the 2 of 3 columns with the largest loadings" in text
+    spiders = page(finished_run(labels={"kind": ["a", "b"] * 15}, report={"outlines": {"name": "spiders"}}))
+    assert "Lines join each point to the centroid of its group." in spiders
     assert figures(run)["scree"]("svg").startswith(b"<?xml") and b">PC 1 (40.0%)<" in figures(run)["scatter"]("svg")
 
 

@@ -96,7 +96,8 @@ def caption(run: FinishedRun) -> str:
     around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with the group's mean "
               "and covariance."
               if isinstance(outlines, Ellipses) else " Lines are the convex hulls of the groups."
-              if outlines.name == "hulls" else "")
+              if outlines.name == "hulls" else " Lines join each point to the centroid of its group."
+              if outlines.name == "spiders" else "")
     if found is None:
         return beside + around
     longest = f"the {len(found.names)} of {found.whole:,} columns with the largest loadings" if (

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.config.report_options import Ellipses, Hulls, Look, NoOutlines, Outlines
+from mlcli.config.report_options import Ellipses, Look, NoOutlines, Outlines, Spiders
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
 from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, ColorRange, Groups
@@ -142,8 +142,13 @@ CORNERS = 120  # corners of an ellipse
 FEWEST = 3  # fewest points that span an area
 
 
-def outline(points: Array, kind: NoOutlines | Ellipses | Hulls) -> Array | None:
-    """Return a closed curve around points, an (m, 2) array; None where they lie on a line, or there is no outline."""
+def outline(points: Array, kind: Outlines) -> Array | None:
+    """Return a closed curve around points, an (m, 2) array; None where they lie on a line, or there is no outline.
+
+    A spider is a curve from the centroid to each of two or more points and back.
+    """
+    if isinstance(kind, Spiders):
+        return spider(points) if len(points) > 1 else None
     if isinstance(kind, NoOutlines) or len(points) < FEWEST or np.linalg.matrix_rank(points - points.mean(axis=0)) < 2:
         return None
     return ellipse(points, kind.level) if isinstance(kind, Ellipses) else hull(points)
@@ -160,6 +165,13 @@ def ellipse(points: Array, level: float) -> Array:
     turns = np.linspace(0, 2 * np.pi, CORNERS + 1)
     factor = np.linalg.cholesky(np.cov(points.T))
     return np.asarray(points.mean(axis=0) + radius * np.column_stack([np.cos(turns), np.sin(turns)]) @ factor.T)
+
+
+def spider(points: Array) -> Array:
+    """Return the curve from the centroid of an (m, 2) array to each point and back, a (2m + 1, 2) array."""
+    center = points.mean(axis=0)
+    legs = np.stack([points, np.broadcast_to(center, points.shape)], axis=1)
+    return np.vstack([center, legs.reshape(-1, 2)])
 
 
 def hull(points: Array) -> Array:
@@ -299,7 +311,7 @@ class Plot:
                       markeredgewidth=0 if many else 0.04 * size, rasterized=many, zorder=2)
 
     def _draw_outlines(self, axes: Any) -> None:
-        """Draw a closed curve around each group; around all points where they have no groups."""
+        """Draw the outline of each group; of all points where they have no groups."""
         colors, looks = self.points.colors, styles(self.points.colors, self.look)
         parts = ([(looks[group][0], colors.of == group) for group in range(len(colors.kinds))
                   if colors.kinds[group] not in UNGROUPED] if not isinstance(colors, ColorRange) else
@@ -307,7 +319,8 @@ class Plot:
         for color, rows in parts:
             curve = outline(self._places[rows], self.outlines)
             if curve is not None:
-                axes.plot(*curve.T, color=color, linewidth=1.1, zorder=1.5)
+                axes.plot(*curve.T, color=color, linewidth=0.7 if isinstance(self.outlines, Spiders) else 1.1,
+                          zorder=1.5)
 
     def _draw_named(self, axes: Any, named: Named) -> list[Any]:
         """Draw marks at places with names, and return the names."""
