@@ -44,6 +44,9 @@ class Arrows:
         return self.ends * (ROOM * float(known.min(initial=np.inf)) if len(known) else 1.0)
 
 
+AGAIN = 4  # rounds of looking for the nearest place of each label
+CROSSED = 40.0  # length in points that a crossing counts as
+CROWD = 40.0  # half the side in points of the square around a mark whose other marks make a crowd
 ROUNDS = 30  # rounds of moving labels apart; no time limit, so that results repeat
 FEW = 60  # largest number of labels for all rounds: a round takes time proportional to the square of it
 MARKS = 500  # marks that labels are moved away from; of more, some evenly
@@ -77,7 +80,8 @@ def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrow
     adjust_text(list(texts), objects=static, ax=axes, iter_lim=ROUNDS * FEW**2 // max(len(texts), FEW) ** 2,
                 expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     corners = np.array([box.get_points() for box in static]).reshape(-1, 2)
-    _move_to_free_places(axes, texts, axes.transData.transform(corners).reshape(-1, 4))
+    _move_to_near_places(axes, texts, axes.transData.transform(anchors),
+                         axes.transData.transform(corners).reshape(-1, 4), marker)
     for text, anchor in zip(texts, anchors, strict=True):
         _leader_line(axes, text, anchor, marker)
 
@@ -97,19 +101,49 @@ def _move_to_corner(axes: Any, note: Any, places: Array, marker: float) -> None:
     move(CORNERS_OF_PANEL[counts.index(min(counts))])
 
 
-def _move_to_free_places(axes: Any, texts: Sequence[Any], taken: Array) -> None:
-    """Move each text that overlaps another one, or a box in `taken`, to the nearest free place around it."""
-    boxes, room = np.array([text.get_window_extent().extents for text in texts]), axes.get_window_extent().extents
-    for place, text in enumerate(texts):
-        others = np.concatenate([taken, np.delete(boxes, place, axis=0)])
-        moved = boxes[place] + np.tile(AROUND, 2)  # a row for each place around it, its own first
-        inside = ((moved[:, :2] >= room[:2]) & (moved[:, 2:] <= room[2:])).all(axis=1)
-        apart = (moved[:, None, :2] >= others[:, 2:]) | (moved[:, None, 2:] <= others[:, :2])
-        free = np.flatnonzero(apart.any(axis=2).all(axis=1) & inside)
-        if len(free) and free[0]:
-            boxes[place] = moved[free[0]]
-            start = axes.transData.transform(text.get_position())
-            text.set_position(axes.transData.inverted().transform(start + AROUND[free[0]]))
+def _move_to_near_places(axes: Any, texts: Sequence[Any], anchors: Array, taken: Array, marker: float) -> None:
+    """Move each text to a place near its mark that is free of others and of the boxes in `taken`.
+
+    Of free places the nearest is taken; each text that its leader line crosses, and each leader line that it covers,
+    counts as `CROSSED` points. Texts in crowds are moved first. `anchors`, a (k, 2) array, are the places of the marks,
+    `taken` an (m, 4) array of boxes, all in pixels.
+    """
+    room, least = axes.get_window_extent().extents, marker / 2 + NEAR
+    starts = axes.transData.transform([text.get_position() for text in texts])
+    firsts = np.array([text.get_window_extent().extents for text in texts])
+    boxes, near = firsts.copy(), []  # for each text the boxes to try, the nearest first
+    for home in firsts - np.tile(starts - anchors, 2):
+        tried = home + np.tile(AROUND, 2)
+        inside = ((tried[:, :2] >= room[:2]) & (tried[:, 2:] <= room[2:])).all(axis=1)
+        near.append(tried[inside & ~_overlaps(tried, taken).any(axis=1)])
+    crowds = (np.abs(anchors[:, None] - anchors) < CROWD).all(axis=2).sum(axis=1)
+    for place in np.argsort(-crowds, kind="stable").tolist() * (AGAIN if len(texts) <= FEW else 1):
+        others, marks = np.delete(boxes, place, axis=0), np.delete(anchors, place, axis=0)
+        free = near[place][~_overlaps(near[place], others).any(axis=1)]
+        if not len(free):
+            continue
+        ends, lines = np.clip(anchors[place], free[:, :2], free[:, 2:]), np.clip(marks, others[:, :2], others[:, 2:])
+        lengths, drawn = np.hypot(*(ends - anchors[place]).T), np.hypot(*(lines - marks).T) > least
+        crossings = _meet(anchors[place][None], ends, others).sum(axis=1) * (lengths > least) + _meet(
+            marks[drawn], lines[drawn], free).sum(axis=0)
+        boxes[place] = free[(np.maximum(lengths, least) + CROSSED * crossings).argmin()]
+    moved = axes.transData.inverted().transform(starts + (boxes - firsts)[:, :2])
+    for text, position in zip(texts, moved, strict=True):
+        text.set_position(position)
+
+
+def _overlaps(first: Array, second: Array) -> Any:
+    """Return which of the boxes, a (k, 4) and an (m, 4) array, overlap: a (k, m) array."""
+    return ((first[:, None, :2] < second[:, 2:]) & (first[:, None, 2:] > second[:, :2])).all(axis=2)
+
+
+def _meet(starts: Array, ends: Array, boxes: Array) -> Any:
+    """Return which lines from `starts` to `ends`, (k, 2) arrays, meet the boxes, an (m, 4) array: a (k, m) array."""
+    steps = (ends - starts)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # lines along an axis are inside of a slab, or never
+        low, high = (boxes[:, :2] - starts[:, None]) / steps, (boxes[:, 2:] - starts[:, None]) / steps
+    enter, leave = np.fmin(low, high).max(axis=2), np.fmax(low, high).min(axis=2)
+    return np.maximum(enter, 0) < np.minimum(leave, 1)
 
 
 def _shaft_points(axes: Any, ends: Array) -> Array:
