@@ -36,6 +36,7 @@ from mlcli.pipeline.read_run import encoded, read_run
 from mlcli.pipeline.start import begin, is_run
 from mlcli.publication.publish import publishing, refuse_existing
 from mlcli.publication.replaceable import FORMAT, RELATION
+from mlcli.report.paper.needs import stress_note
 from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition, Relation, Species, Spread, tables_of
 from mlcli.report.relation.page import drawings, page
 from mlcli.report.tables.table import as_csv
@@ -271,7 +272,7 @@ def relate(folder: Path, asked: RelationRequest, drawing: Layer) -> tuple[Relati
             points=rows.points, ids=ids, colors=colors_of(rows, asked), vectors=vectors, factors=factors,
             partition=partition, spread=spread, species=species, distances=words,
             permutations=rows.permutations.count, seed=None if given else asked.seed, strata=asked.strata,
-            weights=weights)
+            stress=stress_note(run), weights=weights)
         warn_of_texts(([cell for cell in (*(table.keys or table.head), *chain(*table.rows)) if isinstance(cell, str)]
                        for table in tables_of(found).values()), "text", "the tables")
         notes = [said["message"] for said in (*journal.noted("W-"), *journal.noted("N-"))]

@@ -58,7 +58,7 @@ class Dots:
     kind: str
     points: Array
     radius: float = 2.5
-    shape: str = "circle"  # circle, square, triangle, diamond
+    shape: str = "circle"  # circle, square, triangle, diamond, cross
     tips: Sequence[str] = ()
 
 

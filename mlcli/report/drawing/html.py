@@ -169,7 +169,7 @@ pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;pad
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
 @media screen and (max-width:40rem){{table{{font-size:.8rem}} th,td{{padding-right:.5rem}}
   td:not(.n,.w){{min-width:5.2rem}} td:first-child:not(.n,.w){{min-width:7.6rem}}
-  svg .small,svg .text{{font-size:var(--letters)}} svg .title{{font-size:calc(1.12*var(--letters))}}
+  svg .small,svg .taxon,svg .text{{font-size:var(--letters)}} svg .title{{font-size:calc(1.12*var(--letters))}}
   .parts{{grid-template-columns:1fr 1fr!important}} .parts>svg{{grid-area:auto!important;width:100%}}
   .parts>.broad,.parts>.key{{grid-column:1/-1!important}} .parts>.key{{width:auto;margin-top:0}}
   .dense{{max-width:none}}

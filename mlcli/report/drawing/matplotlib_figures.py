@@ -15,7 +15,7 @@ from mlcli.report.drawing.text import visible
 
 RESOLUTION = 200  # dots per inch of a PNG
 SIDES = {"start": "left", "middle": "center", "end": "right"}
-MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "P"}
 
 
 def image(figure: Figure, format: str) -> bytes:
@@ -82,6 +82,7 @@ def _dots(axes: Any, mark: Dots, order: int) -> None:
 def _text(axes: Any, mark: Text, order: int) -> None:
     ink, text = INKS[mark.kind], visible(mark.text).replace("$", r"\$")  # dollars begin formulas
     axes.text(mark.x, mark.y, text, color=ink.light, fontsize=ink.size, weight="bold" if ink.weight > 500 else "normal",
+              style="italic" if ink.italic else "normal",
               ha=SIDES[mark.anchor], va="baseline", rotation=90 if mark.turned else 0, rotation_mode="anchor",
               zorder=order)
 

@@ -28,11 +28,13 @@ class Ink:
     size: float = 12.0  # of text
     weight: int = 400
     both: bool = False  # line and filling, as dots need
+    italic: bool = False  # of text
 
     def rule(self, kind: str) -> str:
         """Return the style on a light background."""
         if kind in TEXTS:
-            return f".{kind}{{fill:{self.light};font:{self.weight} {self.size:g}px {FONT}}}"
+            slant = "italic " if self.italic else ""
+            return f".{kind}{{fill:{self.light};font:{slant}{self.weight} {self.size:g}px {FONT}}}"
         if self.width:
             dash = f";stroke-dasharray:{self.dash}" if self.dash else ""
             return f".{kind}{{fill:none;stroke:{self.light};stroke-width:{self.width:g}{dash}}}"
@@ -61,7 +63,7 @@ def _viridis(share: float) -> str:
 
 FONT = "system-ui,sans-serif"
 TEXTS = {"text": Ink("#333333", "#d5d9e0"), "title": Ink("#222222", "#e8ebf0", size=15, weight=600),
-         "small": Ink("#444444", "#c3c8d1", size=11),
+         "small": Ink("#444444", "#c3c8d1", size=11), "taxon": Ink("#5f5f5f", "#b5b5b5", size=11, italic=True),
          "onlight": Ink("#000000", "#000000", size=11), "ondark": Ink("#ffffff", "#ffffff", size=11)}
 INKS = {
     **TEXTS,
@@ -72,6 +74,8 @@ INKS = {
     "way": Ink("#c8501e", "#f08a5a", 2.2), "edge": Ink("#c3ccd6", "#3d4754", 0.7),
     "ellipse": Ink("#8c6d1f", "#cba95a", 0.7),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
+    "species": Ink("#5f5f5f", "#b5b5b5", both=True), "level": Ink("#222222", "#e8ebf0", both=True),
+    "arrow": Ink("#222222", "#e8ebf0", 1.4),  # as dark or gray as no group is
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
     "other": Ink("#a3a8b0", "#6d7480", both=True), "absent": Ink("#ced3da", "#4a515d", both=True),
     "ground": Ink(*GROUND),

@@ -10,7 +10,8 @@ from mlcli.report.drawing.palette import GROUND, style_sheet
 from mlcli.report.drawing.text import safe
 
 SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0}l-{0}-{0}z",
-          "square": "m-{4}-{4}h{5}v{5}h-{5}z"}
+          "square": "m-{4}-{4}h{5}v{5}h-{5}z",
+          "cross": "m-{6}-{8}h{7}v{9}h{9}v{7}h-{9}v{9}h-{7}v-{9}h-{9}v-{7}h{9}z"}
 
 
 PHONE = 340.0  # width of a figure on a narrow screen
@@ -113,7 +114,7 @@ def _dot_shape(mark: Dots) -> tuple[str, str]:
     size = mark.radius
     if mark.shape in SHAPES:
         parts = (f"{part:.1f}" for part in (1.25 * size, 1.2 * size, 2.1 * size, 2.4 * size, 0.9 * size,
-                                             1.8 * size))
+                                             1.8 * size, 0.3 * size, 0.6 * size, 1.3 * size, size))
         return ' stroke-width="0"', SHAPES[mark.shape].format(*parts)
     return f' stroke-linecap="round" stroke-width="{2 * size:.1f}"', "h0"
 

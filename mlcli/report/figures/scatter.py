@@ -164,7 +164,7 @@ def covered(places: Array, box: tuple[float, float, float, float], radius: float
 
 
 def place_names(places: Array, names: Sequence[str], radius: float, panel: Panel, others: Sequence[Text] = (), *,
-                marked: Array | None = None) -> list[Text | None]:
+                marked: Array | None = None, kind: str = "small") -> list[Text | None]:
     """Return a name for each of the places, an (n, 2) array in pixels, or None where it has no room.
 
     A name stands right of its dot, left of it, above or below, wherever it first stays inside the panel and covers
@@ -177,7 +177,7 @@ def place_names(places: Array, names: Sequence[str], radius: float, panel: Panel
         text, away = shorten(name, NAMED), radius + APART
         for anchor, begin, line in (("start", x + away, y + 4), ("end", x - away, y + 4),
                                     ("middle", x, y - away - DESCENT), ("middle", x, y + away + ASCENT)):
-            beside = Text(begin, line, text, anchor, "small")
+            beside = Text(begin, line, text, anchor, kind)
             low, high, over, under = box = box_of(beside)
             inside = left <= low and high <= right and top <= over and under <= bottom
             if inside and not covered(every, box, radius).any() and not any(

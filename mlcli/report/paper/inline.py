@@ -12,7 +12,7 @@ SPACE, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}hre
 DRAWN = ("path", "text", "image", "rect")
 PLACED = ("d", "x", "y", "width", "height", "transform")
 STYLED = ("fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray", "opacity", "fill-opacity",
-          "stroke-opacity", "font-size", "font-weight", "text-anchor")
+          "stroke-opacity", "font-size", "font-style", "font-weight", "text-anchor")
 GROUNDS = ("patch_1", "patch_2")  # backgrounds of the figure and its panel; the page has its own
 PIXEL = 4 / 3  # pixels of a page for each point
 IMAGE = "data:image/png;base64,"

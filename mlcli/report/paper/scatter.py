@@ -26,6 +26,7 @@ class Arrows:
     names: Sequence[str]  # k
     ends: Array  # (k, 2) array, in units of the loadings
     whole: int  # number of all columns, of which these have the largest loadings
+    key: str = ""  # what they are, for the legend; none: they are not in it
 
     @classmethod
     def of(cls, loadings: CsvColumns, count: int) -> "Arrows":
@@ -235,8 +236,10 @@ class Named:
 
     names: Sequence[str]  # k, or none
     places: Array  # (k, 2) array
-    mark: str = "D"  # Matplotlib's marker
-    ink: str = "title"
+    mark: str  # Matplotlib's marker
+    ink: str
+    key: str  # what they are, for the legend
+    italic: bool = False  # names, as those of species are
 
 
 @frozen
@@ -261,7 +264,8 @@ class Plot:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches: as the user chose, or by the ranges of the points."""
-        wide = WIDTH - MARGINS - (LEGEND if isinstance(self.points.colors, Groups | ColorRange) else 0)
+        keyed = isinstance(self.points.colors, Groups | ColorRange) or self._named_handles
+        wide = WIDTH - MARGINS - (LEGEND if keyed else 0)
         across, up = np.ptp(self._places, axis=0)
         ratio = np.clip(up, LOWEST * across, HIGHEST * across) / across if self._equal and across and up else 0.75
         high = MARGINS + wide * float(ratio)
@@ -271,7 +275,9 @@ class Plot:
     def _legend(self) -> float:
         """The height of the groups' names in one column, in inches."""
         colors = self.points.colors
-        return (len(colors.names) + 2) * ROW * self.look.font_size / 72 if isinstance(colors, Groups) else 0.0
+        groups = len(colors.names) if isinstance(colors, Groups) else 0
+        rows = groups + len(self._named_handles)
+        return (rows + 2) * ROW * self.look.font_size / 72 if rows else 0.0
 
     @property
     def _equal(self) -> bool:
@@ -309,10 +315,11 @@ class Plot:
         named = self._draw_arrows(axes, ends)
         for places in self.named:
             named += self._draw_named(axes, places)
-        _key(figure, self.points.colors, self.look)
+        _key(figure, self.points.colors, self.look, self._named_handles)
         beside = [axes.text(x, y, one_line(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
                   for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
-        place(figure, [*beside, *named], self._places, self._marker, ends, self._draw_note(axes))
+        marks = np.vstack([self._places, *(places.places / self._unit for places in self.named)])
+        place(figure, [*beside, *named], marks, self._marker, ends, self._draw_note(axes))
 
     def _draw_note(self, axes: Any) -> Any:
         """Draw the note where `place` finds a corner for it; None without one."""
@@ -360,8 +367,21 @@ class Plot:
         """Draw marks at places with names, and return the names."""
         places, color = named.places / self._unit, INKS[named.ink].light
         axes.plot(*places.T, named.mark, color=color, markersize=NAMED * self._marker, zorder=3, linestyle="")
-        return [axes.text(x, y, one_line(name, 24), color=color, fontsize=0.8 * self.look.font_size, in_layout=False)
+        return [axes.text(x, y, one_line(name, 24), color=color, fontsize=0.8 * self.look.font_size,
+                          style="italic" if named.italic else "normal", in_layout=False)
                 for name, (x, y) in zip(named.names, places.tolist(), strict=False)]
+
+    @property
+    def _named_handles(self) -> list[Any]:
+        """The entries of the legend for named places and arrows."""
+        from matplotlib.lines import Line2D
+
+        size = NAMED * 0.7 * self.look.font_size
+        marks = [Line2D([], [], linestyle="", marker=places.mark, color=INKS[places.ink].light, markersize=size,
+                        label=places.key) for places in self.named]
+        return marks if self.arrows is None or not self.arrows.key else [*marks, Line2D(
+            [], [], color=INKS["arrow"].light, linewidth=0.9, marker=">", markersize=0.6 * size,
+            label=self.arrows.key)]
 
     @property
     def _ends(self) -> Array:
@@ -370,7 +390,7 @@ class Plot:
 
     def _draw_arrows(self, axes: Any, ends: Array) -> list[Any]:
         """Draw the arrows, and return the texts at their ends."""
-        color = INKS["title"].light  # no group has this color
+        color = INKS["arrow"].light
         for end in ends.tolist():
             axes.annotate("", end, (0, 0), zorder=3, arrowprops={
                 "arrowstyle": "-|>", "color": color, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
@@ -406,22 +426,24 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
     return [chosen[kind] for kind in colors.kinds]
 
 
-def _key(figure: Any, colors: Coloring, look: Look) -> None:
-    """Draw the legend of colors and shapes to the right of the panel."""
+def _key(figure: Any, colors: Coloring, look: Look, others: Sequence[Any] = ()) -> None:
+    """Draw the legend of colors and shapes to the right of the panel, below them the other entries."""
     from matplotlib.lines import Line2D
 
     if isinstance(colors, ColorRange):
         _bar(figure, colors, look)
     elif isinstance(colors, Groups):
-        (wide, high), rows = figure.get_size_inches(), len(colors.names) + 2
+        (wide, high), rows = figure.get_size_inches(), len(colors.names) + len(others) + 2
         size = max(min(0.9 * look.font_size, 72 * high / (rows * PITCH)), LEAST)
         letters = max(min(int(72 * wide * SHARE / (LETTER * size)), 24), 8)
         handles = [Line2D([], [], linestyle="", marker=marker, color=color, markeredgewidth=0,
                           markersize=0.7 * size, label=one_line(name, 24))
                    for (color, marker), name in zip(styles(colors, look), colors.short_names(letters), strict=True)]
-        figure.legend(handles=handles, title=one_line(colors.name, letters + 2), loc="outside right upper",
+        figure.legend(handles=[*handles, *others], title=one_line(colors.name, letters + 2), loc="outside right upper",
                       alignment="left", fontsize=size, title_fontsize=size,
                       ncols=math.ceil(rows * size * PITCH / (72 * high) - 0.01))
+    if others and not isinstance(colors, Groups):
+        figure.legend(handles=others, loc="outside right upper", alignment="left", fontsize=0.9 * look.font_size)
 
 
 def _bar(figure: Any, colors: ColorRange, look: Look) -> None:

@@ -86,6 +86,7 @@ class Relation:
     permutations: int
     seed: int | None  # None: they were given
     strata: str | None
+    stress: str = ""  # of the run's layout, in words
     weights: str = ""  # in words, where rows have weights
     notes: Sequence[str] = ()
 

@@ -1,6 +1,8 @@
 """The page relate.html, and the figure of a relation: rows over two axes, with arrows, means of levels, and species."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,15 +12,31 @@ from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.html import Part, document, facts, figure, fold, frame_picture, join, section, sentence
 from mlcli.report.drawing.text import number, safe, shorten
-from mlcli.report.figures.coloring import Coloring, coloring, single_color
-from mlcli.report.figures.scatter import NAMED, Points, panel_of, place_names, plane, scatter
+from mlcli.report.figures.coloring import ROW, Coloring, coloring, numbers_of, single_color
+from mlcli.report.figures.scatter import (
+    BESIDE,
+    LEFT,
+    NAMED,
+    TOP,
+    WIDE,
+    Points,
+    corner_note,
+    legend_end,
+    panel_of,
+    place_names,
+    plane,
+    scatter,
+    with_legend,
+)
 from mlcli.report.page.figure_files import render
 from mlcli.report.paper.scatter import Arrows, Named, Plot
-from mlcli.report.relation.contents import Relation, tables_of
+from mlcli.report.relation.contents import FittedFactor, Relation, tables_of
 from mlcli.report.tables.table import ReportTable, as_html, fold_long
 
 MOST_ARROWS, MOST_NAMES = 20, 30  # of variables, and of species
 HEAD, SPREAD = 9.0, 0.4  # pixels of an arrow's head, and half its angle
+SHAFT = 30  # places on an arrow's shaft that names keep off
+SHAPES = {"D": "diamond", "+": "cross"}  # Matplotlib's marker -> the shape of a dot
 
 
 def points_of(found: Relation) -> Points:
@@ -33,7 +51,7 @@ def arrows_of(found: Relation) -> Arrows | None:
         return None
     order = sorted(sorted(found.vectors, key=lambda one: -one.fit.r2)[:MOST_ARROWS], key=found.vectors.index)
     ends = np.array([one.fit.arrow[:2] for one in order])
-    return Arrows([one.name for one in order], ends, len(found.vectors))
+    return Arrows([one.name for one in order], ends, len(found.vectors), "variable")
 
 
 def named_of(found: Relation) -> list[Named]:
@@ -42,18 +60,25 @@ def named_of(found: Relation) -> list[Named]:
         return []
     named = []
     if found.factors:
-        names = [f"{one.name} {level}" for one in found.factors for level in one.levels]
-        named.append(Named(names, np.vstack([one.fit.means[:, :2] for one in found.factors])))
+        named.append(Named(names_of_levels(found.factors), np.vstack([one.fit.means[:, :2] for one in found.factors]),
+                           "D", "level", "level mean"))
     if found.species is not None and found.species.kind != "correlations":
         far = np.argsort(-np.hypot(*(found.species.scores[:, :2] - found.points[:, :2].mean(axis=0)).T), kind="stable")
         rows = np.sort(far[:MOST_NAMES])
         named.append(Named([found.species.names[row] for row in rows.tolist()], found.species.scores[rows, :2], "+",
-                           "mark"))
+                           "species", "species", italic=True))
     return named
 
 
-def caption(found: Relation) -> str:
-    """Return what the figure shows."""
+def names_of_levels(factors: Sequence[FittedFactor]) -> list[str]:
+    """Return the names of all levels, with that of their factor where two factors have levels of one name."""
+    counts = Counter(level for one in factors for level in one.levels)
+    return [level if counts[level] == 1 and numbers_of([level]) is None else f"{one.name} {level}"
+            for one in factors for level in one.levels]
+
+
+def caption(found: Relation, unnamed: int = 0) -> str:
+    """Return what the figure shows; `unnamed` species have no room for their names."""
     parts = ["The rows over the first two of the axes." if len(found.axes) > 1 else "The rows over the axis."]
     arrows, named = arrows_of(found), named_of(found)
     if arrows is not None:
@@ -68,6 +93,9 @@ def caption(found: Relation) -> str:
         whole = len(found.species.names)
         some = f", the {len(species.names)} of {whole} farthest from the middle" if len(species.names) < whole else ""
         parts.append(f"Crosses are species{some}.")
+    if unnamed:
+        parts.append(f"{unnamed} of their names have no room; --figures pdf moves all names apart (needs the extra "
+                     "manifold-cli[plot]).")
     return " ".join(parts)
 
 
@@ -81,7 +109,7 @@ def drawings(found: Relation, report: Report, title: str) -> Mapping[str, bytes]
         if report.plotting or format != "svg"}
     if report.plotting:
         return made
-    plain = plain_figure(found, title, named=report.point_labels != "none")
+    plain, _ = plain_figure(found, title, named=report.point_labels != "none")
     return {"svg": render(plain, "svg"), **made}
 
 
@@ -90,42 +118,65 @@ def paper(found: Relation, report: Report, title: str) -> Plot:
     texts = found.ids if report.point_labels == "ids" else ()
     named = named_of(found)
     if report.point_labels == "none":
-        named = [Named((), places.places, places.mark, places.ink) for places in named]
-    return Plot(points_of(found), title, report.look, list(texts), None, report.outlines, arrows_of(found), named=named)
+        named = [replace(places, names=()) for places in named]
+    return Plot(points_of(found), title, report.look, list(texts), None, report.outlines, arrows_of(found), named=named,
+                note=found.stress)
 
 
-def plain_figure(found: Relation, title: str, *, named: bool) -> Figure:
-    """Return the figure without Matplotlib; names of levels and species are apart where there is room."""
+def plain_figure(found: Relation, title: str, *, named: bool) -> tuple[Figure, int]:
+    """Return the figure without Matplotlib, and of how many species the names have no room.
+
+    Names of arrows come first, then those of levels, and those of species where there is room.
+    """
     points = points_of(found)
-    base, panel = scatter(points, title), panel_of(points.values)
-    marks: list[Mark] = []
-    groups = [(some, to_pixels(some.places, panel)) for some in named_of(found)]
-    for some, places in groups:
-        marks.append(Dots("mark", places, 3.0, "diamond" if some.mark == "D" else "square", some.names))
-    if named and groups:
-        names, places = [name for some, _ in groups for name in some.names], np.vstack([part for _, part in groups])
-        for name, (x, y), beside in zip(names, places.tolist(), place_names(places, names, 3.0, panel), strict=True):
-            marks.append(beside or Text(x + 6, y + 4, shorten(name, NAMED), kind="small"))
-    arrows = arrows_of(found)
+    base, panel = scatter(points, title, note=found.stress), panel_of(points.values)
+    groups, arrows = [(some, to_pixels(some.places, panel)) for some in named_of(found)], arrows_of(found)
+    marks: list[Mark] = [Dots(some.ink, places, 3.0, SHAPES[some.mark], some.names) for some, places in groups]
+    shafts, ends = np.empty((0, 2)), np.empty((0, 2))
     if arrows is not None:
-        ends = arrows.within(plane(points.values))
+        ends = to_pixels(arrows.within(plane(points.values)), panel)
         (origin,) = to_pixels(np.zeros((1, 2)), panel)
-        for name, end in zip(arrows.names, to_pixels(ends, panel), strict=True):
-            marks += _arrow(origin, end, name)
-    return Figure(base.title, base.width, base.height, [*base.marks, *marks], base.parts)
+        shafts = np.vstack([origin + share * (ends - origin) for share in np.linspace(0.1, 1, SHAFT)])
+        marks += [_arrow(origin, end) for end in ends]
+    every = np.vstack([to_pixels(plane(points.values), panel), *(places for _, places in groups), shafts])
+    taken, unnamed = corner_note(points, found.stress, panel), 0
+    for names, places, kind in [*([(arrows.names, ends, "small")] if arrows is not None else []), *(
+            (some.names, places, "taxon" if some.italic else "small") for some, places in groups if named)]:
+        beside = place_names(places, names, 3.0, panel, taken, marked=every, kind=kind)
+        if kind == "taxon":
+            unnamed = sum(text is None for text in beside)
+            taken += [text for text in beside if text is not None]
+        else:
+            taken += [text or Text(x + 6, y + 4, shorten(name, NAMED), kind=kind)
+                      for text, name, (x, y) in zip(beside, names, places.tolist(), strict=True)]
+    colors = points.colors.legend(LEFT + WIDE + BESIDE, TOP + 8)
+    key = _key([some for some, _ in groups], arrows, LEFT + WIDE + BESIDE, legend_end(colors, TOP - 6) + 14)
+    texts = [text for text in taken if text.text != found.stress]
+    return with_legend(base.title, base.height, [*base.marks, *marks, *texts, *key], [*colors, *key]), unnamed
 
 
-def _arrow(start: Array, end: Array, name: str) -> list[Mark]:
-    """Return an arrow in pixels, its shaft and head one line, with a name at its end."""
+def _key(named: Sequence[Named], arrows: Arrows | None, x: float, y: float) -> list[Mark]:
+    """Return the legend of named places and arrows, downward from x, y."""
+    marks: list[Mark] = []
+    for row, some in enumerate(named):
+        down = y + ROW * row
+        marks += [Dots(some.ink, np.array([[x + 6, down - 4]]), 3.6, SHAPES[some.mark]),
+                  Text(x + 17, down, some.key, kind="small")]
+    if arrows is not None:
+        down = y + ROW * len(named)
+        marks += [_arrow(np.array([x, down - 4]), np.array([x + 13, down - 4])),
+                  Text(x + 17, down, arrows.key, kind="small")]
+    return marks
+
+
+def _arrow(start: Array, end: Array) -> Curve:
+    """Return an arrow in pixels, its shaft and head one line."""
     way = start - end
-    angle, size = float(np.arctan2(way[1], way[0])), min(HEAD, float(np.hypot(*way)))
+    angle, size = float(np.arctan2(way[1], way[0])), min(HEAD, 0.5 * float(np.hypot(*way)))
     tips = [(float(end[0]) + size * np.cos(angle + turn), float(end[1]) + size * np.sin(angle + turn))
             for turn in (-SPREAD, SPREAD)]
     tip = (float(end[0]), float(end[1]))
-    line = [(float(start[0]), float(start[1])), tip, tips[0], tip, tips[1]]
-    left = end[0] < start[0]
-    return [Curve("curve", line), Text(tip[0] + (-4 if left else 4), tip[1] + 4, shorten(name, NAMED),
-                                       "end" if left else "start", "small")]
+    return Curve("arrow", [(float(start[0]), float(start[1])), tip, tips[0], tip, tips[1]])
 
 
 BY = {"terms": "Terms are added one after the other, so that their order matters.",
@@ -145,8 +196,8 @@ def page(found: Relation, report: Report, title: str, drawn: bytes) -> str:
 
 def _figure(found: Relation, report: Report, title: str, drawn: bytes) -> Part:
     if not report.plotting:
-        plain = plain_figure(found, title, named=report.point_labels != "none")
-        return section("Ordination and environment", figure(plain, caption(found)))
+        plain, unnamed = plain_figure(found, title, named=report.point_labels != "none")
+        return section("Ordination and environment", figure(plain, caption(found, unnamed)))
     from mlcli.report.paper.inline import inline
 
     picture = inline(drawn, f"Ordination and environment: {title}")
