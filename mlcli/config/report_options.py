@@ -60,8 +60,8 @@ class Look(Options):
     """The look of scatter and scree plot."""
 
     size: Annotated[tuple[Inches, ...], Strict(False), Field(min_length=2, max_length=2)] | None = option(
-        None, "Width and height of the figures in inches, or with a unit as in 90mm,70mm (default: width 6.5, height "
-        "from the proportions of the plot).")
+        None, "Width and height of the figure files in inches, or with a unit as in 90mm,70mm (default: width 6.5, "
+        "height from the proportions of the plot); figures on the page keep their size.")
     font_size: float = option(9.0, "Font size in points; titles are 20% larger.", ge=4, le=40)
     marker_size: float | None = option(
         None, "Diameter of the markers in points (default: smaller for more rows).", gt=0, le=40)
@@ -246,6 +246,11 @@ class Report(FindingOptions):
         return [*looks, *(["arrows"] if self.arrows else []),
                 *(["outlines"] if self.outlines.name != "none" else []),
                 *(["point_labels"] if self.point_labels not in ("auto", "none") else [])]
+
+    @property
+    def on_page(self) -> "Report":
+        """The options for the page, whose figures have its own size: the chosen one is that of the files."""
+        return self if self.look.size is None else self.replace(look=self.look.replace(size=None))
 
     def require_point_labels(self, rows: int, columns: Collection[str], where: str = "report.point_labels") -> None:
         """Raise ConfigError if points cannot have the chosen labels."""

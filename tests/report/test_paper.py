@@ -21,6 +21,7 @@ from mlcli.report.drawing.palette import INKS, variable
 from mlcli.report.figures.coloring import SHAPED, coloring, single_color
 from mlcli.report.figures.scatter import DrawnEdges, Points
 from mlcli.report.figures.scree import ScreeValues
+from mlcli.report.page import embedding
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
 from mlcli.report.paper import drawings, scatter
@@ -164,6 +165,18 @@ def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: 
     shape = {"svg": b'viewBox="0 0 252 180"', "pdf": b"/MediaBox [ 0 0 252 180 ]",
              "png": (1050).to_bytes(4, "big") + (750).to_bytes(4, "big")}[format]
     assert shape in drawn
+
+
+@pytest.mark.medium
+def test_a_size_is_that_of_the_files_and_the_page_keeps_its_own() -> None:
+    small = {"look": {"size": [3.5, 2.5]}}
+    sized, plain = (finished_run(report=report) for report in (small, {}))
+    shown = [embedding.embedding(run) for run in (sized, plain)]
+    assert shown[0] == shown[1] and b'viewBox="0 0 252 180"' in figures(sized)["scatter"]("svg")
+    both = finished_run(report={**small, "outlines": {"name": "hulls"}})
+    drawn = embedding.embedding(both)
+    assert drawn is not None and 'viewBox="0 0 468 ' in drawn.text and "0 0 252 180" not in drawn.text
+    assert b'viewBox="0 0 252 180"' in figures(both)["scatter"]("svg")
 
 
 def test_sizes_with_a_unit_are_inches() -> None:

@@ -1,6 +1,7 @@
 """The part of a report with the embedding: its first axes, pairs of axes, and their captions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mlcli.base.types import Array
 from mlcli.findings.frame.finished_run import Embedding, FinishedRun
@@ -28,6 +29,9 @@ MOST_LABELS = 4
 
 def embedding(run: FinishedRun) -> Part:
     """Return the first axes, colored by each of the columns for colors, and every pair of up to four axes."""
+    report = run.config.report
+    if report.on_page is not report:
+        run = replace(run, config=run.config.replace(report=report.on_page), drawn={})
     values = run.embedding.values
     if not values.size and LoadingsFinding.of(run) is not None and not run.manifest["input"]["rows"]:
         return None  # a covariance matrix has no rows to embed

@@ -186,7 +186,7 @@ MOST = 20  # rows of a table that is not folded
 
 
 def page(found: Relation, report: Report, title: str, drawn: bytes) -> str:
-    """Return the page as one HTML document without scripts and without network; `drawn` is the figure as SVG."""
+    """Return the page as one HTML document without scripts and without network; `drawn` is the file as SVG."""
     words = f"{found.run} with {found.environment}: {found.rows:,} rows in common"
     tables = tables_of(found)
     parts = [_figure(found, report, title, drawn), _environment(found, tables), _partition(found, tables),
@@ -195,11 +195,13 @@ def page(found: Relation, report: Report, title: str, drawn: bytes) -> str:
 
 
 def _figure(found: Relation, report: Report, title: str, drawn: bytes) -> Part:
-    if not report.plotting:
+    if not report.on_page.plotting:
         plain, unnamed = plain_figure(found, title, named=report.point_labels != "none")
         return section("Ordination and environment", figure(plain, caption(found, unnamed)))
     from mlcli.report.paper.inline import inline
 
+    if report.on_page is not report:
+        drawn = paper(found, report.on_page, title).draw("svg")
     picture = inline(drawn, f"Ordination and environment: {title}")
     return section("Ordination and environment", frame_picture(picture, caption(found)))
 

@@ -14,10 +14,9 @@ from mlcli.report.drawing.svg import document
 from mlcli.report.figures.coloring import COLORS
 from mlcli.report.figures.scatter import box_of
 from mlcli.report.relation.contents import FittedFactor, FittedVector, Relation, Species
-from mlcli.report.relation.page import caption, names_of_levels, paper, plain_figure
+from mlcli.report.relation.page import caption, names_of_levels, page, paper, plain_figure
 
-RANDOM = np.random.default_rng(8)
-POINTS = RANDOM.standard_normal((24, 2))
+POINTS, SCORES = (np.random.default_rng(seed).standard_normal((count, 2)) for seed, count in ((8, 24), (9, 60)))
 GROUPS = ["dry", "wet", "salt"]
 
 
@@ -33,7 +32,7 @@ def relation(species: int = 20) -> Relation:
         colors=("soil", [GROUPS[row % 3] for row in range(24)]),
         vectors=[FittedVector("depth", 24, Vector(np.array([0.6, 0.8]), 0.5, 0.01))],
         factors=[factor("soil", GROUPS)], partition=None, spread=None,
-        species=Species("wa", [f"Species {row}" for row in range(species)], RANDOM.standard_normal((species, 2))),
+        species=Species("wa", [f"Species {row}" for row in range(species)], SCORES[:species]),
         distances="", permutations=9, seed=0, strata=None, stress="stress 0.118")
 
 
@@ -82,11 +81,16 @@ def test_levels_have_the_name_of_their_factor_where_two_factors_share_one_or_the
     assert names_of_levels([factor("year", ["1", "2"])]) == ["year 1", "year 2"]
 
 
+def test_a_size_is_that_of_the_file_and_the_page_keeps_its_own() -> None:
+    sized = Report(look=Look(size=(3.5, 3.0)))
+    assert page(relation(), sized, "t", b"") == page(relation(), Report(), "t", b"")
+
+
 @pytest.mark.medium
 def test_the_paper_figure_has_italic_species_in_a_color_of_their_own_and_the_stress() -> None:
     found = relation(6)
     drawn = paper(found, Report(look=Look(size=(3.5, 3.0), font_size=7)), "t").draw("svg").decode()
-    texts = dict((word, style) for style, word in re.findall(r'<text style="([^"]*)"[^>]*>([^<]*)</text>', drawn))
+    texts = {word: style for style, word in re.findall(r'<text style="([^"]*)"[^>]*>([^<]*)</text>', drawn)}
     assert all("italic" in texts[f"Species {row}"] and INKS["species"].light in texts[f"Species {row}"]
                for row in range(6))
     assert {"species", "level mean", "variable", "stress 0.118"} <= texts.keys() and "italic" not in texts["wet"]
