@@ -12,8 +12,9 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import apply_rules
-from mlcli.findings.quality.measure import BaselineCoordinates, quality
-from mlcli.findings.quality.section import in_words
+from mlcli.findings.quality import section
+from mlcli.findings.quality.measure import BaselineCoordinates, QualityResult, quality
+from mlcli.findings.quality.section import MEASURES, in_words, main_measures
 from mlcli.methods import METHODS
 from tests import support
 from tests.findings.quality.support import measured
@@ -269,6 +270,29 @@ def test_words_say_that_a_density_term_keeps_densities_in_part() -> None:
     plain, kept = METHODS["umap"](), METHODS["umap"](density={})
     assert plain.loss() == METHODS["umap"].loses and "local densities in part" in kept.loss()
     assert "Distances between groups mean little" in kept.loss()
+
+
+@pytest.mark.parametrize(("method", "scale", "third"), [
+    ("pca", None, "residual_variance"), ("isomap", None, "residual_variance"), ("tsne", None, "lcmc"),
+    ("lle", "free", "lcmc"), ("smacof", None, "stress_1"), ("sammon", None, "sammon_stress"),
+    ("nmds", None, "shepard_correlation"), ("autoencoder", None, "reconstruction_error")])
+def test_three_measures_that_a_method_is_judged_by_stand_open_and_the_others_are_folded(
+        method: str, scale: str | None, third: str) -> None:
+    figures = {**dict.fromkeys(MEASURES, 0.25), **({"scale": scale} if scale else {})}
+    assert main_measures(figures, dict.fromkeys(MEASURES, 0.25), METHODS[method]()) == [
+        "trustworthiness", "continuity", third]
+    shown = section.quality(QualityResult(figures, None), METHODS[method]())
+    assert shown is not None
+    first, rest = shown.text.split("<details>")
+    rows = [text.count("<tr>") - 1 for text in (first, rest)]
+    assert rows == [3, len(MEASURES) - 3 - 2 * (scale is not None)] and f"<summary>{rows[1]} further measures<" in rest
+    assert f"<td>{MEASURES[third][0]}<" in first
+
+
+def test_a_run_with_few_measures_folds_none() -> None:
+    figures = {"shepard_correlation": 0.5, "trustworthiness": 0.75}
+    assert main_measures(figures, figures, METHODS["pca"]()) == ["trustworthiness", "shepard_correlation"]
+    assert "<details>" not in section.quality(QualityResult(figures, None), METHODS["pca"]()).text
 
 
 def test_the_stress_of_ranks_and_that_of_distances_are_told_apart(wording: Wording) -> None:

@@ -1,11 +1,12 @@
 """The sections of the page about quality: the measures in words and as a table, with their figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.quality.measure import FREE, OF_LABELS, SCALED, QualityResult, relevant_measures, share_kept
-from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
+from mlcli.methods import Method
+from mlcli.report.drawing.html import Part, figure, fold, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
 
@@ -26,6 +27,7 @@ MEASURES = {  # key of quality.json -> name and meaning
 }
 
 
+OPEN = 3  # measures that are not folded
 BASELINES = {"pca": "PCA", "mds": "classical scaling"}  # the method of a baseline -> its name in sentences
 
 
@@ -89,8 +91,11 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
             f"so points lie closer together than in the data{scaled}")
 
 
-def quality(found: QualityResult) -> Part:
-    """Return the measures with standard errors, the Shepard diagram and the Q_NX curve."""
+def quality(found: QualityResult, method: Method) -> Part:
+    """Return the measures with standard errors, the Shepard diagram and the Q_NX curve.
+
+    Three measures are shown, by which the method is judged; the others are folded.
+    """
     document = found.figures
     values = {key: value for key, value in relevant_measures(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
@@ -99,21 +104,45 @@ def quality(found: QualityResult) -> Part:
         f"{len(found.pairs):,} pairs of points: the distance in the data and the distance in the embedding.")
     scale = None if document.get("scale") != FREE else sentence(
         "The scale of the coordinates is arbitrary for this method: stress is given at the best scale.", "soft")
-    return section("Quality", _basis(document), scale, _measures(document, values),
+    tables = _measures(document, values, main_measures(document, values, method))
+    return section("Quality", _basis(document), scale, *tables,
                    side_by_side(pairs, _q_nx(document)))
 
 
-def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
-    """Return the measures as a table, beside those of a baseline, with standard errors where they are from a sample."""
+def main_measures(document: Mapping[str, Any], values: Mapping[str, float], method: Method) -> list[str]:
+    """Return the three measures that a method is judged by: two of neighbors, and what it keeps of distances.
+
+    That is the stress or the order of distances for a method that makes it small, the LCMC for other layouts and free
+    scales, the reconstruction for a decoder without a spectrum, and the residual variance for the others.
+    """
+    free = document.get("scale") == FREE
+    ranked = ("shepard_correlation" if method.keeps_order else
+              "lcmc" if free or (method.beside_baseline and "stress" not in method.rules) else
+              ("sammon_stress" if getattr(method, "exponent", 0.0) < 0 else "stress_1") if method.beside_baseline else
+              "reconstruction_error" if method.ranked_by is None else "residual_variance")
+    order = dict.fromkeys(("trustworthiness", "continuity", ranked, "residual_variance", *values))
+    return [key for key in order if key in values][:OPEN]
+
+
+def _measures(document: Mapping[str, Any], values: Mapping[str, float], first: Sequence[str]) -> list[Part]:
+    """Return the first measures as a table, and the others folded.
+
+    They stand beside those of a baseline, with standard errors where they are from a sample.
+    """
     title = title_of(document)
     sides: list[tuple[str, Mapping[str, Any]]] = [("value", document)]
     if title is not None:
         sides.append((title, document["baseline"]))
     head = [word for word, _ in sides for word in (word, "± s.e.")]
-    rows = [(measure_name(key, document.get("label")),
-             *(cell for _, side in sides for cell in (_value(side.get(key)), _error(side.get(f"{key}_se")))),
-             MEASURES.get(key, ("", ""))[1]) for key in values]
-    return table(("measure", *head, "meaning"), rows, range(1, 1 + len(head)), said=True)
+    rows = {key: (measure_name(key, document.get("label")),
+                  *(cell for _, side in sides for cell in (_value(side.get(key)), _error(side.get(f"{key}_se")))),
+                  MEASURES.get(key, ("", ""))[1]) for key in values}
+
+    def shown(keys: Iterable[str]) -> Part:
+        return table(("measure", *head, "meaning"), [rows[key] for key in keys], range(1, 1 + len(head)), said=True)
+
+    others = [key for key in values if key not in first]
+    return [shown(first), fold(f"{len(others)} further measure{'s' * (len(others) != 1)}", shown(others))]
 
 
 def measure_name(key: str, label: str | None) -> str:

@@ -239,4 +239,4 @@ def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, si
 def rows_of_quality(folder: Path) -> str:
     """The measures on the page of a run."""
     text = (folder / "report.html").read_text()
-    return text[text.index("<h2>Quality</h2>"):].partition("</table>")[0]
+    return text[text.index("<h2>Quality</h2>"):].partition("</details>")[0]
