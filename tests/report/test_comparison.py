@@ -153,10 +153,18 @@ def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
     sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
     found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
     assert [found.axis_labels(place) for place in range(4)] == [
-        ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned, turned onto a 1", "turned, turned onto a 2"],
+        ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned 1 (aligned)", "turned 2 (aligned)"],
         ["one 1", "one 2"]]
     words = Seen(page(found, seed=0)).words
-    assert words.count("mirrored 2") == 1 and words.count("turned, turned onto a 1") == 1 and "turned 1" not in words
+    assert words.count("mirrored 2") == 1 and words.count("turned 1 (aligned)") == 1 and "turned 1" not in words
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_measures_stand_across_the_page_with_names_in_one_piece(count: int) -> None:
+    sides = [replace(side(str(place), points(place)), quality={"trustworthiness": 0.9}) for place in range(count)]
+    text = page(side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0)), seed=0)
+    assert '<td class="w">trustworthiness</td>' in text
+    assert '<div class="columns">' not in text[text.index("<h2>Quality</h2>"):]
 
 
 def test_a_plane_among_many_axes_is_aligned_with_the_leading_ones() -> None:
@@ -196,7 +204,7 @@ def test_in_its_own_orientation_each_run_has_its_axes_and_signs() -> None:
         np.testing.assert_allclose(np.diag(correlations), 1, rtol=1e-12)
         assert np.square(placed).sum() == pytest.approx(1)
     text = page(found, seed=0)
-    assert "in its own orientation" in text and "Procrustes rotation" not in text and "turned onto" not in text
+    assert "in its own orientation" in text and "Procrustes rotation" not in text and "(aligned)" not in text
 
 
 def test_every_column_for_colors_has_its_plots_with_a_legend_that_is_whole() -> None:

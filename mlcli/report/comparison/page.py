@@ -64,7 +64,7 @@ def quality(comparison: Comparison) -> Part:
         return section("Quality", across("measure", rows, sides, numeric=True),
                        fold("What the measures mean", table(("measure", "meaning"), meanings)))
     lines = [(name, *values, meaning) for (name, values), (_, meaning) in zip(rows, meanings, strict=True)]
-    return section("Quality", table(("measure", *heads(sides), "meaning"), lines, range(1, 1 + len(sides)),
+    return section("Quality", table(("measure", *heads(sides), "meaning"), lines, range(1, 1 + len(sides)), (0,),
                                     said=len(sides) < FEW))
 
 
@@ -219,8 +219,8 @@ def _title(text: str, left: float, top: float) -> Text:
 
 NAMED = 6  # largest number of runs with names next to few points
 ALIGNED = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes rotation; "
-           "one of fewer axes with as many leading axes of the first; two axes are drawn. A run whose axes the "
-           "rotation mixes has the names of the first run's axes, onto which it is turned.")
+           "one of fewer axes with as many leading axes of the first; two axes are drawn. Axes that the rotation mixes "
+           "are called aligned: the first of them lies along the first axis of the first run.")
 OWN = ("Each embedding is centered and scaled to the same size, in its own orientation; its first two axes are drawn. "
        "Signs and, where eigenvalues are close, the order of axes are arbitrary.")
 MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
@@ -230,13 +230,11 @@ def page(comparison: Comparison, *, seed: int) -> str:
     """Return the page, without scripts and without network."""
     sides = comparison.sides
     head = f'<p class="soft">{safe(f"{len(sides)} runs, {len(comparison.ids):,} rows in common")}</p>'
-    tables = quality(comparison), options(comparison)
-    below = (side_by_side(*tables),) if len(sides) <= FEW else tables
     warning = None if comparison.inputs < 2 else section("Warning", sentence(
         f"The runs were made from {comparison.inputs} different inputs. Rows are matched by id, so what differs may be "
         "the data."))
     parts = [warning, runs(sides), pairs(comparison),
-             embeddings_section(comparison, seed), *below, _spectra(comparison)]
+             embeddings_section(comparison, seed), quality(comparison), options(comparison), _spectra(comparison)]
     return document("Embeddings side by side", head, join(parts))
 
 

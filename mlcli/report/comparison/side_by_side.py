@@ -79,7 +79,7 @@ class Comparison:
         return replace(self, placed=[standardize(side.values) for side in self.sides], aligned=False)
 
     def axis_labels(self, place: int) -> list[str]:
-        """Return the labels of a run's first two axes: its own where they are its own axes, else its method's name.
+        """Return the labels of a run's first two axes, which are called aligned unless they are its own axes.
 
         A Procrustes rotation mixes axes; they stay a run's own where it only mirrors them.
         """
@@ -88,7 +88,7 @@ class Comparison:
         if all(same_column(one, other) for one, other in zip(own.T, placed.T, strict=False)):
             return list(side.axes)
         method = (side.axes[0].rpartition(" ")[0] if side.axes else "") or side.method
-        return [f"{method}, turned onto {name}" for name in self.sides[0].axes]
+        return [f"{method} {place + 1} (aligned)" for place in range(DRAWN)]
 
     @property
     def inputs(self) -> int:

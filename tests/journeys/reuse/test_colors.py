@@ -223,10 +223,10 @@ def test_compare_has_the_colors_of_the_report_and_orientations(mlcli: Caller, si
     assert called.code == 0, called.err
     page = Path("page.html").read_text()
     assert "colored by moisture" in page and "no number (1)" in page and "x (20)" in page
-    assert "Isomap, turned onto PC 1" in page
+    assert "Isomap 1 (aligned)" in page
     assert mlcli("compare", sites, "map", "-o", "page.html", "--orientation", "own", "--force").code == 0
     own = Path("page.html").read_text()
-    assert ">Isomap 1<" in own and "turned onto" not in own and ">PC 1<" in own
+    assert ">Isomap 1<" in own and "aligned)" not in own and ">PC 1<" in own
     for flag, given in (("--orientation", "own"), ("--color-by", "type"), ("--input", "sites.csv"),
                         ("--labels", "sites.csv")):
         refused = mlcli("compare", sites, "map", flag, given)
