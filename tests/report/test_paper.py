@@ -28,7 +28,7 @@ from mlcli.report.paper import drawings, scatter
 from mlcli.report.paper.drawings import ScreePlot
 from mlcli.report.paper.needs import plot_cost
 from mlcli.report.paper.scatter import Arrows, Plot, ellipse, hull, outline, place, styles
-from mlcli.report.paper.sheet import TITLE, sheet
+from mlcli.report.paper.sheet import TITLE, sheet, space_numbers
 from tests.report.support import finished_run
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
@@ -165,6 +165,21 @@ def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: 
     shape = {"svg": b'viewBox="0 0 252 180"', "pdf": b"/MediaBox [ 0 0 252 180 ]",
              "png": (1050).to_bytes(4, "big") + (750).to_bytes(4, "big")}[format]
     assert shape in drawn
+
+
+def test_numbers_below_a_panel_do_not_touch() -> None:
+    axes = Figure(figsize=(1.5, 1.5)).add_subplot()
+    axes.set(xlim=(-0.8, 1.1), xticks=np.arange(-0.75, 1.1, 0.25))
+
+    def gaps() -> list[float]:
+        low, high = axes.get_xlim()
+        boxes = [label.get_window_extent() for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(),
+                                                                  strict=True) if low <= tick <= high]
+        return [right.x0 - left.x1 for left, right in pairwise(boxes)]
+
+    assert min(gaps()) < 0
+    space_numbers(axes)
+    assert min(gaps()) > 0
 
 
 @pytest.mark.medium

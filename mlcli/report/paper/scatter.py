@@ -14,7 +14,7 @@ from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
 from mlcli.report.figures.coloring import COLORS, SHAPES, UNGROUPED, Coloring, ColorRange, Groups
 from mlcli.report.figures.scatter import DrawnEdges, Points, equal_units, panel_of, plane
 from mlcli.report.figures.shade import gray, shares_of
-from mlcli.report.paper.sheet import entitle, fix_layout, inches, one_line, sheet
+from mlcli.report.paper.sheet import entitle, fix_layout, inches, one_line, sheet, space_numbers
 
 ROOM = 0.9  # length of the longest arrow, as a share of the points' range
 
@@ -68,6 +68,7 @@ def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrow
     (axes, *_) = figure.axes
     fix_layout(figure)
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
+    space_numbers(axes)
     if note is not None:
         _move_to_corner(axes, note, places, marker)
     if not 0 < len(texts) <= MOVED:

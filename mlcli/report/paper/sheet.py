@@ -5,6 +5,7 @@ import logging
 import re
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from mlcli.base.values.extras import require
@@ -81,6 +82,19 @@ def _pull_in(axes: Any, figure: Any) -> bool:
     if right or up:
         axes.set_position([place.x0 + right, place.y0 + up, place.width - right, place.height - up])
     return bool(right or up)
+
+
+def space_numbers(axes: Any) -> None:
+    """Take fewer ticks across where their numbers touch; the layout of the panel and its limits are final."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = axes.get_xlim()
+    for most in range(len(axes.get_xticks()), 1, -1):
+        boxes = [label.get_window_extent() for tick, label in zip(axes.get_xticks(), axes.get_xticklabels(),
+                                                                  strict=True) if low <= tick <= high]
+        if all(right.x0 - left.x1 > GAP / 2 for left, right in pairwise(boxes)):
+            return
+        axes.xaxis.set_major_locator(MaxNLocator(most - 1))
 
 
 def entitle(axes: Any, text: str) -> None:
