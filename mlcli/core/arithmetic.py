@@ -63,6 +63,20 @@ def logarithm(values: Array) -> Array:
     return binary_logarithm(values) * LOG_2
 
 
+def logarithm_of_successor(values: Array) -> Array:
+    """Return log(1 + x) of numbers of any shape over -1: of a NaN NaN.
+
+    The logarithm of u, which is 1 + x rounded, times x / (u - 1) (Goldberg, "What every computer scientist should know
+    about floating-point arithmetic", 1991).
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    raised = 1.0 + numbers
+    beyond = raised - 1.0
+    plain = (beyond == 0) | np.isinf(numbers)
+    share = np.divide(numbers, beyond, out=np.ones_like(numbers), where=~plain)
+    return np.where(plain, numbers, logarithm(raised) * share)
+
+
 def power(values: Array, exponent: float) -> Array:
     """Return numbers of zero or more to a positive power."""
     return exponential(exponent * logarithm(values))

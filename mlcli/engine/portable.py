@@ -10,8 +10,6 @@ from importlib.metadata import version
 from shlex import quote
 from typing import Any
 
-import numpy as np
-
 import mlcli
 from mlcli import native
 from mlcli.base.machine import blas
@@ -27,7 +25,7 @@ from mlcli.base.machine.portable import (
     variables,
 )
 from mlcli.base.machine.resources import CORE
-from mlcli.base.machine.threads import blas_libraries
+from mlcli.base.machine.threads import blas_libraries, numpy_features
 from mlcli.errors import ConfigError
 
 NEURAL = "neural"  # the extra of methods that train networks, by JAX
@@ -84,8 +82,7 @@ def of_libraries(common: Target) -> list[str]:
             raise refused(f"linear algebra is by {library}, and only OpenBLAS lets its kernels be chosen")
         if kernel.upper() != common.core:
             found.append(f"{library} has kernels of {kernel}, not {common.core}")
-    features = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", ())
-    if above := [name for name in features if name in features_above(common)]:
+    if above := [name for name in numpy_features() if name in features_above(common)]:
         found.append(f"NumPy uses {', '.join(above)}")
     if not found and os.environ.get(CORE, "").upper() != common.core:  # which SciPy's own library is to read
         found.append(f"{CORE} is not {common.core}")

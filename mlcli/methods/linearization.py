@@ -84,7 +84,7 @@ class LinearInverse:
     roots: Array | None = None  # n: √d
 
     definite, inverse, by_factor, rank, remedy, name = True, True, False, None, "", "M⁺"
-    tolerance, trace, frobenius = 0.0, float("nan"), float("nan")
+    tolerance, entries, trace, frobenius = 0.0, 0.0, float("nan"), float("nan")
 
     @property
     def centering(self) -> Centering:

@@ -8,7 +8,7 @@ from typing import Any
 import mlcli
 from mlcli import native
 from mlcli.base.context import context
-from mlcli.base.machine.threads import blas_libraries
+from mlcli.base.machine.threads import blas_libraries, numpy_features
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 
@@ -19,8 +19,9 @@ def packages() -> dict[str, str | None]:
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of Python, of the system and of all packages."""
-    return {"python": platform.python_version(), "platform": system(), **packages()}
+    """Return the versions of Python, of the system and of all packages, and the instructions that code is chosen by."""
+    return {"python": platform.python_version(), "platform": system(), **packages(),
+            "kernels": native.describe(), "numpy_features": " ".join(numpy_features())}
 
 
 @cache

@@ -143,6 +143,19 @@ class Added(Shape):
     version: str = ""
 
 
+class Portable(Shape):
+    """What results depend on, where they are the same on other machines."""
+
+    architecture: str
+    instructions: str
+    mlcli: str
+    python: str
+    numpy: str
+    scipy: str
+    blas: list[str]
+    c_library: str
+
+
 class Manifest(Shape):
     """run.json."""
 
@@ -164,8 +177,9 @@ class Manifest(Shape):
     cache: list[Answered] | None = None  # where there was one
     warnings: list[Noted] = Field(default=[])
     notes: list[Noted] = Field(default=[])
+    facts: list[Noted] = Field(default=[])
     versions: dict[str, str | None] = Field(default={})
-    portable: dict[str, Any] | None = None  # what results depend on, where they are the same on other machines
+    portable: Portable | None = None
     blas: list[Library] = Field(default=[])
     files: dict[OwnName, Known]
 

@@ -45,6 +45,7 @@ DERIVED = ("cost", DIGITS, *ADJUSTED)  # columns of spectrum.csv
 DRAWINGS = (".html", ".svg", ".png", ".pdf")
 RESULTS = ("method", "embedding", "spectrum", "fit", "certificate", "seed")  # of run.json; the rest is of the machine
 AXIS = re.compile(r"y\d+")  # the name of one
+RECORDED = ("python", "numpy", "scipy", "kernels", "numpy_features")  # of the versions in run.json
 EMBEDDINGS = tuple(map(names.embedding, ("csv", "parquet", "npy")))
 Verdict = Literal["same", "agrees", "differs", "open", "left out"]  # open: nothing is promised
 Parts = Mapping[str, AnyArray | Sequence[str]]  # of a file: numbers or texts by the name of a column, an array, a key
@@ -91,7 +92,9 @@ class Repetition:
     def document(self, folder: Path) -> dict[str, Any]:
         """Return the repetition as plain values."""
         verdicts = {one.verdict for one in self.files}
-        verdict = "differs" if "differs" in verdicts else "agrees" if verdicts & {"agrees", "open"} else "same"
+        coordinates = {one.verdict for one in self.files if one.file in EMBEDDINGS}
+        verdict = ("differs" if "differs" in verdicts else "open" if "open" in coordinates else
+                   "agrees" if verdicts & {"agrees", "open"} else "same")
         return {"run": str(folder), "verdict": verdict, "surroundings": list(self.surroundings),
                 "files": [one.document() for one in self.files]}
 
@@ -121,6 +124,7 @@ def repeat(folder: Path, config: RunConfig) -> Repetition:
     place = Path(gettempdir())
     collect(place, lambda path, inode: None)  # what a killed process has left there
     with new_draft(place / "mlcli-verify", "folder") as draft:
+        draft.path.chmod(0o700)  # whoever may read the run's folder, others share this one
         again = draft.path / "run"
         run(config.replace(output=str(again)))
         return compare(folder, again, config)
@@ -207,11 +211,11 @@ class Promise:
 
 def surroundings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what run.json records of versions, kernels and threads, as far as results depend on them."""
-    if manifest.get("portable"):
-        return {**manifest["portable"], "blas": {*manifest["portable"]["blas"]}}
+    if portable := manifest.get("portable"):
+        return {**portable, "blas": {*portable["blas"]}}
     versions = manifest.get("versions", {})
     system = re.search(r"-(x86_64|aarch64|arm64).*", versions.get("platform") or "")
-    return {"mlcli": manifest.get("mlcli"), **{name: versions.get(name) for name in ("python", "numpy", "scipy")},
+    return {"mlcli": manifest.get("mlcli"), **{name: versions.get(name) for name in RECORDED},
             "system": system and system[0][1:], "threads": manifest.get("threads"),
             "blas": {f"{library['library']} {library['kernel']}" for library in manifest.get("blas", ())}}
 
@@ -233,7 +237,7 @@ def promised_files(folder: Path, config: RunConfig, one: Mapping[str, Any],
     method, prepare = config.method, config.prepare
     if method.name in LAYOUTS:
         same = all(surroundings_of(one)[name] == surroundings_of(other)[name] for name in ("mlcli", "numpy"))
-        own = same and prepare.reduce is None and prepare.variable_genes is None and not prepare.transform
+        own = same and prepare.reduce is None and prepare.variable_genes is None
         return dict.fromkeys((*EMBEDDINGS, *SAME_LAYOUT), 0.0) if own else {}
     if method.requires():  # networks
         return {}
@@ -248,7 +252,7 @@ def promised_files(folder: Path, config: RunConfig, one: Mapping[str, Any],
 
 def precision_of(manifest: Mapping[str, Any]) -> str | None:
     """Return the precision of geodesic distances; None of a run without them."""
-    return next((fact["precision"] for fact in manifest.get("facts", ()) if fact["code"] == "F-PATHS"), None)
+    return next((fact.get("precision") for fact in manifest.get("facts", ()) if fact.get("code") == "F-PATHS"), None)
 
 
 def near_axes(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
@@ -269,9 +273,9 @@ def parts_of(folder: Path, name: str, manifest: Mapping[str, Any]) -> Parts:
         table = read_embedding(path, dict(manifest))
         columns = dict(zip(table.columns, np.asarray(table.values).T, strict=True))
         return {"id": [*table.ids], **table.labels, **columns}
-    if path.suffix == ".json":
-        return dict(numbers_in(raw_json(path)))
     with own_file(path):
+        if path.suffix == ".json":
+            return dict(numbers_in(raw_json(path)))
         if path.suffix == ".npz":
             with path.open("rb") as file:
                 return arrays_in(file, path.stat().st_size)
@@ -305,7 +309,7 @@ def numbers_in(document: Any, place: str = "") -> Iterator[tuple[str, AnyArray |
         for number, value in enumerate(document):
             yield from numbers_in(value, f"{place}.{number}")
     elif isinstance(document, list) or (isinstance(document, float | int) and not isinstance(document, bool)):
-        yield place, np.atleast_1d(np.array(document, dtype=np.float64))
+        yield place, np.atleast_1d(np.array(document, dtype=np.float64))  # OverflowError for too long integers
     else:
         yield place, [str(document)]
 

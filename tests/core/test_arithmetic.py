@@ -77,6 +77,12 @@ def test_eigenpairs_of_small_matrices_are_those_of_lapack(size: int) -> None:
     assert_allclose(vectors.T @ vectors, np.eye(size), atol=1e-14 * size)
 
 
+def test_logarithms_near_one_keep_their_digits() -> None:
+    numbers = np.concatenate([10.0 ** np.arange(-300, 300, 7), -(10.0 ** np.arange(-300, 0, 7)), [0.0, 0.5, np.inf]])
+    assert_allclose(arithmetic.logarithm_of_successor(numbers), np.log1p(numbers), rtol=1e-15, atol=0)
+    assert np.isnan(arithmetic.logarithm_of_successor(np.array([np.nan, 1.0]))).tolist() == [True, False]
+
+
 @needs_native
 @pytest.mark.parametrize("size", [2, 5, 24])
 def test_rotations_have_the_same_bits_with_and_without_kernels(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

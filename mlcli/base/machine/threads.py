@@ -81,6 +81,13 @@ class _Known:
     single: "ThreadpoolController | None" = None  # those that are limited to one thread
 
 
+def numpy_features() -> list[str]:
+    """Return the instruction sets beyond its baseline that NumPy uses here."""
+    import numpy as np
+
+    return list(np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", ()))
+
+
 def blas_libraries() -> "ThreadpoolController":
     """The linear algebra libraries in use, their threads as they are now.
 

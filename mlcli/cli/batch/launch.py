@@ -186,6 +186,9 @@ def planned(variants: Sequence[SweepVariant]) -> list[PlannedRun]:
     if count > 1:
         raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
                           hint="set `output` in each file")
+    if len({run.config.compute.portable for run in runs}) > 1:
+        raise ConfigError("PORTABLE", "some of the runs are to be portable and some are not, and both would have the "
+                          "settings of the first", where="compute.portable", hint="make them by two commands")
     start_portably(run.config.compute for run in runs)
     return runs
 

@@ -19,7 +19,7 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
 Full = Annotated[bool, typer.Option("--full", help="Check every row and path, and count eigenvalues by inertia; may "
                                     "take longer than the run.")]
 SAID = {"same": "repeated here, with the same bytes", "agrees": "repeated here, with the digits that are promised",
-        "differs": "repeated here, with other results"}
+        "open": "repeated here; of the coordinates nothing is promised", "differs": "repeated here, with other results"}
 Here = Annotated[bool, typer.Option("--here", help="Carry the run out again on this machine instead, and compare every "
                                     "file: its bytes, else the digits that agree.")]
 

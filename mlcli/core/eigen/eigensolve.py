@@ -211,13 +211,15 @@ def axis_turns(kernel: Kernel, solved: Solved, count: int) -> Array:
     """Return bounds of the sines of the angles between kept axes and those without rounding (p).
 
     They are (residual + rounding of the operator) / gap, in the operator that is solved: the kernel, or the factor
-    whose singular values are the roots of its eigenvalues or costs. The gap is that to the nearest other eigenvalue,
-    of the last computed one half of that to the lower bound of the next; without one, the bound is NaN. Of equal
-    eigenvalues it is one. Source: Davis and Kahan, "The rotation of eigenvectors by a perturbation", 1970; Wedin,
-    "Perturbation bounds for the SVD", 1972.
+    whose singular values are the roots of its eigenvalues or costs. A kernel has the rounding of its entries before
+    they were centered. The gap is that to the nearest other eigenvalue; of the last computed one it is estimated by
+    half of that to the lower bound of the next, and without one the bound is NaN. Of equal eigenvalues it is one.
+    Source: Davis and Kahan, "The rotation of eigenvectors by a perturbation", 1970; Wedin, "Perturbation bounds for
+    the SVD", 1972.
     """
     close, values = kernel.closeness(solved), solved.positive
-    top, following, share = float(values[:1].max(initial=0.0)), np.full(1, np.nan), 1.0
+    top, following, share = max(float(values[:1].max(initial=0.0)), -solved.least), np.full(1, np.nan), 1.0
+    rounding = max(close.rounding, 0.0 if solved.by_roots else solved.size * EPS * kernel.entries)
     if solved.complete:  # but for the null vector of a cost, which has no part in its inverse
         following = np.zeros(1)
     elif len(solved.at_least):
@@ -231,7 +233,9 @@ def axis_turns(kernel: Kernel, solved: Solved, count: int) -> Array:
         separate = _gaps(close.sizes, np.sqrt(following), share)
     left = solved.residuals if len(solved.residuals) else np.full(len(values), solved.tolerance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        turns = ROUNDINGS * close.rounding / separate + (left[: len(values)] + kernel.tolerance) * top / apart
+        turns = ROUNDINGS * rounding / separate + (left[: len(values)] + kernel.tolerance) * max(
+            top, kernel.entries) / apart
+    turns[(apart == 0) | (separate == 0)] = 1.0
     found = np.full(count, np.nan)  # an axis without extent has no angle
     found[: len(values)] = np.minimum(turns, 1.0)[:count]
     return found

@@ -36,6 +36,11 @@ class Solved:
     steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, estimate, residual
 
     @property
+    def least(self) -> float:
+        """The smallest eigenvalue that is known, or zero."""
+        return min(float(self.values.min(initial=0.0)), float(self.negative.min(initial=0.0)))
+
+    @property
     def positive(self) -> Array:
         """The eigenvalues that are not zero in this arithmetic."""
         return self.values[self.values > self.floor]
@@ -54,7 +59,7 @@ class Closeness:
     def of(cls, solved: Solved, near: float = 100, wide: float = 50) -> "Closeness":
         """Return the tolerance from a solution; `near` and `wide` are in roundings of the largest number."""
         sizes = np.sqrt(solved.positive) if solved.by_roots else solved.positive
-        rounding = solved.size * EPS * float(sizes[:1].max(initial=0.0))
+        rounding = solved.size * EPS * max(float(sizes[:1].max(initial=0.0)), -solved.least)
         return cls(sizes, rounding, near * rounding, wide * rounding)
 
 
@@ -72,6 +77,10 @@ class Kernel(Protocol):
     @property
     def tolerance(self) -> float:
         """Relative error of its entries beyond the rounding of double precision."""
+
+    @property
+    def entries(self) -> float:
+        """The largest size of its entries before anything was subtracted from them, which they have the rounding of."""
 
     @property
     def inverse(self) -> bool:

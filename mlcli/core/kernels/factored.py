@@ -48,7 +48,7 @@ class Factored:
     digits: bool = False  # whether eigenvalues far below the first matter, as those of data do
     centered: bool = True  # whether the columns have mean zero
 
-    definite, inverse, by_factor, tolerance = True, False, True, 0.0
+    definite, inverse, by_factor, tolerance, entries = True, False, True, 0.0, 0.0
     remedy = "the route auto or svd keeps them"
 
     @property

@@ -28,6 +28,7 @@ class Dense:
     matrix: Array  # n x n, H K H
     centering: Centering
     tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
+    entries: float = 0.0  # the largest size of an entry before it was centered
 
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     width, landmarks, residual = WIDTH, MOST, STORED
@@ -81,10 +82,12 @@ class Dense:
     @classmethod
     def of(cls, kernel: Array, tolerance: float = 0.0) -> "Dense":
         """Return H K H of a symmetric (n, n) array K, centered in place, with the centering of rows of new points."""
-        means = np.empty(len(kernel))
+        means, sizes = np.empty(len(kernel)), np.empty(len(kernel))
 
         def average(rows: slice) -> None:
-            means[rows] = kernel[rows].mean(axis=1)
+            part = kernel[rows]
+            means[rows] = part.mean(axis=1)
+            sizes[rows] = np.maximum(part.max(axis=1), -part.min(axis=1))
 
         def center(rows: slice) -> None:
             part = kernel[rows]
@@ -97,7 +100,7 @@ class Dense:
             each(average, few)
             grand = means.mean()
             each(center, few)
-        return cls(kernel, Centering(means, across=True), tolerance)
+        return cls(kernel, Centering(means, across=True), tolerance, float(sizes.max(initial=0.0)))
 
 
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:

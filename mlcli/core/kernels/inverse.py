@@ -76,7 +76,7 @@ class Inverse:
     hint: str = "the graph may be connected by edges of no weight"
 
     definite, inverse, by_factor, rank, remedy, name = True, True, False, None, "", "M⁺"
-    tolerance, trace, frobenius = 0.0, float("nan"), float("nan")
+    tolerance, entries, trace, frobenius = 0.0, 0.0, float("nan"), float("nan")
 
     @property
     def size(self) -> int:

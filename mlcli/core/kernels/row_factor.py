@@ -122,7 +122,7 @@ READ = 1e-9  # seconds of a core to read a number
 class RowFactor:
     """K = F Fᵀ of centered rows in a file, solved on the side of the columns."""
 
-    definite, inverse, by_factor, tolerance, by_columns = True, False, True, 0.0, True
+    definite, inverse, by_factor, tolerance, entries, by_columns = True, False, True, 0.0, 0.0, True
     name, remedy = "the covariance route", "the route auto keeps them"
 
     def __init__(self, rows: Rows, moments: Moments, route: Route) -> None:

@@ -211,6 +211,12 @@ class Streamed:
         return self._kernel.size
 
     @property
+    def entries(self) -> float:
+        """The largest mean of a row of K, for the largest size of an entry, which no pass finds."""
+        means = self.centering.means
+        return float(np.abs(means).max(initial=0.0))
+
+    @property
     def width(self) -> int:
         """Number of vectors in a block that cost little compared with the rows themselves."""
         return self._kernel.width

@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
+from mlcli.core.arithmetic import logarithm_of_successor
 from mlcli.core.rows import (
     additive_log_ratios,
     doublings,
@@ -191,7 +192,7 @@ def _exponentials(rows: Array) -> Array:
 AMOUNTS: tuple[Outside, str] = (lambda rows: rows < 0, "of zero or more")  # two domains, in words
 POSITIVE: tuple[Outside, str, str] = (lambda rows: rows <= 0, "over zero", OVER_ZERO)
 TRANSFORMS: dict[Name, Transform] = {
-    "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
+    "log1p": Transform(logarithm_of_successor, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
     "log": Transform(doublings, *AMOUNTS),
     "sqrt": Transform(np.sqrt, *AMOUNTS, inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
     "total": Transform(shares, *AMOUNTS, whole=True, entries=_shared),

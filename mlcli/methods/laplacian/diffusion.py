@@ -162,6 +162,7 @@ class NormalizedAffinities:
 
     definite, inverse, by_factor, tolerance, rank = False, False, False, 0.0, None
     name, remedy = "the walk's matrix", ""
+    entries = 1.0  # the first eigenvalue, which is left out
 
     @cached_property
     def sums(self) -> Array:
@@ -326,7 +327,7 @@ class DiffusionChain(Composition[Model]):
     def spectrum(self) -> Spectrum:
         """λ and v."""
         walk, _, _ = self.kernel
-        return solve_spectrum(self.chain, Dense(walk, uncentered(len(walk))), len(walk) - 1)
+        return solve_spectrum(self.chain, Dense(walk, uncentered(len(walk)), entries=1.0), len(walk) - 1)
 
     @spectrum.cost
     def _(self) -> list[Step]:

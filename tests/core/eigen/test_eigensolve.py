@@ -65,3 +65,27 @@ def test_the_gap_of_a_factor_is_that_of_singular_values() -> None:
     assert (angles(by_roots.vectors, basis(3)) <= by_roots.turns).all() and by_roots.certain_digits.min() >= 7
     assert (angles(by_squares.vectors, basis(3)) <= by_squares.turns).all()
     assert by_squares.certain_digits[1:].max() <= 5
+
+
+def test_entries_before_centering_count() -> None:
+    """A kernel of points far from the origin has lost digits where the mean was taken away."""
+    points = np.random.default_rng(0).standard_normal((60, 3)) * [3.0, 2.0, 1.0]
+    exact = np.linalg.svd(points - points.mean(axis=0))[0][:, :2]
+    for far in (0.0, 1e5 / 3):
+        moved = points + far
+        spectrum = Eigensolve(components=2)(Dense.of(moved @ moved.T), 3, Compute())
+        turned = angles(spectrum.vectors, exact)
+        assert (turned <= np.maximum(spectrum.turns, 1e-10)).all()
+    assert spectrum.certain_digits.max() <= 6 and turned.max() > 1e-9
+
+
+def test_a_large_negative_eigenvalue_counts() -> None:
+    sure, lost = (solved(np.array([4.0, 2.0, 1.0, least]), 2)[0] for least in (-1.0, -1e9))
+    assert sure.certain_digits.min() >= 12 and lost.certain_digits.max() <= 5
+
+
+def test_exactly_equal_eigenvalues_have_no_certain_digit() -> None:
+    """The corners of a square."""
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    spectrum = Eigensolve(components=2)(Factored(corners, "auto", uncentered(2), centered=False), 2, Compute())
+    assert spectrum.certain_digits.tolist() == [0, 0]
