@@ -135,6 +135,7 @@ def test_the_picture_in_contributing_has_these_rooms() -> None:
     assert picture == [", ".join(part.strip() for part in line.split(",")) for line in ROOMS.strip().splitlines()]
 
 
+@pytest.mark.medium
 def test_no_file_imports_itself_in_the_end() -> None:
     def dotted(path: Path) -> str:
         return ".".join(("mlcli", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")

@@ -159,7 +159,8 @@ def usual(everyday: dict[str, tuple[object, ...]], tmp_path_factory: pytest.Temp
     return carried_out(tmp_path_factory.mktemp("usual"), everyday)
 
 
-@pytest.mark.parametrize("name", ["base", *(pytest.param(name, marks=pytest.mark.medium) for name in ("v3", "none"))])
+@pytest.mark.medium
+@pytest.mark.parametrize("name", ["base", "v3", "none"])
 def test_runs_have_the_same_bytes_with_other_instructions(
         name: str, everyday: dict[str, tuple[object, ...]], usual: dict[str, bytes], tmp_path: Path) -> None:
     require(name)
