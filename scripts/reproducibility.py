@@ -16,6 +16,7 @@ same versions. The program is the `mlcli` beside this interpreter, unless anothe
 """
 
 import argparse
+import atexit
 import hashlib
 import json
 import os
@@ -94,18 +95,26 @@ def sample(name: str) -> str:
     return str(SAMPLES / f"{name}.csv")
 
 
+@cache
+def folder() -> Path:
+    """Return a folder for large data, which goes with this process."""
+    held = tempfile.TemporaryDirectory()
+    atexit.register(held.cleanup)
+    return Path(held.name)
+
+
 def first_rows(data: Path) -> str:
     """Return the path of a file with the first 10,000 digits."""
     import numpy as np
 
-    path = Path(tempfile.mkdtemp()) / "mnist.npy"
+    path = folder() / "mnist.npy"
     np.save(path, np.load(data / "mnist" / "X.npy", mmap_mode="r")[:10_000].reshape(10_000, -1))
     return str(path)
 
 
 def swiss_roll(rows: int, program: str) -> str:
     """Return the path of a file with a roll, whose numbers have few digits: functions of the C library make them."""
-    path = Path(tempfile.mkdtemp()) / "roll.csv"
+    path = folder() / "roll.csv"
     subprocess.run([*shlex.split(program), "sample", "swiss-roll", "--rows", str(rows), "-o", str(path)], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return str(path)
