@@ -35,6 +35,7 @@ from mlcli.methods.processes.kalman import StateSpace
 from mlcli.methods.processes.state_space import StateSpaceForm
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
+STARTED = 3e-9  # the most that the rounding of what rows say of the start may explain, relative
 FEW = 1e-7  # relative error of a likelihood that is worth a warning, though rounding may explain it
 INVERSION = 8  # roundings of each row of an inverse, in units of its size
 SHARE = 1e-3  # of what a filter leaves out, to which this is known: it hardly shows in the rows
@@ -180,8 +181,10 @@ class RowLikelihood:
         band = precision_band(evidence, precision, model.transition)
         return band, BestStates.of(band, (self.values * weights) @ model.loadings, precision)
 
-    def filter_losses(self, model: StateSpace) -> tuple[float, float]:
-        """Return the rounding of Kalman's value, and what it leaves out, where Q is not singular.
+    def filter_losses(self, model: StateSpace) -> tuple[float, float, float]:
+        """Return the rounding of Kalman's value, that of what rows say of the start, and what it leaves out.
+
+        Q must not be singular.
 
         With errors e of its prediction, here that from the most probable state before, J = Cᵀ R⁻¹ C, the covariance P
         of the predicted state, which is taken for Q, and its step δ to the mean given the row, a row adds
@@ -198,7 +201,7 @@ class RowLikelihood:
         evidence = float(np.linalg.norm((model.loadings.T / model.noise) @ model.loadings, 2))
         squares, lost = float(np.sum(errors**2 / model.noise)), EPS * condition(evidence, model)
         left_out, rounded = best.undetermined
-        return lost * before.size + (EPS + (INVERSION * before.shape[1] * lost)**2) * squares + rounded, left_out
+        return lost * before.size + (EPS + (INVERSION * before.shape[1] * lost)**2) * squares, rounded, left_out
 
 
 def long_inverse(matrix: Array) -> tuple[Array, float]:
@@ -271,9 +274,10 @@ class BestStates:
         The second number is the rounding of what it adds elsewhere: that of the sum, over what rows say of a direction.
         """
         values, vectors = np.linalg.eigh((self.information + self.information.T) / 2)
-        wrong = EPS * len(self.pivots) * values[-1] + self.rounding
-        added, known = 0.5 * np.abs(values) * (vectors.T @ self.start) ** 2, values > 10 * wrong
-        return float(added[~known].sum()), float(np.sum(added[known] * wrong / values[known]))
+        added = 0.5 * np.abs(values) * (vectors.T @ self.start) ** 2
+        known = values > 10 * EPS * len(self.pivots) * values[-1] + self.rounding
+        usual = EPS * np.sqrt(len(self.pivots)) * values[-1] + self.rounding  # of a sum, not the largest
+        return float(added[~known].sum()), float(np.sum(added[known] * usual / values[known]))
 
 
 @frozen
@@ -362,10 +366,11 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: S
     if not np.isfinite(found):
         return [skipped("log-likelihood", "states follow each other almost without innovation")]
     cells = likelihood.present.sum(axis=0)
-    (lost, left_out), size = likelihood.filter_losses(model), abs(found) + float(cells.sum())
+    (lost, rounded, left_out), size = likelihood.filter_losses(model), abs(found) + float(cells.sum())
     apart = np.inf if stated is None else found - stated - data.unit.logarithm(int(cells.sum()))
     gap, known = min((abs(apart), 0.0), (abs(apart - left_out), SHARE * left_out))  # of the best start, or the filter's
-    checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * size + min(lost, FEW * size) + known,
+    checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * size + min(lost, FEW * size)
+                    + min(rounded, STARTED * size) + known,
                     "log p(y, x) - log p(x | y), by the precision of the states")]
     least = floor * np.nanvar(points[:, varying], axis=0)
     least = least if form.noise == "each" else np.full(len(least), least.mean())
