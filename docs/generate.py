@@ -23,7 +23,7 @@ from skill import skill
 
 import mlcli
 from mlcli import errors
-from mlcli.cli.commands.methods import family
+from mlcli.cli.commands.methods import families
 from mlcli.cli.line.parsing import in_flags
 from mlcli.config.describe import rows
 from mlcli.config.run_config import RunConfig
@@ -73,14 +73,6 @@ def readme() -> str:
     """The README with its list of methods made anew."""
     listed = ", ".join(f"[`{name}`](docs/methods/{name}.md)" for name in METHODS)
     return _renewed(ROOT / "README.md", [f"{listed}."])
-
-
-def families() -> dict[str, list[str]]:
-    """The methods of every family, by its title."""
-    found: dict[str, list[str]] = {}
-    for name in METHODS:
-        found.setdefault(family(name), []).append(name)
-    return found
 
 
 def methods_page() -> str:

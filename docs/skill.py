@@ -4,7 +4,7 @@ import inspect
 
 from manual import exits_by_code, paragraphs
 
-from mlcli.cli.commands.methods import family
+from mlcli.cli.commands.methods import families
 from mlcli.cli.commands.methods import paragraphs as paragraphs_of
 from mlcli.cli.group import COMMANDS, command
 from mlcli.cli.line.options import sentence
@@ -78,11 +78,8 @@ def about(name: str) -> list[str]:
 
 def methods() -> list[str]:
     """Return the methods by family, each with its sentence and other names."""
-    families: dict[str, list[str]] = {}
-    for name in METHODS:
-        families.setdefault(family(name), []).append(name)
     lines = []
-    for title, names in families.items():
+    for title, names in families().items():
         lines.append(f"- {title}")
         for name in names:
             said = " ".join(paragraphs_of(name)[0].split())

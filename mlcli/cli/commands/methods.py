@@ -64,9 +64,6 @@ START = {  # the methods to begin with, each for a question
 
 def listing() -> str:
     """All methods by family, one line each, below those to start with."""
-    families: dict[str, list[str]] = {}
-    for name in METHODS:
-        families.setdefault(family(name), []).append(name)
     width = max(map(len, METHODS)) + 2 * GAP
 
     def part(title: str, lines: Mapping[str, str]) -> str:
@@ -74,7 +71,15 @@ def listing() -> str:
                                    for name, said in lines.items())])
 
     return "\n\n".join([part("Five to start with:", START), *(
-        part(f"{title}:", {name: paragraphs(name)[0] for name in names}) for title, names in families.items())])
+        part(f"{title}:", {name: paragraphs(name)[0] for name in names}) for title, names in families().items())])
+
+
+def families() -> dict[str, list[str]]:
+    """Return the names of all methods by the title of their family."""
+    found: dict[str, list[str]] = {}
+    for name in METHODS:
+        found.setdefault(family(name), []).append(name)
+    return found
 
 
 def family(name: str) -> str:
