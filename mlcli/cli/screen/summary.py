@@ -156,12 +156,10 @@ def bars(summary: Document, *, blocks: bool, columns: int | None) -> list[Line]:
     spectrum = summary["spectrum"]
     if known and spectrum.get("negative_share") and (positive := spectrum.get("sum_of_positive")):
         known = [value / positive for value in values]
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     name = METHODS[summary["method"]].axis
     names = [f"{name} {place}" for place in range(1, len(values) + 1)]
     lines = []
-    for place, value in enumerate(values):
-        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, SHORT).ljust(SHORT)
+    for place, (value, drawn) in enumerate(zip(values, drawn_bars(values, blocks, SHORT), strict=True)):
         figure = f"{value:.4g}" if place >= len(known) or known[place] is None else percent(known[place])
         lines.append(Line([(f"  {names[place]:<{len(names[-1])}}  ", ""), (drawn, tone(value, place < kept)),
                            (f"  {figure:>7}{'' if place < kept else '  not kept'}", "")]))
@@ -191,14 +189,13 @@ def scree(summary: Document, *, blocks: bool, columns: int | None = None) -> lis
     values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
     shares: Sequence[float | None] = [*known, *[None] * len(values)][: len(values)]
     by = summary["spectrum"]["ranked_by"]
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
     length = LONGEST if columns is None else min(max(columns - BESIDE, SHORTEST), LONGEST)
     lines, total, beside = list[Line](), 0.0, positive_shares(
         computed, sums, summary["spectrum"].get("sum_of_positive"), digits=1)
-    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
+    drawings = drawn_bars(values, blocks, length)
+    for place, (value, share, drawn) in enumerate(zip(values, shares, drawings, strict=True)):
         total += share or 0.0
-        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, length).ljust(length)
         mark = "*" if place < summary["components"] else " "
         figures = "" if share is None else f"  {percent(share):>7}  {percent(total):>7}"
         figures += f"  {percent(beside[place]):>8}" if place < len(beside) else ""
@@ -210,6 +207,13 @@ def scree(summary: Document, *, blocks: bool, columns: int | None = None) -> lis
     head += f"{'positive':>10}" if beside else ""
     before = [] if plain else [line(f"  axes are ranked by {by}")]
     return [*before, line(head), *lines, *([line(f"  {WHY}")] if exceed_one(sums, 1) else ())] if lines else []
+
+
+def drawn_bars(values: Sequence[float], blocks: bool, length: int) -> list[str]:
+    """Return a bar for each value, as long as its size is beside the largest, padded to a length; of infinity none."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    return [bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks, length).ljust(length)
+            for value in values]
 
 
 def bar(share: float, blocks: bool, length: int) -> str:
