@@ -27,6 +27,7 @@ class Units:
     lengths: Unit  # of distances
     kernel: Unit  # of the matrix whose spectrum ranks axes
     coordinates: Unit
+    none: Unit = Unit()  # of numbers without one
 
 
 @frozen
@@ -65,14 +66,14 @@ def squared(symbol: str, name: str = "values") -> Arrays:
     return lambda value, units: [Values(symbol, np.sqrt((getattr(units, name) ** 2).plain(np.array(value))))]
 
 
-def pairs(symbol: str, unit: str = "") -> Arrays:
+def pairs(symbol: str, unit: str = "none") -> Arrays:
     """Return a function for a matrix of all pairs of points in a unit."""
-    return lambda value, units: [Values(symbol, (getattr(units, unit) if unit else Unit()).plain(np.array(value)))]
+    return lambda value, units: [Values(symbol, getattr(units, unit).plain(np.array(value)))]
 
 
-def graph(symbol: str, unit: str = "") -> Arrays:
+def graph(symbol: str, unit: str = "none") -> Arrays:
     """Return a function for the lengths of a graph or of neighbor lists."""
-    return lambda value, units: [Values(symbol, (getattr(units, unit) if unit else Unit()).plain(
+    return lambda value, units: [Values(symbol, getattr(units, unit).plain(
         sparse(value.starts, value.indices, value.lengths)))]
 
 
@@ -82,7 +83,7 @@ def _edges(value: Any, units: Units) -> list[Values]:
 
 
 def _root(value: Any, units: Units) -> list[Values]:
-    """Return W = I - R of a cost whose root has a row for each point, and the cost M = RᵀR."""
+    """Return W = I - R of a cost whose root R has a row for each point, where the method makes it."""
     product = value.products.get("weights") if value.products else None
     if product is None:
         return []

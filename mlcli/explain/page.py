@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.explain.mathml import mathml
-from mlcli.explain.record import LAYOUT, shown
+from mlcli.explain.record import LAYOUT
 from mlcli.explain.steps import ExplainedStep, Explanation, Matrix
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark
@@ -30,6 +30,7 @@ SHADES = 9  # of a heat map, on each side of zero
 MOST = 40  # rows and columns of a table
 NAMED = 18  # characters of a name of a row or column
 DIGITS = 4  # of a number in a table; --json has all
+ROUNDING = 1e-13  # share of the largest number of a table that is shown as zero
 SMALL = 1e-3  # size of a number below which it is written with an exponent
 UNKNOWN = ""  # an entry that is not there
 RADIUS = 3.6  # of a dot, in pixels
@@ -111,6 +112,12 @@ def _table(array: Matrix) -> str:
     return (f'<p class="symbol">{safe(array.symbol)} <span class="soft">({size})</span></p>'
             f'<div class="wide"><table class="heat pinned">\n<thead><tr><th></th>{head}</tr></thead>\n'
             f"<tbody>\n{body}\n</tbody></table></div>")
+
+
+def shown(array: Array) -> Array:
+    """Return an array (any shape) with what is rounding beside its largest entry as zero."""
+    largest = np.nanmax(np.abs(array), initial=0.0)
+    return np.where(np.abs(array) < ROUNDING * largest, 0.0, array)
 
 
 def _strengths(values: Array) -> Array:

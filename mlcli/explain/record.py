@@ -8,7 +8,6 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import Watcher
-from mlcli.base.types import Array
 from mlcli.base.values.inputs import Viewed, WeightedGraph
 from mlcli.core.similarities.base import Columns
 from mlcli.core.similarities.projector import NoProjection
@@ -217,12 +216,3 @@ def _names(kind: str | Sequence[str], count: int, plan: FitPlan, result: Result,
         if count == len(columns):  # of categories, loadings name each answer
             return [*columns]
     return [str(number) for number in range(1, count + 1)]
-
-
-def shown(array: Array) -> Array:
-    """Return an array (any shape) with what is rounding beside its largest entry as zero."""
-    largest = np.nanmax(np.abs(array), initial=0.0)
-    return np.where(np.abs(array) < ROUNDING * largest, 0.0, array)
-
-
-ROUNDING = 1e-13  # share of the largest entry of an array that is shown as zero
