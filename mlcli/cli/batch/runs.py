@@ -250,8 +250,7 @@ def sharing(runs: Sequence[PlannedRun], presentation: Presentation) -> Iterator[
     """
     from mlcli.pipeline.process import SharedInput
 
-    alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values and
-                                  run.config.compute.portable == runs[0].config.compute.portable for run in runs)
+    alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or presentation.cache == "none" or isinstance(presentation.cache, Folder):  # shared already
         yield presentation
         return
