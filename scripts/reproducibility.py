@@ -128,12 +128,12 @@ def environment() -> dict[str, str]:
 @cache
 def hash_of(program: str, arguments: tuple[str, ...], settings: tuple[tuple[str, str], ...] = ()) -> str:
     """Return the start of the hash of a run's files under some settings, or why there is none."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([*shlex.split(program), "embed", *arguments, "-o", f"{folder}/run", "--no-cache", "-q"],
+    with tempfile.TemporaryDirectory() as place:
+        done = subprocess.run([*shlex.split(program), "embed", *arguments, "-o", f"{place}/run", "--no-cache", "-q"],
                               env=environment() | dict(settings), capture_output=True, text=True, check=False)
         if done.returncode:
             return (re.search(r"E-[A-Z-]+", done.stderr) or ["failed"])[0]
-        files = [Path(folder, "run", name) for name in (FILES[:1] if "--portable" in arguments else FILES)]
+        files = [Path(place, "run", name) for name in (FILES[:1] if "--portable" in arguments else FILES)]
         return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.exists())).hexdigest()[:12]
 
 
