@@ -275,7 +275,8 @@ def test_words_say_that_a_density_term_keeps_densities_in_part() -> None:
 @pytest.mark.parametrize(("method", "scale", "third"), [
     ("pca", None, "residual_variance"), ("isomap", None, "residual_variance"), ("tsne", None, "lcmc"),
     ("lle", "free", "lcmc"), ("smacof", None, "stress_1"), ("sammon", None, "sammon_stress"),
-    ("nmds", None, "shepard_correlation"), ("autoencoder", None, "reconstruction_error")])
+    ("nmds", None, "shepard_correlation"), ("autoencoder", None, "reconstruction_error"),
+    ("phate", None, "lcmc"), ("gplvm", None, "reconstruction_error")])
 def test_three_measures_that_a_method_is_judged_by_stand_open_and_the_others_are_folded(
         method: str, scale: str | None, third: str) -> None:
     figures = {**dict.fromkeys(MEASURES, 0.25), **({"scale": scale} if scale else {})}

@@ -110,17 +110,16 @@ def quality(found: QualityResult, method: Method) -> Part:
 
 
 def main_measures(document: Mapping[str, Any], values: Mapping[str, float], method: Method) -> list[str]:
-    """Return the three measures that a method is judged by: two of neighbors, and what it keeps of distances.
+    """Return the three measures that a method is judged by: two of neighbors, and one by `Method.judged_by`.
 
-    That is the stress or the order of distances for a method that makes it small, the LCMC for other layouts and free
-    scales, the reconstruction for a decoder without a spectrum, and the residual variance for the others.
+    That is the stress, or the order of distances where only it counts, the LCMC where neighbors are to be kept or the
+    scale is of no meaning, the error of reconstruction of a decoder, and the residual variance for the others.
     """
-    free = document.get("scale") == FREE
-    ranked = ("shepard_correlation" if method.keeps_order else
-              "lcmc" if free or (method.beside_baseline and "stress" not in method.rules) else
-              ("sammon_stress" if getattr(method, "exponent", 0.0) < 0 else "stress_1") if method.beside_baseline else
-              "reconstruction_error" if method.ranked_by is None else "residual_variance")
-    order = dict.fromkeys(("trustworthiness", "continuity", ranked, "residual_variance", *values))
+    stress = "shepard_correlation" if method.keeps_order else (
+        "sammon_stress" if getattr(method, "exponent", 0.0) < 0 else "stress_1")
+    by = {"stress": stress, "neighbors": "lcmc", "reconstruction": "reconstruction_error"}
+    own = by.get(method.judged_by, "lcmc" if document.get("scale") == FREE else "residual_variance")
+    order = dict.fromkeys(("trustworthiness", "continuity", own, "residual_variance", *values))
     return [key for key in order if key in values][:OPEN]
 
 
