@@ -36,14 +36,15 @@ def system() -> str:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """Return the facts besides the input that decide the last digits of results: versions, kernels, threads.
+    """Return the facts besides the input that decide the last digits of results: versions, instructions, kernels, threads.
 
     It is the same before and after the libraries that SciPy brings, whose version says what they are, are loaded.
     """
     blas = {f"{name_of(info)} {info.get('architecture')}" for info in blas_libraries().info()
             if info["user_api"] == "blas" and user_of(info) != "scipy"}
     return {"mlcli": mlcli.__version__, "numpy": installed("numpy"), "scipy": installed("scipy"),
-            "processor": platform.machine(), "kernels": native.describe(), "threads": threads, "blas": sorted(blas),
+            "processor": platform.machine(), "kernels": native.describe(), "numpy_features": numpy_features(),
+            "threads": threads, "blas": sorted(blas),
             **({"portable": True} if context().portable else {})}
 
 

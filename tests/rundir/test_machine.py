@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mlcli.base.machine.threads import numpy_features
 from mlcli.rundir import machine
 from tests.processes import python
 
@@ -26,6 +27,17 @@ def test_the_environment_is_the_same_before_and_after_scipy_is_loaded() -> None:
     """A run that goes on looks for what it kept before it loads what the first one had loaded by then."""
     (early, after), (late, _) = (json.loads(python(LOADED.format(first=first))) for first in (False, True))
     assert early == after == late and early["blas"]
+
+
+FEATURES = "import json; from mlcli.rundir.machine import environment; print(json.dumps(environment(1)))"
+
+
+@pytest.mark.medium
+@pytest.mark.skipif(not numpy_features(), reason="NumPy uses nothing beyond its baseline here")
+def test_results_that_numpy_computed_by_other_instructions_are_of_another_environment() -> None:
+    usual, without = (json.loads(python(FEATURES, NPY_DISABLE_CPU_FEATURES=names)) for names in (
+        "", " ".join(numpy_features())))
+    assert usual["numpy_features"] == numpy_features() and without == usual | {"numpy_features": []}
 
 
 @pytest.mark.parametrize("turned", [False, True])
