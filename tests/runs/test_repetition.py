@@ -80,6 +80,7 @@ def test_a_run_of_this_machine_has_the_same_bytes(mlcli: Caller, run: Path, tmp_
     lines = mlcli("verify", run, "--here").out.splitlines()
     assert lines[0] == f"{run}: repeated here, with the same bytes" and len(lines) == 9
     assert mlcli("verify", run, "--here", "-q").out == ""
+    assert "eigensolve" in mlcli("verify", run, "--here", "--progress", "json").err
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e-8])

@@ -9,7 +9,7 @@ from mlcli.base.context import set_context
 from mlcli.cli.line import behavior
 from mlcli.cli.restart import start_portably
 from mlcli.cli.screen.output import print_json
-from mlcli.cli.screen.progress import watching
+from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.terminal import tell
 from mlcli.errors import NumericalError, UnsafeFile, UsageError
 
@@ -26,7 +26,7 @@ Here = Annotated[bool, typer.Option("--here", help="Carry the run out again on t
 
 def verify(run: behavior.Run, *, given: behavior.Input = None, view: View = None, full: Full = False,
            here: Here = False, network: behavior.Network = False, quiet: behavior.Quiet = False,
-           json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+           json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
     \b
@@ -47,11 +47,11 @@ def verify(run: behavior.Run, *, given: behavior.Input = None, view: View = None
             raise UsageError("HERE", "--here compares files and makes none of the checks that --full makes thorough",
                              where="--full", hint="leave one of the two out")
         with set_context(network=network):
-            repeat_here(Path(run), given, view or [], quiet=quiet, json=json)
+            repeat_here(Path(run), given, view or [], quiet=quiet, json=json, progress=progress)
         return
     from mlcli.runs import verify as verification
 
-    with set_context(network=network):
+    with set_context(network=network), watching(mode_of(progress), quiet):
         verified = verification.verify(Path(run), given, view or [], full=full)
     document = verified.document(Path(run))
     if json:
@@ -66,13 +66,14 @@ def verify(run: behavior.Run, *, given: behavior.Input = None, view: View = None
         raise NumericalError("VERIFY", f"the run's numbers are wrong: {names}", where=run, hint="make the run again")
 
 
-def repeat_here(run: Path, given: str | None, views: list[str], *, quiet: bool, json: bool) -> None:
+def repeat_here(run: Path, given: str | None, views: list[str], *, quiet: bool, json: bool,
+                progress: behavior.Mode | None) -> None:
     """Carry a run out again, and show how its files compare; raises UnsafeFile where less agrees than is promised."""
     from mlcli.runs.repetition import repeat, repeated_config
 
     config = repeated_config(run, given, views)
     start_portably([config.compute])
-    with watching("none", quiet=True):
+    with watching(mode_of(progress), quiet):
         found = repeat(run, config)
     document = found.document(run)
     if json:
