@@ -38,6 +38,8 @@ def main(wanted: list[str]) -> None:
             drawn = {called(file.relative_to(runs)): file for file in runs.rglob("*.png")}
             for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8")):
                 smaller(drawn[name], WIDTH.get(page.stem, USUAL)).save(folder / f"{name}.png", optimize=True)
+            for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.svg", page.read_text(encoding="utf-8")):
+                (folder / f"{name}.svg").write_bytes((runs / f"{name}.svg").read_bytes())
 
 
 def of_methods() -> None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+STYLE = ("math[display]{font-size:1.15rem;margin:.7rem 0;text-align:left;overflow-x:auto;overflow-y:hidden;"
+         "padding:.2rem 0;display:block math}")  # of formulas on a page
 FUNCTIONS = ("exp", "log", "max", "min", "tanh")
 UNDER = ("max", "min", "sum")  # which have limits below them
 ACCENTS = {"tilde": "~", "bar": "¯", "hat": "^"}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.explain.mathml import mathml
+from mlcli.explain import mathml
 from mlcli.explain.record import LAYOUT
 from mlcli.explain.steps import ExplainedStep, Explanation, Matrix
 from mlcli.report.drawing.axes import to_pixels
@@ -39,8 +39,7 @@ STYLE = f"""
 :root{{--plus:0,114,178;--minus:213,94,0}}
 @media screen and (prefers-color-scheme:dark){{:root{{--plus:75,163,227;--minus:255,138,61}}}}
 main>section{{counter-increment:step}} main>section>h2::before{{content:counter(step) ". ";color:var(--soft)}}
-math[display]{{font-size:1.15rem;margin:.7rem 0;text-align:left;overflow-x:auto;overflow-y:hidden;padding:.2rem 0;
-  display:block math}}
+{mathml.STYLE}
 .heat td,.heat th{{padding:.2rem .5rem;text-align:right;border:0;white-space:nowrap;min-width:3.2em;
   font-variant-numeric:tabular-nums;overflow-wrap:normal}}
 .heat tr>:first-child{{text-align:left;font-weight:600;color:var(--soft)}} .heat{{border-collapse:separate;
@@ -80,7 +79,7 @@ def _changes(found: Explanation) -> list[Part]:
 
 
 def _section(step: ExplainedStep) -> Part:
-    formula = Html(mathml(step.formula)) if step.formula else None
+    formula = Html(mathml.mathml(step.formula)) if step.formula else None
     arrays = [array for array in step.arrays if not array.symbol.startswith(LAYOUT)]
     layouts = [array for array in step.arrays if array.symbol.startswith(LAYOUT)]
     drawn = (figure(_picture(step)) if step.key == "coordinates" else

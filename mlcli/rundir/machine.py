@@ -36,7 +36,7 @@ def system() -> str:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """Return the facts besides the input that decide the last digits of results: versions, instructions, kernels, threads.
+    """Return the facts besides the input that decide the last digits of results: versions, instructions, threads.
 
     It is the same before and after the libraries that SciPy brings, whose version says what they are, are loaded.
     """

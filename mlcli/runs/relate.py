@@ -89,12 +89,14 @@ class InputRows:
             or not set(OF_AMOUNTS).isdisjoint(prepare.transform) or bool(np.all(values == np.round(values))))
 
 
-def read_input(folder: Path, run: FinishedRun, given: str | None) -> InputRows:
+def read_input(folder: Path, run: FinishedRun, given: str | None,
+               lack: str = "the run kept no dissimilarities") -> InputRows:
     """Read the input of a run again from its path, or from where it is `given` to be now.
 
-    Raises InputMissing where it is gone, and UnsafeFile where it is not what the run read.
+    Raises InputMissing where it is gone, which says what is lacking then, and UnsafeFile where it is not what the run
+    read.
     """
-    config = unchanged_input(run, given, "the run kept no dissimilarities")
+    config = unchanged_input(run, given, lack)
     if not is_run(config.input.path):
         config = config.replace(input=config.input.replace(stream="never"))
     with own_file(folder / names.CONFIG), mute_notes():

@@ -21,7 +21,8 @@ cli/batch
 cli
 cli/screen, explore
 cli/line
-planning, runs, checkup, explain
+explain
+planning, runs, checkup
 pipeline
 report/interactive, report/comparison, report/relation
 report/page

@@ -27,10 +27,12 @@ LEAST = 12  # columns for a run
 SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words for keys of a run
 RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
 PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
+KERNELS = ("run", "with", "alignment of kernels", "difference")
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
                                            help="Directories of finished runs of the same rows.")]
-Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
-                                            help="HTML page to write, with the embeddings side by side.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False, help=(
+    "HTML page to write, with the embeddings side by side; with --kernels also a .svg file, of their figure alone."))]
+SVG = ".svg"
 Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
 ColorBy = Annotated[list[str] | None, typer.Option("--color-by", "--label-column", metavar="NAMES",
                                                    show_default=False, help=(
@@ -40,20 +42,25 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
                                            help="The first run's input, if it was moved.")]
 Orientation = Annotated[Literal["aligned", "own"], typer.Option("--orientation", help=(
     "Embeddings on the page: aligned with the first by a Procrustes rotation, or each in its own orientation."))]
+WithKernels = Annotated[bool, typer.Option("--kernels", help=(
+    "Fit each run again to its input, and compare the kernels: on the page each as a heat map, over its spectrum, its "
+    "map and its formulas."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
                                    "there are many.")]
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, color_by: ColorBy = None,
-            labels: behavior.Labels = None, given: Given = None, orientation: Orientation = "aligned", seed: Seed = 0,
-            force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
-            progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+            labels: behavior.Labels = None, given: Given = None, orientation: Orientation = "aligned",
+            kernels: WithKernels = False, seed: Seed = 0, force: behavior.Force = False,
+            quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
+            debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
 
     \b
     mlcli compare runs/faces-pca runs/faces-isomap
     mlcli compare runs/k-* -o side-by-side.html --color-by pose,light
     mlcli compare runs/cells-umap runs/cells-pca -o page.html --orientation own
+    mlcli compare --kernels runs/roll-pca runs/roll-isomap runs/roll-lle -o kernels.html
 
     Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same
     shape), as in scipy.spatial.procrustes and vegan's protest; angles are the principal angles between their spans, in
@@ -67,18 +74,33 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     require_standard_output()
     if output is not None:
         refuse_existing(output, force)
-    elif (flag := first_given({"--color-by": color_by, "--labels": labels, "--input": given,
+        if output.endswith(SVG) and not kernels:
+            raise UsageError("NO-PAGE", "a comparison is a page, not a drawing", where=output[:80],
+                             hint="give a name that ends with .html, or --kernels, whose figure may be a file")
+    elif (flag := first_given({"--color-by": color_by, "--labels": labels, "--input": None if kernels else given,
                                "--orientation": orientation != "aligned"})) is not None:
         raise UsageError("NO-PAGE", f"{flag} needs a page", where=flag, hint="give -o FILE")
-    options = comparing.PageOptions(tuple(color_by or ()), labels, given, orientation == "own")
+    options = comparing.PageOptions(tuple(color_by or ()), labels, given if color_by or not kernels else None,
+                                    orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
         comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
-        document = comparison.document()
+        document, found = comparison.document(), None
+        if kernels:
+            from mlcli.explain.kernels import compare_kernels
+
+            found = compare_kernels(runs, comparison, given, seed)
+            document["kernels"] = found.document()
     if output is not None:
         from mlcli.pipeline.read_run import encoded
         from mlcli.report.comparison.page import page
 
-        content = encoded(page(comparison, seed=seed))
+        if found is None:
+            text = page(comparison, seed=seed)
+        else:
+            from mlcli.explain.kernels import written
+
+            text = written(found, seed=seed, drawing=output.endswith(SVG))
+        content = encoded(text)
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)
@@ -100,8 +122,18 @@ def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
     parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
              below_one_another([("option that differs", *places), *differing], width) if differing else [],
-             aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
+             aligned([PAIRS, *pairs]), kernel_lines(document, numbers), [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def kernel_lines(document: dict[str, Any], numbers: dict[str, str]) -> list[str]:
+    """How alike the kernels of every two runs are; nothing where they were not compared."""
+    found = document.get("kernels")
+    if found is None:
+        return []
+    rows = [(numbers[pair["first"]], numbers[pair["second"]], brief(pair["alignment"]), brief(pair["difference"]))
+            for pair in found["pairs"]]
+    return aligned([KERNELS, *rows])
 
 
 def figures(runs: Sequence[dict[str, Any]]) -> list[Cells]:

@@ -226,16 +226,16 @@ OWN = ("Each embedding is centered and scaled to the same size, in its own orien
 MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
 
 
-def page(comparison: Comparison, *, seed: int) -> str:
-    """Return the page, without scripts and without network."""
+def page(comparison: Comparison, *, seed: int, first: Part = None, style: str = "") -> str:
+    """Return the page, without scripts and without network; with a `first` section that may need rules of style."""
     sides = comparison.sides
     head = f'<p class="soft">{safe(f"{len(sides)} runs, {len(comparison.ids):,} rows in common")}</p>'
     warning = None if comparison.inputs < 2 else section("Warning", sentence(
         f"The runs were made from {comparison.inputs} different inputs. Rows are matched by id, so what differs may be "
         "the data."))
-    parts = [warning, runs(sides), pairs(comparison),
+    parts = [warning, first, runs(sides), pairs(comparison),
              embeddings_section(comparison, seed), quality(comparison), options(comparison), _spectra(comparison)]
-    return document("Embeddings side by side", head, join(parts))
+    return document("Embeddings side by side", head, join(parts), style=style)
 
 
 def embeddings_section(comparison: Comparison, seed: int, said: str = "") -> Part:

@@ -1,0 +1,99 @@
+"""`mlcli compare --kernels`: each run's kernel between the same rows, and how alike two of them are."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mlcli.explain.kernels import RunKernel, compare_kernels
+from mlcli.runs import compare
+from tests.journeys.support import BARE, Caller
+from tests.wording import Wording
+
+
+@pytest.fixture
+def roll(mlcli: Caller, tmp_path: Path) -> Path:
+    """A sheet of 60 rows, bent like an S, with the place along the bend in another file."""
+    assert mlcli("sample", "s-curve", "--rows", "60", "--labels", "t.csv", "-o", "s.csv", "-q").code == 0
+    return tmp_path / "s.csv"
+
+
+def made(mlcli: Caller, method: str, *arguments: object, name: str = "") -> str:
+    """The folder of a run on the sheet."""
+    folder = f"runs/{name or method}"
+    called = mlcli("embed", "-m", method, "s.csv", "--labels", "t.csv", "-o", folder, "-q", *BARE, *arguments)
+    assert called.code == 0, called.err
+    return folder
+
+
+def kernels(*folders: str, seed: int = 0) -> tuple[list[RunKernel], list[int]]:
+    """The kernels of runs, and the rows between which they are, in their order."""
+    options = compare.PageOptions(("t",))
+    found = compare_kernels(folders, compare.compare(folders, neighbors=5, seed=seed, options=options), None, seed)
+    return [*found.kernels], found.rows.tolist()
+
+
+def test_pca_and_classical_scaling_have_one_kernel(mlcli: Caller, roll: Path) -> None:
+    """The first theorem of the framework: inner products of centered rows are -H D² H / 2."""
+    folders = [made(mlcli, "pca"), made(mlcli, "mds"), made(mlcli, "kpca", "--kernel", "linear")]
+    called = mlcli("compare", "--kernels", *folders, "--json")
+    document = json.loads(called.out)["kernels"]
+    assert len(document["pairs"]) == 3 and document["rows"] == 60
+    assert all(pair["difference"] < 1e-13 and abs(pair["alignment"] - 1) < 1e-13 for pair in document["pairs"])
+    points = np.loadtxt("s.csv", delimiter=",", skiprows=1)[:, 1:]
+    one, other = (points - points.mean(axis=0))[kernels(folders[0])[1]], kernels(*folders)[0]
+    for kernel in other:
+        np.testing.assert_allclose(kernel.matrix, one @ one.T, atol=1e-12)
+
+
+def test_the_kernel_of_isomap_is_the_one_that_a_run_keeps(mlcli: Caller, roll: Path) -> None:
+    folder = made(mlcli, "isomap", "--keep", "kernel")
+    (found,), rows = kernels(folder)
+    kept = np.load(f"{folder}/kernel.npy")[np.ix_(rows, rows)]
+    np.testing.assert_allclose(found.matrix, kept, atol=1e-12 * np.abs(kept).max())
+
+
+def test_the_kernel_of_lle_is_the_inverse_of_its_cost(mlcli: Caller, roll: Path) -> None:
+    folder = made(mlcli, "lle", "--keep", "weights")
+    (found,), rows = kernels(folder)
+    root = np.eye(60) - sparse.load_npz(f"{folder}/weights.npz").toarray()
+    inverse = np.linalg.pinv(root.T @ root, rcond=1e-12)[np.ix_(rows, rows)]
+    np.testing.assert_allclose(found.matrix, inverse, atol=1e-6 * np.abs(inverse).max())
+    assert [entry.name for entry in found.formulas][-1] == "Cost of an embedding"
+
+
+def test_rows_stand_in_the_order_of_the_first_color(mlcli: Caller, roll: Path) -> None:
+    along = dict(line.split(",")[:2] for line in Path("t.csv").read_text().splitlines()[1:])
+    _, rows = kernels(made(mlcli, "pca"))
+    places = [float(along[str(row + 1)]) for row in rows]
+    assert places == sorted(places) and sorted(rows) == list(range(60))
+
+
+def test_the_page_has_a_heat_map_and_the_formulas_of_each_run(mlcli: Caller, roll: Path) -> None:
+    folders = [made(mlcli, "pca"), made(mlcli, "isomap")]
+    called = mlcli("compare", "--kernels", *folders, "-o", "page.html", "--color-by", "t")
+    page = Path("page.html").read_text()
+    assert called.code == 0 and page.count("<image") == 2 and "<h2>Kernels</h2>" in page
+    assert page.count("<math") == 1 + 5  # of pca; of isomap the neighbors, graph, paths, -D²/2 and its centering
+    assert "<h2>Kernels</h2>" not in (mlcli("compare", *folders, "-o", "plain.html"), Path("plain.html").read_text())[1]
+    assert "alignment of kernels" in called.out
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("smacof", ()), ("isomap", ("--set", "method.landmarks=20")), ("npe", ())])
+def test_a_run_without_a_kernel_of_its_rows_is_refused_by_name(
+        method: str, options: tuple[str, ...], mlcli: Caller, roll: Path, wording: Wording) -> None:
+    folders = [made(mlcli, "pca"), made(mlcli, method, *options)]
+    called = mlcli("compare", "--kernels", *folders, "-o", "page.html")
+    assert called.code == 78 and "E-NO-KERNEL" in wording(called.err) and folders[1] in called.err
+    assert not Path("page.html").exists()
+
+
+def test_an_input_that_is_gone_is_asked_for(mlcli: Caller, roll: Path, wording: Wording) -> None:
+    folders = [made(mlcli, "pca"), made(mlcli, "mds")]
+    roll.rename(roll.with_name("moved.csv"))
+    called = mlcli("compare", "--kernels", *folders)
+    assert called.code == 66 and "E-RUN-INPUT" in wording(called.err)
+    assert mlcli("compare", "--kernels", *folders, "--input", "moved.csv").code == 0
