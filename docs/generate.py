@@ -112,7 +112,7 @@ def config_page() -> str:
              "[Preparation](prepare.md) says what the preparation does, and in which order. The method's options are "
              "on the pages of the [methods](methods.md).")
     general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]
-    return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
+    return "\n\n".join(["# Configuration", intro, table(general, "")]) + "\n"
 
 
 def metrics_page() -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TypedDict
 import yaml
 
 from mlcli.cli.line.parsing import in_flags
-from mlcli.config.describe import OptionRow, rows
+from mlcli.config.describe import OptionRow, listed, merge, rows
 from mlcli.config.run_config import RunConfig
+from mlcli.config.sweep import file_name
 from mlcli.methods import METHODS, Method
 
 HERE = Path(__file__).parent
@@ -19,7 +21,9 @@ THREE = re.compile(r"(It keeps .+?\.) (It fails .+?\.) (Set .+\.)")  # what each
 BEGINS = re.compile(r"^(It keeps|It fails|Set)")
 HEADING = re.compile(r"([A-Z][a-z]+(?: [a-z]+){0,3}): ")  # how a paragraph begins that has one
 HEADINGS = {"Files": "What the files hold"}  # those that are longer on a page than in a docstring
+PAGE = re.compile(r"`?docs/([a-z-]+)\.md`?")  # as sentences of docstrings and options name one
 WIDE = 88  # characters of a line of a command
+OPTIONAL, OFF = "a section or null", "a section of the options below (on) or null (off)"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 
@@ -44,17 +48,18 @@ def method_page(name: str, kind: type[Method]) -> str:
     """A method's page, from its picture to its options."""
     summary, three, *prose = paragraphs(kind)
     begin = beginnings()[name]
-    own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
+    own = [row for row in rows(RunConfig) if row.only.get("method") == name and row.type != "a section"]
     said = THREE.fullmatch(three)
     assert said is not None, f"{name}: its second paragraph lacks what it keeps, when it fails, or what to set first"
     return "\n\n".join([
         f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}](../pictures/methods/{name}.svg)", begin["picture"],
-        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]),
+        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]), result_of(begin["commands"][-1]),
         *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
         begin["symbols"],
         "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
         f"`mlcli explain {name} DATA` shows [each step](../explain.md) on a dozen rows.",
-        *headed(prose), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options", table(own),
+        *headed([linked(part) for part in prose]), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options",
+        table(own),
         f"In a shell: `mlcli methods {name}`."]) + "\n"
 
 
@@ -67,6 +72,28 @@ def folded(command: str) -> str:
         else:
             lines.append(part)
     return " \\\n    ".join(lines)
+
+
+def result_of(command: str) -> str:
+    """The sentence on the folder that a command writes, and its main files."""
+    _, verb, *words = shlex.split(command)
+    assert verb == "embed", command
+    data = words[0] if not words[0].startswith("-") else words[words.index("--dissimilarities") + 1]
+    folder = f"runs/{file_name(data)}-{words[words.index('--method') + 1]}"
+    return (f"The result is in the folder `{folder}`: the coordinates in `embedding.csv`, the picture in "
+            "`scatter.svg`, the figures of the fit in `run.json`, and all of it on the page `report.html` ([what each "
+            "file holds](../files.md)).")
+
+
+def linked(text: str, up: str = "../") -> str:
+    """A sentence with links in place of the names of pages, which lie in the folder `up`."""
+    return PAGE.sub(lambda found: f"[{headline(found[1])}]({up}{found[1]}.md)", text)
+
+
+def headline(page: str) -> str:
+    """The first heading of a page in docs/."""
+    lines = (HERE / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    return next(line.removeprefix("# ") for line in lines if line.startswith("# "))
 
 
 def paragraphs(kind: type[Method]) -> list[str]:
@@ -129,11 +156,18 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
             "can be exchanged."]
 
 
-def table(described: list[OptionRow]) -> str:
-    """Options as a table."""
+def table(described: list[OptionRow], up: str = "../") -> str:
+    """Options as a table, each with the alternatives that have it or the section that must be there for it.
+
+    Pages that sentences name lie in the folder `up`.
+    """
     lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
-    for row in described:
-        words = row.words.replace("|", "\\|")
+    absent = [row.path for row in described if row.type == OPTIONAL and row.default == "null"]
+    for row, alternatives in merge(described):
+        words = OFF if row.type == OPTIONAL else row.words.replace("|", "\\|")
         default = f"`{row.default}`" if row.default else ""
-        lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
+        under = [(path.rpartition(".")[2],) for path in absent if row.path.startswith(f"{path}.")]
+        names = listed([" and ".join(f"`{name}`" for name in both) for both in (*under, *alternatives)], "or")
+        scope = f"With {names}: " if names else ""
+        lines.append(f"| `{row.path}` | {words} | {default} | {scope}{linked(row.sentence, up)} |")
     return "\n".join(lines)

@@ -67,6 +67,20 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
                             usual=value if isinstance(value, kind) else None)
 
 
+def merge(described: Iterable[OptionRow]) -> list[tuple[OptionRow, list[tuple[str, ...]]]]:
+    """Return options of a method, each with the alternatives that have it; none where it belongs to no alternative.
+
+    An option that several alternatives have with the same default, range and sentence is one. An alternative is its
+    name, behind that of the alternative that has it, if any: ("diffusion", "adaptive").
+    """
+    merged: dict[tuple[str, ...], tuple[OptionRow, list[tuple[str, ...]]]] = {}
+    for row in described:
+        names = tuple(tag for section, tag in row.only.items() if section != "method")
+        _, known = merged.setdefault((row.path, row.words, row.default, row.sentence), (row, []))
+        known.extend([names] if names else [])
+    return list(merged.values())
+
+
 def kind_of(info: FieldInfo) -> str | Names:
     """Return the type of a field in words, or the names that it takes, to be listed when they are asked for."""
     return next((item for item in info.metadata if isinstance(item, Names)), None) or in_words(info.annotation)

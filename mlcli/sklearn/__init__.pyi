@@ -104,10 +104,8 @@ class Isomap(Estimator):
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
-                 decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None,
-                 kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 decoder_rate: float | None = None, kind: Literal['features', 'dissimilarities', 'graph'] = 'features',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class LLE(Estimator):
@@ -119,8 +117,7 @@ class LLE(Estimator):
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
-                 decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
+                 decoder_rate: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
                  seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
@@ -194,8 +191,7 @@ class Laplacian(Estimator):
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
-                 decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None,
+                 decoder_rate: float | None = None,
                  kind: Literal['features', 'dissimilarities', 'graph', 'affinities'] = 'features', seed: int = 0,
                  threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
@@ -221,8 +217,7 @@ class Diffusion(Estimator):
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
-                 decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
+                 decoder_rate: float | None = None, kind: Literal['features', 'dissimilarities'] = 'features',
                  seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
@@ -260,10 +255,8 @@ class SDE(Estimator):
                  eigensolve_tolerance: float | None = None, eigensolve_report: int | None = None,
                  decoder: str | Mapping[str, Any] = 'none', decoder_neighbors: int | None = None,
                  decoder_ridge: float | None = None, decoder_alpha: float | None = None,
-                 decoder_rate: float | None = None, decoder_limit: int | None = None,
-                 decoder_tolerance: float | None = None,
-                 kind: Literal['features', 'dissimilarities', 'graph'] = 'features', seed: int = 0,
-                 threads: Literal['auto'] | int = 'auto', portable: bool = False,
+                 decoder_rate: float | None = None, kind: Literal['features', 'dissimilarities', 'graph'] = 'features',
+                 seed: int = 0, threads: Literal['auto'] | int = 'auto', portable: bool = False,
                  memory_limit: int | str = 'auto') -> None: ...
 
 class Chain(Estimator):

@@ -14,7 +14,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import warn
 from mlcli.cli.screen.terminal import GAP, wrapped
 from mlcli.config.build import chain_document
-from mlcli.config.describe import OptionRow
+from mlcli.config.describe import OptionRow, listed, merge
 from mlcli.config.flags import FLAGS
 from mlcli.config.run_config import option_rows, unusable_plugins
 from mlcli.errors import UsageError, spell
@@ -97,15 +97,14 @@ def page(name: str) -> str:
     names = METHODS.other_names(name)
     other = [f"Also called {' or '.join(names)}."] if names else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
-    return "\n\n".join([*map(wrapped, parts), *(option(row) for row in options_of(name))])
+    return "\n\n".join([*map(wrapped, parts), *(option(row, tags) for row, tags in merge(options_of(name)))])
 
 
-def option(row: OptionRow) -> str:
-    """An option in words, and what it is for."""
+def option(row: OptionRow, alternatives: list[tuple[str, ...]]) -> str:
+    """An option in words, with the alternatives that have it, and what it is for."""
     flags = [flag.names[0] for flag in FLAGS.values() if row.path in (flag.path, flag.also) and not flag.constant]
     short = f" ({flags[0]})" if flags else ""
-    only = [tag for section, tag in row.only.items() if section != "method"]
-    scope = f" [{', '.join(only)}]" if only else ""
+    scope = f" [{listed([', '.join(names) for names in alternatives], 'or')}]" if alternatives else ""
     said = wrapped(f"{row.path}{short}{scope}: {row.words}; default {row.default}", "  ", "    ")
     return f"{said}\n{wrapped(row.sentence, '      ')}"
 

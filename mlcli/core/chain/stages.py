@@ -95,6 +95,7 @@ class FixedPointDecoder(Options):
     tolerance: float = option(1e-9, "Length of the last step, relative to the width of the kernel.", gt=0, lt=1)
 
 
+RowDecoder = Annotated[NoDecoder | BarycentricDecoder | RidgeDecoder, Field(discriminator="name")]  # of any kernel
 AnyDecoder = Annotated[NoDecoder | BarycentricDecoder | RidgeDecoder | FixedPointDecoder, Field(discriminator="name")]
 
 

@@ -21,7 +21,7 @@ from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel
 from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
-from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
+from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
@@ -81,7 +81,7 @@ class Isomap(Method):
     paths: Paths = Paths()
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
-    decoder: AnyDecoder = option_of(Stages, "decoder")
+    decoder: RowDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

@@ -27,7 +27,7 @@ from mlcli.core.centering import Centering, uncentered
 from mlcli.core.chain.graphs import estimate_fill
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import AnyDecoder, Stages
+from mlcli.core.chain.stages import RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved, rounding_floor
@@ -558,7 +558,7 @@ class Diffusion(Method):
     nearest: int | None = option_of(DiffusionKernel, "nearest")
     time: float = option_of(DiffusionKernel, "time")
     eigensolve: Eigensolve = Eigensolve()
-    decoder: AnyDecoder = option_of(Stages, "decoder")
+    decoder: RowDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

@@ -29,7 +29,7 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
-from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
+from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.affinities import Affinity, Binary, Weighted, weighted, weights_for, weights_step
@@ -192,7 +192,7 @@ class Laplacian(Method):
     weights: Affinity = option_of(GraphLaplacian, "weights")
     normalized: bool = option_of(GraphLaplacian, "normalized")
     eigensolve: Eigensolve = Eigensolve()
-    decoder: AnyDecoder = option_of(Stages, "decoder")
+    decoder: RowDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

@@ -14,7 +14,7 @@ from mlcli.base.values.options import option, option_of
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.core.chain.local_costs import LocalKernel, LocalRoot
-from mlcli.core.chain.stages import AnyDecoder, Coordinates, NeighborGraph, Stages
+from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.search import Lists
@@ -91,7 +91,7 @@ class LLE(Method):
     neighbors: Neighbors = Neighbors()
     ridge: float = option_of(Reconstruction, "ridge")
     eigensolve: Eigensolve = Eigensolve()
-    decoder: AnyDecoder = option_of(Stages, "decoder")
+    decoder: RowDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

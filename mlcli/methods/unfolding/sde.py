@@ -18,7 +18,7 @@ from mlcli.core.centering import uncentered
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import solve_spectrum
-from mlcli.core.chain.stages import AnyDecoder, NeighborGraph, Stages
+from mlcli.core.chain.stages import NeighborGraph, RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
@@ -179,7 +179,7 @@ class SDE(Method):
     accept_uncertified: bool = option_of(UnfoldingKernel, "accept_uncertified")
     ridge: float = option_of(UnfoldingKernel, "ridge")
     eigensolve: Eigensolve = Eigensolve()
-    decoder: AnyDecoder = option_of(Stages, "decoder")
+    decoder: RowDecoder = option_of(Stages, "decoder")
 
     @property
     def squares(self) -> int:
