@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from mlcli.base.values.options import TAG
 from mlcli.base.values.plugins import TABLES, installed, missing
-from mlcli.config.describe import LIST, OptionRow, listed, show, unique
+from mlcli.config.describe import LIST, OptionRow, listed, names_of, show, unique
 from mlcli.config.layers import Layer, at_path, value_of
 from mlcli.config.run_config import option_rows
 from mlcli.config.yaml_file import Keys
@@ -123,7 +123,7 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[OptionR
     if kind == "extra_forbidden":
         return unknown_key(keys, known, layer)
     if kind.startswith("union_tag"):
-        return wrong_choice(path, value, [row for row in known if row.path == path])
+        return wrong_choice(path, value, [row for row in known if row.path == path], layer)
     if kind == "value_error":
         return f"{path}: {first.get('ctx', {}).get('error', first['msg'])}", ""
     if kind == "string_too_short":
@@ -154,13 +154,16 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[OptionRow]) -> 
     return f"write it in quotes: '{show(value)}'" if quotable else ""
 
 
-def wrong_choice(path: str, value: Any, known: Sequence[OptionRow]) -> tuple[str, str]:
-    """Return problem and remedy of a section with an unknown name."""
-    chosen = value.get(TAG) if isinstance(value, dict) else value
-    names = unique(name for row in known for name in row.type.split("'")[1::2])
+def wrong_choice(path: str, value: Any, known: Sequence[OptionRow], layer: Layer) -> tuple[str, str]:
+    """Return problem and remedy of a section with a name that is unknown, or known to other methods only."""
+    chosen, section = value.get(TAG) if isinstance(value, dict) else value, path.split(".")[-2]
+    names = names_of(row for row in known if applies(row, layer.values))
+    if chosen in names_of(known) and chosen not in names:
+        method = chosen_in(layer.values, "method")
+        return f"{path}: {method} has no {section} {show(chosen)}", f"choose {listed([*map(show, names)], 'or')}"
     nearest = remedy_for if path == f"method.{TAG}" else partial(suggestion, known=names)
     near = nearest(chosen) if isinstance(chosen, str) else ""
-    return f"{path}: unknown {path.split('.')[-2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
+    return f"{path}: unknown {section} {show(chosen)}", near or f"there are {listed(names, 'and')}"
 
 
 def unknown_key(keys: Keys, known: Sequence[OptionRow], layer: Layer) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcli.config.describe import OptionRow, listed, rows, show
+from mlcli.config.describe import OptionRow, listed, merge, rows, show
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 
@@ -36,6 +36,15 @@ def test_a_section_with_alternatives_lists_their_names() -> None:
     assert row("method.kernel.name", "kpca").default == "gaussian"
     assert [found.only for found in ROWS if found.path == "method.kernel.degree"] == [
         {"method": "kpca", "method.kernel": "polynomial"}, {"method": "chain", "method.kernel": "polynomial"}]
+
+
+def test_an_option_of_several_alternatives_is_one_where_it_is_the_same() -> None:
+    found = merge(row for row in ROWS if row.only.get("method") == "gplvm" and row.path.startswith("method.inference."))
+    assert [(row.path.rpartition(".")[2], row.default, names) for row, names in found] == [
+        ("name", "map", []), ("prior", "gaussian", [("map",), ("sparse",)]), ("inducing", "100", [("sparse",)]),
+        ("inducing", "30", [("bayesian",)])]
+    [(_, names)] = merge(row for row in ROWS if row.path == "method.kernel.weights.rate")
+    assert names == [("graph_laplacian", "heat")]
 
 
 def test_every_method_appears() -> None:

@@ -36,6 +36,9 @@ FILES = {
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":
         "method.kernel.name: unknown kernel 'gauss': did you mean 'gaussian'?; run.yaml:2:31",
+    "method: {name: isomap, decoder: {name: fixed_point}}\n":
+        "method.decoder.name: isomap has no decoder 'fixed_point'; run.yaml:2:34; choose 'none', 'barycentric' or "
+        "'ridge'",
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: kpca, kernel: {name: gaussian, gamma: -3}}\n":

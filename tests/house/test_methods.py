@@ -29,6 +29,16 @@ def test_a_page_has_its_parts_in_order(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_no_two_rows_of_its_options_are_alike(method: str) -> None:
+    """Options of one path belong to different alternatives, and say to which."""
+    page = (ROOT / "docs" / "methods" / f"{method}.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(method\.[^`]+)` \|.*\| (.+?) \|$", page, re.MULTILINE)
+    assert rows and len({*rows}) == len(rows)
+    twins = {path for path, _ in rows if [name for name, _ in rows].count(path) > 1}
+    assert [(path, said) for path, said in rows if path in twins and not said.startswith("With `")] == []
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_formulas_are_those_of_mathml(method: str) -> None:
     begin = BEGINNINGS[method]
     assert all(mathml(formula).count("<mi>") > 2 for formula in begin["formulas"])
@@ -52,4 +62,7 @@ def test_commands_work_as_they_stand(method: str, tmp_path: Path, monkeypatch: p
         program, *arguments = shlex.split(command)
         assert program == "mlcli" and run(arguments) == 0
     [made] = Path("runs").iterdir()
-    assert f"-{method}" in made.name and (made / "scatter.svg").is_file()
+    page = (ROOT / "docs" / "methods" / f"{method}.md").read_text(encoding="utf-8")
+    [files] = re.findall(rf"^The result is in the folder `{made}`: (.+)$", page, re.MULTILINE)
+    names = re.findall("`([^`]+)`", files)
+    assert "embedding.csv" in names and all((made / name).is_file() for name in names)

@@ -49,24 +49,28 @@ class Reconstruction(LocalKernel):
 
 
 class LLE(Method):
-    """Coordinates that preserve the weights by which each point is a weighted mean of its neighbors.
+    """Coordinates in which each point is nearly the same weighted mean of its neighbors as in the data.
 
-    It keeps each point's place among its neighbors, as the weights by which their mean reproduces it, and no distances.
-    It fails if neighborhoods span so few directions that the ridge dominates the weights. Set the number of neighbors
-    first (`-k`), more than there are axes, then `ridge`.
+    It keeps each point's place among its neighbors: the weights with which their mean gives the point. It keeps no
+    distances. It fails if the neighbors of a point lie in so few directions that the regularization (`ridge`), not the
+    data, decides the weights. Set the number of neighbors first (`-k`), more than there are axes, then `ridge`.
 
-    How it works: The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of
-    `ridge` times the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). Then coordinates are
-    looked for in which the same weights reproduce each point best. The kernel is M⁺ with M = (I - W)ᵀ(I - W), its
-    constant null vector removed. Coordinates have unit variance, because the weights do not determine the scale.
+    How it works: The weights of each point minimize the error of reproducing it from its neighbors, plus a penalty on
+    large weights. The penalty is `ridge` times the trace of the local Gram matrix, which holds the inner products of
+    the neighbors as seen from the point. Distances are enough to compute the weights (Saul and Roweis, 2003). Then
+    coordinates are looked for in which the same weights reproduce each point best. With W the matrix of the weights,
+    these are the eigenvectors of M = (I - W)ᵀ(I - W) with the smallest eigenvalues, without the constant one. In terms
+    of a kernel, as in `docs/chains.md`, they are the eigenvectors of the pseudoinverse M⁺ with the largest eigenvalues.
+    Coordinates have unit variance, because the weights do not determine the scale.
 
     New points: A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed
     exactly on itself.
 
-    Back to features: With `decoder` coordinates lead back to features, by the weights of neighbors in the embedding or
-    by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
+    weighted mean of the nearest rows in the embedding, `ridge` by regression.
 
-    Files: The whole spectrum, and with it a share of variance, is computed up to 600 points.
+    Files: `spectrum.csv` holds the eigenvalues of M⁺. For up to 600 points, or with `eigensolve.solver: dense`, all of
+    them are computed, and so the share of each in their sum (`proportion`); otherwise only the largest, without shares.
 
     Source: Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis,
     2003.

@@ -169,9 +169,9 @@ BLOCK = 8192  # rows of a block
 class Density(Options):
     """A term that keeps local densities: the correlation of the log radii of points in data and layout (densMAP)."""
 
-    weight: float = option(2.0, "Weight of the correlation of local radii, relative to the attraction of all edges.",
+    weight: float = option(2.0, "Weight λ of the correlation of local radii, relative to the attraction of all edges.",
                            gt=0, le=1000)
-    share: float = option(0.3, "Share of the epochs, the last ones, that follow it.", gt=0, le=1)
+    share: float = option(0.3, "Share of the epochs, the last ones, in which densities count.", gt=0, le=1)
     shift: float = option(0.1, "Number that is added to the variance of log radii in the layout.", ge=0)
 
     def acts(self, epoch: int, epochs: int) -> bool:

@@ -66,38 +66,44 @@ def note_pieces(kernel: Any) -> None:
 
 
 class PHATE(MajorizedMethod):
-    """Points whose distances are nearest to how differently random walks from them end (PHATE).
+    """A layout in which the distance between two points shows how differently random walks from them end (PHATE).
 
-    It keeps paths and branches of the data, by where random walks from the points end; sizes and densities of groups
-    are not kept. It fails where no walk leads from one piece of the data to another, as distances between them are
-    those of the 1e-7 (`W-WALK-PIECES`), and a short walk takes noise for branches. Set `nearest` first, the neighbors
-    that decide how far a step goes, then the `time` of the walk.
+    It keeps paths and branches of the data, as seen by where random walks end. It does not keep sizes and densities of
+    groups. It fails if no walk leads from one piece of the data to another: distances between pieces then depend only
+    on the constant 1e-7 that is added to probabilities (`W-WALK-PIECES`). A short walk also shows noise as branches.
+    Set `nearest` first, the rank of the neighbor whose distance decides how far a step goes, then `time`, the number of
+    steps.
 
     How it works: A walker steps from point to point, to near ones with a larger probability. After some steps the noise
-    of single steps has averaged out, and where walks from two points end says how far apart the points are along the
-    data. A layout shows these distances.
+    of single steps has averaged out, and the more the places differ where walks from two points end, the farther apart
+    the points are along the data. A layout shows these distances.
 
-    Affinities are exp(-(d/σ)^α), with σ the distance of a point to its k-th neighbor (`nearest`) and α its `decay`;
-    those below `threshold` are zero, and both of a pair have their mean. If the k-th neighbor is an equal point, σ is
-    the least distance above zero. Points of a given graph have the largest of its affinities with themselves. Over
-    their sums affinities are the probabilities P of a walk.
+    The affinity of a point to another one at distance d is exp(-(d/σ)^α), with σ the distance of the first to its k-th
+    neighbor (`nearest`) and α the option `decay`. Affinities below `threshold` are set to zero; then both affinities of
+    a pair are replaced by their mean. If the k-th neighbor is an equal point, at distance zero, σ is the smallest
+    distance of the point above zero. In a given graph, each point gets an affinity to itself, equal to the largest one
+    in the graph. The affinities of a point divided by their sum are the probabilities P of a step.
 
-    After t steps (`time`) the potential of a point is -log(P^t + 1e-7), one number for each point where the walk may
-    end. Potential distances are the Euclidean distances of these rows, and the layout minimizes their stress by
-    majorization from classical scaling, as `smacof`. With `gamma` below one the potential is p^c / c, c = (1 - γ)/2: at
-    0 twice the square root. Axes are principal, without a scale of the input.
+    After t steps (`time`), the potential of a point is -log(P^t + 1e-7), one number for each point where the walk may
+    end. Potential distances are the Euclidean distances between the potentials of points. The layout minimizes the
+    stress, the squared differences between these distances and those of the layout, by the iterations of `smacof` from
+    a start by classical scaling (`mds`). With `gamma` γ below 1, the potential of a probability p is p^c / c with c =
+    (1 - γ)/2: at γ = 0 it is 2√p. Coordinates are rotated to their principal axes; their scale is not that of the
+    input.
 
-    Time of the walk: By default t is the knee of the von Neumann entropy of P, P², ...: where two lines fit the curve
-    best. The entropy is that of the singular values' shares.
+    Time of the walk: By default t comes from the curve of the von Neumann entropy of P, P², ...: it is one less than
+    the power at the knee, where two straight lines fit the curve best. The entropy of a power is that of its singular
+    values divided by their sum.
 
-    Many points: Of more than 5,000 points, 2,000 clusters of points are laid out (`landmarks`), found by k-means in the
-    leading functions of the walk, and a point is the mean of its clusters by its probabilities to reach them.
+    Many points: With more than 5,000 points, 2,000 clusters of points are laid out in their place (`landmarks`). They
+    are found by k-means, which compares points by the leading eigenvectors of the walk. A point is placed at the mean
+    of the clusters, weighted by its probabilities to reach them in a step.
 
-    New points: A new point is the mean of the points or clusters by its own affinities, so it lies within them; also a
-    training row, which lands among its neighbors, near its own place.
+    New points: A new point is placed at the mean of the training points or clusters, weighted by its affinities, so it
+    lies among them. So is a training row that is projected again: it lands near its own place, not exactly on it.
 
-    Files: `entropy.csv` holds the entropy of the powers, and the power at the knee is t + 1, as in the authors'
-    program. `trace.csv` holds the stress after each step. There is no spectrum.
+    Files: `entropy.csv` holds the entropy of each power of P; the knee is at the power t + 1, as the authors' program
+    counts t from zero. `trace.csv` holds the stress after each iteration of the layout.
 
     Source: Moon and others, "Visualizing structure and transitions in high-dimensional biological data", 2019.
     """
@@ -113,15 +119,16 @@ class PHATE(MajorizedMethod):
     axis: ClassVar = "PHATE"
     name: Literal["phate"] = "phate"
     metric: AnyMetric = EUCLIDEAN
-    nearest: int = option(5, "Neighbor whose distance is the width σ of a point's affinities.", ge=1,
+    nearest: int = option(5, "Rank k of the neighbor whose distance is the width σ of a point's affinities.", ge=1,
                           synonyms={"knn": "knn", "k": "k"})
     decay: float = option(40.0, "Exponent α of the affinities exp(-(d/σ)^α).", gt=0, le=1000,
                           synonyms={"alpha": "alpha", "a": "a"})
-    threshold: float = option(1e-4, "Affinities below it are zero.", gt=0, le=0.1, synonyms={"thresh": "thresh"})
-    time: int | None = option(None, "Diffusion time t, the number of steps of the walk (default: the knee of the von "
-                              "Neumann entropy).", ge=1, le=100_000, synonyms={"t": "t"})
-    gamma: float = option(1.0, "Form of the potential: 1: logarithm; 0: square root; -1: the probabilities.", ge=-1,
-                          le=1)
+    threshold: float = option(1e-4, "Affinities below this number are set to zero.", gt=0, le=0.1,
+                              synonyms={"thresh": "thresh"})
+    time: int | None = option(None, "Diffusion time t, the number of steps of the walk (default: from the knee of the "
+                              "von Neumann entropy).", ge=1, le=100_000, synonyms={"t": "t"})
+    gamma: float = option(1.0, "Form γ of the potential: logarithms (1), square roots (0), or the probabilities (-1).",
+                          ge=-1, le=1)
     landmarks: int | None = option(None, "Clusters of points that are laid out in place of all points (default: none "
                                    "for up to 5,000 points, 2,000 for more).", ge=2, adapts=True)
     starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)

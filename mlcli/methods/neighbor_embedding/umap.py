@@ -92,47 +92,57 @@ CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, 
 
 
 class UMAP(NeighborEmbedding):
-    """Points that lie near those of which they are neighbors, and away from points drawn at random (UMAP).
+    """A layout in which each point lies near its neighbors in the data, and away from points drawn at random (UMAP).
 
-    It keeps which points are neighbors; distances between groups, sizes of groups and, without `density`, their
-    densities mean little here, and another `seed` gives another picture. It fails with few neighbors, which break data
-    into groups that are none. Set the number of neighbors first (`-k`), more for the large picture, fewer for detail,
-    then `min_dist`, how tightly neighbors are packed.
+    It keeps which points are neighbors. Distances between groups and sizes of groups mean little, and so do densities
+    unless `density` is set; another `seed` gives another picture. It fails with too few neighbors: the data then break
+    into groups that do not exist. Set the number of neighbors first (`-k`): more show the overall structure, fewer show
+    detail. Then set `min_dist`: the smaller it is, the tighter neighbors are packed.
 
     How it works: Each point is joined to its nearest neighbors, and each of these edges has a membership between 0 and
     1: how much the neighbor belongs to the point's surroundings. Then the points are laid out anew. Edges pull their
     ends together, the more often the larger their membership, and every point is pushed away from others drawn at
     random.
 
-    Memberships: That of a neighbor at distance d is exp(-(d - ρ) / σ), and one up to ρ. There ρ is the distance to the
-    nearest point, by `local_connectivity`, and σ is such that memberships of k neighbors sum to log₂(k + 1).
-    Memberships v and w of both directions join to v + w - v w. `umap-learn` counts a point itself among its neighbors:
-    its `n_neighbors` is `neighbors.count` plus one.
+    Memberships: The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and 1 if d is at most ρ. Here ρ is the
+    distance to the nearest neighbor that is not an equal point, or to the one of rank `local_connectivity`, and σ is
+    chosen so that the memberships of the k neighbors sum to log₂(k + 1). The memberships u and v of the two directions
+    are combined into the weight w = u + v - u v of the edge, or with `mix_ratio` 0 into u v. `umap-learn` counts a
+    point itself among its neighbors: its `n_neighbors` is `neighbors.count` plus one.
 
-    The layout: There a membership is 1 / (1 + a d²ᵇ), with a and b fitted to `min_dist` and `spread`. From a start,
-    points move along edges that are due, an edge of weight w in a share w / max w of the epochs, and away from samples
-    that edges draw. A graph in pieces has a start that keeps them apart. Coordinates are centered on principal axes,
-    and have no unit. Any processor and any number of threads give the same bytes.
+    The layout: In the layout, two points at distance d have the membership 1 / (1 + a d²ᵇ), with a and b fitted to
+    `min_dist` and `spread`. The layout begins at `start`, and is then moved in epochs. In each epoch some edges are
+    due: an edge of weight w in a share w / max w of the epochs. An edge that is due pulls its ends together and draws
+    random points (samples), from which its first end is pushed away. If the graph is in pieces, the start `spectral`
+    keeps the pieces apart. Coordinates are centered, rotated to their principal axes, and have no unit. Any processor
+    and any number of threads give the same bytes.
 
-    The expected step follows the gradient of Σ w log(1 + a d²ᵇ) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
-    q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
+    On average, a step follows the gradient of Σ w (log(1 + a d²ᵇ) + (γ s / n) Σ -log(1 - q)). The outer sum is over the
+    edges in both directions, and the inner one over all n points, with q their membership with the first end of the
+    edge; s is `negative_samples` and γ is `repulsion`. This is not quite the fuzzy cross entropy that UMAP is said to
+    minimize (Damrich and Hamprecht, 2021).
 
     With classes: With a `target_weight` t, UMAP is supervised: the classes of the first label column change
-    memberships, as in `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and
-    those of a row without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of
-    zero is thus not without labels. Classes then part in the picture whether or not they do in the data.
+    memberships, as in `umap-learn`. Memberships between two classes are multiplied by exp(-2.5 / (1 - t)), which is
+    zero at t = 1, and memberships of a row without a label by exp(-1). The memberships of each point are then divided
+    by the largest of them, and the two directions are combined again. A weight of 0 therefore still uses the labels:
+    leave `target_weight` out to ignore them. The classes are then separate in the picture whether or not they are
+    separate in the data.
 
-    With densities: With `density` (densMAP), the last epochs also raise the correlation of local radii in data and
-    layout, with weight λ Σ w. A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the
-    layout that of the curve; ε is 1e-8, in the data times the median. Points with large radii move away from their
-    neighbors, even from equal ones.
+    With densities: With `density` (densMAP), the last epochs also raise the correlation between local radii in the data
+    and in the layout. A local radius says how far a point's neighbors are: its logarithm is log(ε + Σ v d² / Σ v) over
+    the edges of the point. Here v is the membership of an edge, in the data its weight w, in the layout 1 / (1 + a
+    d²ᵇ). ε is 1e-8 in the layout, and in the data 1e-8 times the median of Σ v d² / Σ v over the points. The term has
+    the weight λ Σ w, with λ the option `density.weight` and the sum over the edges in both directions. Points with a
+    large radius move away from their neighbors, even from neighbors with the same features.
 
-    New points: A new point starts at the mean of its neighbors by membership and takes a fifth of the epochs with all
-    training points fixed, without the term of `density`; one that equals a training point is placed on it. It needs no
-    label.
+    New points: A new point starts at the mean of its neighbors, weighted by membership. It is then moved for a fifth of
+    the epochs, without `density`, while all training points stay fixed. A new point that equals a training point is
+    placed on it. New points need no label.
 
-    Files: `trace.csv` holds an estimate of the objective by the edges and samples of each epoch, for an edge that is
-    due. `radii.csv` holds the log radii of `density`, `fit.radius_correlation` their correlation. There is no spectrum.
+    Files: `trace.csv` holds an estimate of the objective for each epoch: the cost of the edges that were due and of
+    their samples, divided by the number of these edges. With `density`, `radii.csv` holds the log radii, and
+    `fit.radius_correlation` in `run.json` their correlation between data and layout.
 
     Source: McInnes, Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction",
     2018; Damrich and Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell
@@ -153,7 +163,7 @@ class UMAP(NeighborEmbedding):
     name: Literal["umap"] = "umap"
     metric: AnyMetric = EUCLIDEAN
     neighbors: NeighborCount = NeighborCount()  # type: ignore[assignment]
-    local_connectivity: float = option(1.0, "Rank of the neighbor up to which memberships are one.", ge=0)
+    local_connectivity: float = option(1.0, "Rank of the neighbor up to whose distance memberships are 1.", ge=0)
     mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
     target_weight: float | None = option(
         None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
@@ -161,14 +171,15 @@ class UMAP(NeighborEmbedding):
     density: Density | None = option(
         None, "A term that keeps local densities in part, as densMAP does (default: none).")
     min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
-    spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
+    spread: float = option(1.0, "Distance in the layout over which memberships fall by a factor e.", gt=0)
     start: Literal["spectral", "pca", "random"] = option(
         "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
     epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
                                 "with densities).", ge=1, le=1_000_000)
     learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)
-    negative_samples: int = option(5, "Number of samples that an edge draws when it is due.", ge=0, le=1000)
-    repulsion: float = option(1.0, "Weight of the samples.", ge=0, le=1000)
+    negative_samples: int = option(5, "Number of random points (samples) that an edge draws when it is due.", ge=0,
+                                   le=1000)
+    repulsion: float = option(1.0, "Weight γ of the repulsion from samples.", ge=0, le=1000)
     axes: Axes = Axes()
 
     def loss(self) -> str:

@@ -45,39 +45,46 @@ MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
 class GPLVM(GaussianProcessMethod):
-    """Coordinates that Gaussian processes map to the features: nonlinear probabilistic PCA.
+    """Coordinates from which smooth functions (Gaussian processes) give the features: nonlinear probabilistic PCA.
 
-    It keeps what smooth functions of a few coordinates explain of the columns, with a likelihood. It fails where the
-    start tangles the points, as the objective has many local minima: compare starts by the objective. Set the `kernel`
-    first, then the `start` and, beyond some hundred rows, the `inference`.
+    It keeps the part of the columns that smooth functions of a few coordinates explain, and says how likely the rows
+    are under these. It fails if the start mixes up the points, since the objective has many local minima: try several
+    starts, and compare `fit.log_likelihood` in `run.json`. Set the `kernel` first, then the `start` and, beyond some
+    hundred rows, the `inference`.
 
-    How it works: y = mean + f(x) + ε, every column of f a draw from one Gaussian process, a distribution over smooth
-    functions. Neither the functions nor the coordinates are known: coordinates x and the parameters of the kernel are
-    those that make the rows most probable, found by L-BFGS from a start (`start`), which decides between the local
-    minima. With the kernel `linear` this is probabilistic PCA.
+    How it works: A row is y = mean + f(x) + ε with noise ε. Every column of f is drawn from the same Gaussian process,
+    a probability distribution over smooth functions. Neither the functions nor the coordinates x are known. Coordinates
+    and kernel parameters are those that make the rows most probable. An iterative optimizer (L-BFGS) finds them; its
+    start (`start`) decides which of the local minima it reaches. With the kernel `linear` this is probabilistic PCA.
 
-    One scale is fixed, since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length
-    scale for each axis, the product of these. Parameters have a wide log-normal prior around the data's own variance.
-    Axes are principal, or, where each has a length scale of its own, ranked.
+    One scale is fixed, since coordinates and kernel could otherwise shrink together at no cost: the length scale of
+    `rbf`, the variance of `linear`, or the product of the length scales of `rbf-ard`, which has one for each axis. The
+    kernel's parameters, but not the noise, have a wide log-normal prior around their start, which is the variance of
+    the data for variances. Coordinates are rotated to their principal axes. With a length scale for each axis
+    (`rbf-ard`, `bayesian`) the axes are only sorted by their relevance.
 
-    Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
-    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud and every axis a length scale, so that axes without
-    use switch themselves off, and frees the kernel's variance once all else has come to rest. `log_likelihood` is then
-    the bound, of the clouds with their distance from the prior.
+    Inference: `map` finds the most probable coordinates in n³ operations an iteration. `sparse` maximizes a lower bound
+    of the likelihood, for which a few made-up rows, the inducing points, stand for all; it is the default beyond 2,000
+    rows. `bayesian` gives every row a Gaussian cloud in place of a point, and every axis a length scale, so that
+    useless axes switch themselves off; the variance of its kernel is fixed until all else has converged. With `sparse`
+    and `bayesian`, `log_likelihood` is the bound; that of `bayesian` includes the distance of the clouds from the
+    prior.
 
-    New points: A new row is placed where it is most probable: of the training points and of places over and around
-    them, the most probable ones start steps down. Rows that no place explains (beyond 99.9% of χ²), or that lie where
-    the process knows next to nothing, are named (`W-UNLIKE`). Rows may lack cells (`prepare.missing: model` in a run on
-    complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates are a
+    New points: A new row is placed where it is most probable. Candidates are the training points (or inducing points)
+    and places among and around them; an optimizer starts from the most probable ones. A warning (`W-UNLIKE`) names rows
+    that fit nowhere, with an error beyond the 99.9% quantile of χ², and rows that lie where the model is nearly as
+    uncertain as without data. New rows may have missing cells, if the training rows had none and the run was made with
+    `prepare.missing: model`; `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates are a
     smooth function of the features, near rows stay near, and new rows are placed by that function.
 
-    Back to features: `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each
-    row's features. Examples stand in `docs/gplvm.md`.
+    Back to features: `mlcli reconstruct` gives the features expected at each place (posterior means), and with
+    `--variance FILE` the variance of each row's features. Examples are in `docs/gplvm.md`.
 
-    Files: `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance
-    of the coordinates, as shares of their sum. In `fit` are the log-likelihood, the kernel's parameters, the noise,
-    what share of its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a
-    hundredth of the relevance of the first (`axes_in_use`). `posterior.csv` holds the clouds of bayesian inference.
+    Files: `spectrum.csv` holds the relevance of each axis, the variance of the slope of f along the axis times the
+    variance of its coordinates, and its share in the sum over the axes. `fit` in `run.json` holds the log-likelihood,
+    the kernel's parameters, the noise, `jitter` (how much had to be added to the diagonal of a covariance matrix, as a
+    share of it) and `axes_in_use` (the number of axes with at least a hundredth of the relevance of the first).
+    `posterior.csv` holds the clouds of `bayesian`.
 
     Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
     models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back constraints",
@@ -97,7 +104,8 @@ class GPLVM(GaussianProcessMethod):
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
     inference: Inference = option(MostProbable(), "Inference: the most probable coordinates (map), the same with "
-                                  "inducing points (sparse), or a Gaussian posterior for each row (bayesian).")
+                                  "inducing points (sparse, the default beyond 2,000 rows), or a Gaussian posterior "
+                                  "for each row (bayesian).")
     constraint: BackConstraint = option(Unconstrained(), "Back constraint, which makes coordinates a function of the "
                                         "features: none, kernel regression (kernel), or a network (mlp).")
     start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")

@@ -136,23 +136,31 @@ class UnfoldingKernel(KernelOptions):
 class SDE(Method):
     """Points pulled as far apart as the distances between neighbors allow (maximum variance unfolding).
 
-    It keeps the distances between neighbors, exactly if it can, while everything else is pulled apart. It fails if no
-    points have the given distances, or if the graph is in pieces, which could move apart without limit. Set the number
-    of neighbors first (`-k`), small, since each pair is a condition that takes time.
+    It keeps the distances between neighbors, exactly if it can, while everything else is pulled apart. It fails if
+    there are no points with such distances, as may be the case for given dissimilarities, or if the graph is in pieces,
+    which could move apart without limit. Set the number of neighbors first (`-k`). Keep it small, such as 5: every pair
+    of neighbors is a condition, and each takes time.
 
     How it works: Think of neighbors joined by rods, and of all points pulled apart until the net is taut: a curved
-    sheet becomes flat. The kernel has the largest trace among those that are positive semidefinite, centered, and keep
-    the distance of every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program,
-    whose dual bounds the trace of all others: the run states trace, bound, gap and violation.
+    sheet becomes flat. The inner products of the points form the kernel, and its trace is the sum of their squared
+    distances from the center. Of all positive semidefinite, centered kernels that keep the distance of every two
+    neighbors (`equal`), or let none grow (`at_most`), it has the largest trace. A semidefinite program finds it. The
+    dual of this program gives a bound that no such trace exceeds, and shows how near the result is to the optimum:
+    `fit` in `run.json` holds the trace, the bound (`dual_bound`), the relative gap between both (`duality_gap`), and
+    the largest violation of a condition (`constraint_violation`).
 
-    Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
-    stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
+    If neighborhoods are flat or rigid, the conditions of `equal` leave the kernel only a few directions; these are
+    found first. A result whose gap or violation is above the `tolerance` is an error, and with `accept_uncertified` a
+    warning. If under `equal` rounding stops the solver near the optimum, it is a warning in any case (`W-UNCONVERGED`).
 
-    Many points: The kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
-    bound includes the penalty.
+    Many points: With more than 8,000 pairs of neighbors, the kernel is built from 50 smooth vectors only, the Laplacian
+    eigenvectors of the graph (`basis` sets another number). It can then not keep all distances exactly: errors are
+    penalized (`softness`), and the bound includes the penalty.
 
-    New points: A new point is placed at the weighted mean of its neighbors' coordinates; with `decoder` coordinates
-    lead back to features in the same way.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, with weights as in `lle`.
+
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
+    weighted mean of the nearest rows in the embedding, `ridge` by regression.
 
     Source: Weinberger and Saul, 2006; Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """

@@ -110,6 +110,7 @@ def test_another_unit_changes_nothing(decoder: str, power: int) -> None:
     ("kpca", {"kernel": {"name": "linear"}, "decoder": {"name": "ridge"}}),
     ("kpca", {"kernel": {"name": "laplacian"}, "decoder": {"name": "fixed_point"}}),
     ("kpca", {"metric": "cosine", "decoder": {"name": "fixed_point"}}),
+    ("chain", {"kernel": {"name": "laplacian"}, "decoder": {"name": "fixed_point"}}),
     ("isomap", {**NINE, "decoder": {"name": "barycentric"}})])
 def test_a_decoder_that_makes_no_sense_is_refused(method: str, options: dict[str, Any], wording: Wording) -> None:
     data = dissimilarities(distances(POINTS)) if method == "isomap" else POINTS
