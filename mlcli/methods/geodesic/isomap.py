@@ -48,13 +48,16 @@ class Isomap(Method):
     joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors). Set
     the number of neighbors first (`-k`): the smallest that keeps the graph in one piece, or a little more.
 
-    How it works: Points are joined to their nearest neighbors. Between any two points the distance is that of the
-    shortest path along these joints, as a road follows a valley, and MDS embeds the path lengths. With all points as
-    neighbors it is MDS itself. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
+    How it works: Points are joined to their nearest neighbors. The distance between any two points is the length of the
+    shortest path along these edges, as a road follows a valley, and MDS (`mds`) embeds these path lengths. If all
+    points are neighbors, Isomap is MDS itself. Some eigenvalues are negative, since path lengths are seldom Euclidean
+    distances.
 
-    New points: A new point is joined to its nearest training points, also where the graph is mutual.
+    New points: A new point is joined to its nearest training points, also if the graph is mutual, and is placed by its
+    path lengths to all training points.
 
-    Back to features: With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
+    weighted mean of the nearest rows in the embedding, `ridge` by regression.
 
     Source: Tenenbaum, de Silva and Langford, 2000.
     """

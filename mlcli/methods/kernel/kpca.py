@@ -22,27 +22,29 @@ KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name
 class KernelPCA(Method):
     """PCA in the feature space of a kernel function: gaussian, linear, laplacian and others; or of a given kernel.
 
-    It keeps variance as PCA does, but of the points as the kernel sees them, which may lie along curves in the columns.
-    It fails with a rate that does not suit the data: too large, and all points are equally different; too small, and
-    the result is that of PCA. Set the rate of the kernel first (`method.kernel.rate`), by factors of about three around
-    its default.
+    It keeps variance as PCA does, but the variance of the points as the kernel sees them: directions may be curves in
+    the columns. It fails with a rate that does not suit the data: too large, and all points are equally different; too
+    small, and the result is that of PCA. Set the rate of the kernel first (`method.kernel.rate`), by factors of about
+    three around its default.
 
     How it works: A kernel function says how similar two rows are, and stands for their inner product in a space of many
-    more features. PCA is done there, by the matrix of similarities alone. With the linear kernel it is PCA.
+    more features. PCA is done in that space, with the matrix of similarities alone. With the linear kernel it is PCA.
 
-    The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r. The default rate is 1 / median of
-    d² over all pairs of different points. `gamma` is another name of r, and `sigma` is converted: r = 1 / (2 sigma²).
-    The laplacian kernel, exp(-r d) with r = 1 / sigma, falls more slowly, and is always held in memory. A given matrix
-    (`input.kind: kernel`) is used as it is.
+    The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r. With d the distance of two rows,
+    the default rate r is one over the median of d² over all pairs of different points. `gamma` is another name of r,
+    and `sigma` is converted: r = 1 / (2 sigma²). The laplacian kernel, exp(-r d) with r = 1 / sigma, falls more slowly,
+    and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is.
 
-    With landmarks the eigenproblem is that of a sample of m rows, drawn with the seed, and every row x is placed by its
-    centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's formula), exact for m = n; a default rate follows from
-    the landmarks.
+    With `landmarks` m, the eigenproblem is that of a random sample of m rows, drawn with the seed. Every row x is
+    placed by its centered kernel values k(x) with these rows: y = k(x) V / √λ (Nyström's formula), which is exact for m
+    = n. A default rate then comes from the landmarks.
 
-    New points: Kernel rows of new points are centered as the training rows were.
+    New points: The kernel values of a new point with the training points are centered as those of the training points
+    were, and projected on the same eigenvectors.
 
-    Back to features: With `decoder` coordinates lead back to features: by fixed points, whose image under the gaussian
-    kernel is nearest, by regression, or by neighbors in the embedding.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `fixed_point` by the
+    point whose image under the gaussian kernel is nearest, `ridge` by regression, `barycentric` by a weighted mean of
+    the nearest rows in the embedding.
 
     Source: Schölkopf, Smola and Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998; Williams
     and Seeger, "Using the Nyström method to speed up kernel machines", 2001; Mika and others, "Kernel PCA and

@@ -506,32 +506,34 @@ SPARSE = 64  # neighbors of a sparse kernel, where all pairs do not fit into mem
 class Diffusion(Method):
     """Coordinates that bring points together if a random walk connects them by many short paths.
 
-    It keeps how easily a random walk gets from one point to another, over many short steps. It fails if ε is so small
-    that the walk does not reach all points, or so large that all steps are equally likely. Set the `bandwidth` first,
-    which is ε, then the `time` of the walk.
+    It keeps how easily a random walk gets from one point to another in many short steps. It fails if the squared width
+    ε of a step is so small that the walk does not reach all points, or so large that all steps are equally likely. Set
+    the `bandwidth` first, which is ε, then the `time` of the walk, its number of steps.
 
     How it works: A walker steps from point to point, to near ones with a larger probability. Two points are alike if
     walks from them spread alike, so that many short paths bring points together and a single thin bridge does not.
 
-    Affinities of all pairs, including a point with itself, are w = exp(-d²/ε), with one ε, or with widths of the
-    points, d² / (σ(x) σ(y)). They are divided by q(x)^α q(y)^α, with q their sums: with α = 1 the density of points has
-    no effect. Over their sums they are the probabilities P of a walk. Coordinates are λ^t ψ, with P ψ = λ ψ and the
-    constant first function left out: ψ has variance one under the walk's stationary distribution, and Euclidean
-    distances of all coordinates are the diffusion distances after t steps. With α = 0 and t = 0 they are the vectors of
-    the random-walk Laplacian of the same affinities.
+    The affinity of two points at distance d, also of a point with itself, is w = exp(-d²/ε) with one ε for all, or
+    exp(-d² / (σ(x) σ(y))) with a width σ of each point. Affinities are divided by q(x)^α q(y)^α, where q(x) is the sum
+    of the affinities of x: with α = 1 the density of points has no effect. The affinities of a point divided by their
+    sum are then the probabilities P of a step. Coordinates are λ^t ψ, with P ψ = λ ψ; the constant first ψ is left out.
+    ψ has variance one under the walk's stationary distribution, and the Euclidean distances of all coordinates are the
+    diffusion distances after t steps. With α = 0 and t = 0 the coordinates are the eigenvectors of the random-walk
+    Laplacian of the same affinities.
 
-    Eigenvalues below zero, which other metrics and widths of the points may have, stay in the spectrum and never become
-    axes; so time may be a fraction.
+    With other metrics or with widths of the points, eigenvalues may be below zero. These stay in the spectrum and never
+    become axes, so the time may be a fraction.
 
-    Many points: All pairs are held in memory. With `nearest` the kernel is sparse: a point has affinities with itself,
-    its k nearest points and those that it is among the k nearest of, and eigenvalues near one come from one sparse
-    factorization. Of k = n - 1 it is the kernel of all pairs. Where these do not fit into memory, k is 64, and a note
-    says so. The default ε is then the median squared length of an edge.
+    Many points: All pairs are held in memory. With `nearest` k the kernel is sparse: a point has affinities with
+    itself, with its k nearest points, and with the points of which it is one of the k nearest. The eigenvalues near one
+    then come from one sparse factorization, and the default ε is the median squared length of an edge. With k = n - 1
+    it is the kernel of all pairs. If all pairs do not fit into memory, k is 64, and a note says so.
 
-    New points: A new point is placed at the mean of the training points' coordinates by its own probabilities, over λ
-    (Nyström); with `nearest`, of its k + 1 nearest training points.
+    New points: A new point is placed at the mean of the training points' coordinates, weighted by its own probabilities
+    and divided by λ (Nyström's formula). With `nearest` the mean is over its k + 1 nearest training points.
 
-    Back to features: With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
+    weighted mean of the nearest rows in the embedding, `ridge` by regression.
 
     Source: Coifman and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral
     clustering", 2004.

@@ -146,25 +146,29 @@ class Laplacian(Method):
     connect parts of the data: the first axes then only separate these parts. Set the number of neighbors first (`-k`),
     then the `weights` of the edges.
 
-    How it works: Neighbors are joined by edges, and coordinates are the functions on the points that differ least along
-    the edges, yet are not constant, like the slowest vibrations of a net. They solve L y = λ D y, or L y = λ y
-    (`normalized: false`), with W the weights of the edges, D their sums at each point and L = D - W: λ is the cost Σ w
-    (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its constant solution removed. Coordinates
-    have unit variance, weighted by D, because the weights do not determine the scale.
+    How it works: Neighbors are joined by edges. Coordinates are the functions on the points that differ least along the
+    edges, yet are not constant, like the slowest vibrations of a net. They solve L y = λ D y, or with `normalized:
+    false` L y = λ y. Here W holds the weights of the edges, D has their sums at each point on its diagonal, and L = D -
+    W. λ is the cost Σ w (yᵢ - yⱼ)² of a coordinate over the edges, divided by Σ d y². The kernel is the inverse of the
+    cost matrix, without the constant solution. Coordinates have unit variance, weighted by D, because the weights do
+    not determine the scale.
 
-    Weights are 1, exp(-r d²) of the length d of an edge (`heat`), or exp(-d² / (σ σ')) with a scale σ of each of its
-    ends (`adaptive`): the distance to the point's 7th neighbor, or another one, so that dense and sparse parts of the
-    data have weights alike.
+    The weight of an edge of length d is 1 (`binary`), exp(-r d²) (`heat`), or exp(-d² / (σ σ')) with the scales σ and
+    σ' of its ends (`adaptive`). The scale of a point is its distance to its 7th neighbor, or to another one
+    (`weights.nearest`), so that weights are similar in dense and sparse parts of the data.
 
-    New points: A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that
-    equals a training point, on that point: on one of several, as equal rows with other neighbors have other
-    coordinates. It has a scale of its own too. On an axis of cost 1 these means are always 0: new points have no
-    coordinate there, and a warning says so.
+    New points: A new point is placed at the weighted mean of its neighbors' coordinates, divided by 1 - λ (Nyström's
+    formula). With `adaptive` weights it has a scale of its own. A new point that equals a training point is placed on
+    it; if it equals several, on one of them, since equal rows may have different neighbors and so different
+    coordinates. On an axis of cost 1 the weighted means are always 0: new points have no coordinate there, and a
+    warning says so.
 
-    Back to features: With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
+    weighted mean of the nearest rows in the embedding, `ridge` by regression.
 
-    Files: `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs. The whole spectrum, and with it a share
-    of variance, is computed up to 600 points.
+    Files: `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs λ. For up to 600 points, or with
+    `eigensolve.solver: dense`, all of them are computed, and so the share of each in their sum (`proportion`);
+    otherwise only the largest, without shares.
 
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004; scales: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.

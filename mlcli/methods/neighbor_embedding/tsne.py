@@ -253,31 +253,35 @@ SHORT = {"early_steps": 15, "steps": 10}
 
 
 class TSNE(NeighborEmbedding):
-    """Coordinates in which neighbors stay neighbors, by attraction of near points and repulsion of all (t-SNE).
+    """A layout in which neighbors stay neighbors: near points attract each other, and all repel each other (t-SNE).
 
     It keeps neighbors and nothing else: distances between groups, and the sizes and densities of groups, mean little,
-    and groups may appear where there are none. It fails where the start does not show the groups: they then break apart
-    and never meet. Set `perplexity` first, about how many neighbors count, and look at a few values of it.
+    and groups may appear where there are none. It fails if the start does not show the groups: their parts then lie in
+    different places and never meet. Set `perplexity` first, about the number of neighbors that count for a point, and
+    look at a few values of it.
 
-    How it works: Each point has affinities to others: shares p that fall with distance like a Gaussian, whose width
-    gives them a perplexity, about how many neighbors count. In the layout pairs have shares q that fall more slowly.
-    Points that have more affinity than nearness attract each other, and all repel each other, until the shares agree as
-    well as they can.
+    How it works: Each point has affinities p to the others. They are shares that fall with distance like a Gaussian
+    curve; the width of the curve is chosen for each point so that about as many neighbors count as `perplexity` says.
+    In the layout, pairs of points have shares q that fall more slowly with distance. Two points attract each other as p
+    says and repel each other as q says, until both shares agree as well as they can.
 
-    Affinities are taken over the nearest 3 x perplexity points, and averaged over both directions and over several
-    perplexities, if given. Coordinates minimize the divergence Σ p log (p / q), with q the shares of pairs in Σ (1 +
-    d²/α)^(-α), d their distances and α the degrees of freedom: with `dof` below 1 groups split further.
+    A point has affinities to its 3 x perplexity nearest points. They are averaged over both directions and, if several
+    perplexities are given, over these. Coordinates minimize the divergence Σ p log (p / q). Here q is (1 + d²/α)^(-α)
+    divided by its sum over all pairs, with d the distance of a pair in the layout and α the degrees of freedom (`dof`):
+    below 1, groups split further.
 
-    The descent: It goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of
-    standard deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay
-    together. Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a
-    tree. Axes are centered and principal. Any processor and any number of threads give the same bytes.
+    The descent: Coordinates are found by gradient descent, whose first steps exaggerate attraction (`descent`). It
+    starts from principal components, scaled to a standard deviation of 0.0001, from eigenmaps of the affinities
+    (`laplacian`), or from random points. Points that are equal stay together. For up to 6,000 points the repulsion of
+    every pair is computed; for more it is interpolated on a grid, or on three axes summed over a tree. Coordinates are
+    centered and rotated to their principal axes. Any processor and any number of threads give the same bytes.
 
     New points: A new point starts at the mean of its neighbors, weighted by its affinities to them, and takes 50 steps
-    of its own divergence among fixed points; one that equals a training point is placed on it.
+    that lower its own divergence, while the training points stay fixed. A new point that equals a training point is
+    placed on it.
 
-    Files: `trace.csv` holds the divergence after each step, `fit.slope` the gradient at the end over that of attraction
-    alone: it is small, but not zero. There is no spectrum.
+    Files: `trace.csv` holds the divergence after each step. `fit.slope` in `run.json` is the size of the gradient at
+    the end divided by that of attraction alone: it is small, but not zero.
 
     Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; schedule and start: Kobak and Berens, "The
     art of using t-SNE for single-cell transcriptomics", 2019; Belkina and others, 2019.

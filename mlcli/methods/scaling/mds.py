@@ -15,20 +15,21 @@ from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 class MDS(Method):
     """Points whose distances reproduce given dissimilarities (PCoA), or those of features under a metric.
 
-    It keeps distances: points lie as far apart as their dissimilarities say, as well as so many axes allow. It fails if
-    dissimilarities are far from distances in any space: large negative eigenvalues show it, and `nmds` then needs their
-    order only. Set `--dissimilarities` first if the file holds them, or `--metric` if it holds features.
+    It keeps distances: points lie as far apart as their dissimilarities say, as nearly as the number of axes allows. It
+    fails if dissimilarities are far from distances in any space, which large negative eigenvalues show: use `nmds`
+    then, which needs only their order. Set `--dissimilarities` first if the file holds them, or `--metric` if it holds
+    features.
 
     How it works: Squared dissimilarities are turned into inner products about the center of the points: the kernel is
-    -H D² H / 2 with D² the squared dissimilarities and H the matrix that takes means away. Its eigenvectors, each as
-    long as the root of its eigenvalue, are the coordinates. If the dissimilarities are Euclidean distances, the result
-    is that of PCA.
+    -H D² H / 2, with D² the squared dissimilarities and H the matrix that subtracts means. The coordinates are its
+    eigenvectors, each times the root of its eigenvalue. If the dissimilarities are Euclidean distances, the result is
+    that of PCA.
 
-    If they are not, some eigenvalues are negative: they stay in the spectrum and never become axes. The Lingoes
-    correction adds the smallest constant to the squared dissimilarities, Cailliez's to the dissimilarities, that makes
-    all of them nonnegative (`correction`).
+    If they are not Euclidean distances, some eigenvalues are negative: these stay in the spectrum and never become
+    axes. A `correction` adds the smallest constant that makes all eigenvalues nonnegative: that of Lingoes to the
+    squared dissimilarities, that of Cailliez to the dissimilarities.
 
-    New points: They are placed by Gower's interpolation, from their dissimilarities to the training points.
+    New points: New points are placed by Gower's interpolation, from their dissimilarities to the training points.
 
     Source: Torgerson, 1952; Gower, 1966 and 1968; Lingoes, 1971; Cailliez, 1983.
     """

@@ -35,23 +35,26 @@ class NMDS(StressMethod):
     """Points whose distances have the order of given dissimilarities (NMDS).
 
     It keeps the order of dissimilarities: the more alike two points are, the nearer they lie. It fails with few points,
-    whose order many layouts share, and where one group is far from all others: its points fall together. Set `--metric`
-    first, for counts of species mostly `braycurtis`, then the number of axes (`-p`) by the stress.
+    since many layouts then have the same order of distances, and if one group is far from all others: the points of
+    this group then fall together. Set `--metric` first, for counts of species mostly `braycurtis`, then the number of
+    axes (`-p`) by the stress.
 
     How it works: Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of
-    the coordinates and d̂ their nearest monotone function of the dissimilarities. Only the order of dissimilarities
-    counts. Equal ones leave distances free (`ties: primary`), or ask for equal distances (`secondary`).
+    the coordinates and d̂ the numbers nearest to d that never fall as dissimilarities rise. So only the order of
+    dissimilarities counts. Pairs of equal dissimilarity may have any d̂ (`ties: primary`), or must have the same
+    (`secondary`).
 
-    L-BFGS lowers the stress from classical scaling and then from random coordinates; the layout of least stress is
-    kept, and `fit.reached` counts the runs within 0.001 of it: few of many starts tell that there may be a better one.
-    Axes are principal, and distances have the mean square of the dissimilarities.
+    An iterative optimizer (L-BFGS) lowers the stress, first from classical scaling (`mds`) and then from random
+    coordinates (`starts`). The layout of least stress is kept. `fit.reached` in `run.json` counts the starts that end
+    within 0.001 of its stress: if only few of many do, there may be a better layout. Coordinates are rotated to their
+    principal axes, and their distances have the mean square of the dissimilarities.
 
     How good it is: A stress below 0.05 is excellent, below 0.1 good; above 0.2 the picture misleads (Clarke, 1993).
 
-    New points: A new point is placed where its distances are nearest to the fitted monotone function of its
-    dissimilarities.
+    New points: A new point is placed where its distances are nearest to those that the fitted monotone function gives
+    for its dissimilarities.
 
-    Files: `trace.csv` holds the stress after each iteration. There is no spectrum.
+    Files: `trace.csv` holds the stress after each iteration.
 
     Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
     """

@@ -22,16 +22,17 @@ class Sammon(MajorizedMethod):
     stress is kept.
 
     How it works: Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the
-    dissimilarities and d the distances of the coordinates: errors of small dissimilarities count more than under
-    `smacof`, whose `weights` of -1 are these.
+    dissimilarities and d the distances between the coordinates. Errors of small dissimilarities count more than in
+    `smacof`; with `weights: -1`, its stress is the root of this one.
 
-    Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from classical
-    scaling and, with more `starts`, from random coordinates; the layout of least stress is kept. Equal points are one
-    point of that multiplicity. Axes are principal.
+    Each iteration is a step of majorization, or of the optimizer L-BFGS if that lowers the stress as much; no step
+    raises it. Iterations start from classical scaling (`mds`) and, with more `starts`, from random coordinates. The
+    layout of least stress is kept. Equal points are laid out as one point with their number as its weight. Coordinates
+    are rotated to their principal axes.
 
-    New points: A new point is placed where its own stress is least, with the others fixed.
+    New points: A new point is placed where the stress of its own pairs is least, while the training points stay fixed.
 
-    Files: `trace.csv` holds the stress after each step. There is no spectrum.
+    Files: `trace.csv` holds the stress after each step.
 
     Source: Sammon, "A nonlinear mapping for data structure analysis", 1969; de Leeuw and Heiser, 1980.
     """

@@ -17,25 +17,27 @@ from mlcli.methods.trials import variant
 class SMACOF(MajorizedMethod):
     """Points whose distances are nearest to given dissimilarities, by least squares (metric MDS, SMACOF).
 
-    It keeps the dissimilarities themselves, large and small, with least squared error. It fails where one group lies
-    far from all others, as squared errors of large distances then outweigh the rest, and with a power below zero
-    (`weights`) where two points that differ have dissimilarity zero, as their pair has no finite weight. Set `starts`
-    first: of several starts the layout of least stress is kept.
+    It keeps the dissimilarities themselves, large and small, with least squared error. It fails if one group lies far
+    from all others, since the squared errors of large distances then outweigh the rest. With a power below zero
+    (`weights`) it also fails if two different points have dissimilarity zero, since their pair has no finite weight.
+    Set `starts` first: of several starts the layout of least stress is kept.
 
     How it works: Coordinates minimize stress √(Σ w (δ - d)² / Σ w δ²) over all pairs, with δ the dissimilarities and d
-    the distances of the coordinates. All weights w are one, or they are δ^q for a power q (`weights`): below zero,
-    errors of small dissimilarities count more, and -2 takes errors relative to their dissimilarities.
+    the distances between the coordinates. All weights w are one, or they are δ^q for a power q (`weights`): if q is
+    below zero, errors of small dissimilarities count more, and with q = -2 errors count relative to their
+    dissimilarities.
 
-    Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from classical
-    scaling and, with more `starts`, from random coordinates; the layout of least stress is kept, and `fit.reached`
-    counts the runs within 0.001 of it. Axes are principal: uncorrelated, in the order of their variance.
+    Each iteration is a step of majorization (SMACOF), or of the optimizer L-BFGS if that lowers the stress as much; no
+    step raises it. Iterations start from classical scaling (`mds`) and, with more `starts`, from random coordinates.
+    The layout of least stress is kept, and `fit.reached` in `run.json` counts the starts that end within 0.001 of its
+    stress. Coordinates are rotated to their principal axes, which are uncorrelated and in the order of their variance.
 
-    Unlike `mds`, which minimizes strain by eigenvectors, axes of another number are other axes, and the result may be a
-    local minimum.
+    Unlike in `mds`, which takes its axes from eigenvectors one by one, all axes change with their number, and the
+    result may be a local minimum.
 
-    New points: A new point is placed where its own stress is least, with the others fixed.
+    New points: A new point is placed where the stress of its own pairs is least, while the training points stay fixed.
 
-    Files: `trace.csv` holds the stress after each step. There is no spectrum.
+    Files: `trace.csv` holds the stress after each step.
 
     Source: Kruskal, 1964; de Leeuw, "Applications of convex analysis to multidimensional scaling", 1977; de Leeuw and
     Heiser, 1980; Nocedal, "Updating quasi-Newton matrices with limited storage", 1980.
