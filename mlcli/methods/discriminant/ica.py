@@ -169,20 +169,21 @@ class ICA(Method):
     """Independent sources mixed into the columns, found as the directions in which the data is least Gaussian.
 
     It keeps sources that are independent of each other, not the directions of most variance. It fails if two or more
-    sources are Gaussian: it then does not converge, or finds other directions with another `compute.seed`. Set the
-    number of sources first (`-p`), then the `contrast`: logcosh serves in general, exp with heavy tails and outliers,
-    cube with light tails.
+    sources are Gaussian: the iteration then does not converge, or another `compute.seed` gives other directions. Set
+    the number of sources first (`-p`), then the `contrast`: logcosh serves in general, exp with heavy tails and
+    outliers, cube with light tails.
 
     How it works: A sum of independent sources is nearer to a Gaussian than each source is. So sources are found as the
-    directions in which the data is least Gaussian. The leading principal components are whitened and rotated by
-    FastICA's fixed point: all directions at once (symmetric) or one after the other (deflation). Coordinates have
-    variance one (divisor n) and are uncorrelated.
+    directions in which the data are least Gaussian. The leading principal components are scaled to variance one
+    (whitened), and then rotated by the FastICA iteration: all directions at once (`symmetric`), or one after the other
+    (`deflation`). Coordinates have variance one (divisor n) and are uncorrelated.
 
-    Axes are in descending order of J = (E G(y) - E G(ν))² with ν Gaussian, the estimate of negentropy that the contrast
-    G stands for; signs follow the common rule, as sources have none.
+    Axes are in descending order of J = (E G(y) - E G(ν))², with E the mean and ν a Gaussian variable: for the contrast
+    G, this estimates the negentropy, how far a coordinate y is from Gaussian. Sources have no sign of their own, so
+    signs follow the rule of all methods.
 
-    Files: `loadings.csv` holds the mixing matrix, which also reconstructs features. `fit.negentropy` holds J of each
-    axis.
+    Files: `loadings.csv` holds the mixing matrix, which also reconstructs features. `fit.negentropy` in `run.json`
+    holds J of each axis.
 
     Source: Hyvärinen, "Fast and robust fixed-point algorithms for independent component analysis", 1999.
     """

@@ -39,27 +39,30 @@ class LDA(Method):
     """The directions in which classes lie farthest apart relative to their spread; takes a label column.
 
     It keeps the differences between the means of classes, relative to the spread within them. It fails where classes
-    differ in spread and not in their means, and with more columns than rows, where every table of noise separates well.
-    Set the label column first (`--label-column`), and `method.shrinkage` with many columns and few rows.
+    differ in spread and not in their means, and with more columns than rows, since any noise then separates the classes
+    well. Set the label column first (`--label-column`), and `method.shrinkage` with many columns and few rows.
 
     How it works: The spread of the rows around the means of their classes is made the same in all directions. Then the
     axes are those along which the means of the classes differ most. There are at most g - 1 axes of g classes.
     Coordinates have covariance one within the classes (divisor n - g). The classes are those of the first label column.
 
-    The covariance within may be shrunk towards a multiple of the identity (`method.shrinkage`), which helps with many
-    columns and few rows: by a number, or by Ledoit and Wolf's intensity for each class. As in scikit-learn its divisor
-    is then n. Directions without spread within the classes are left out with a warning, as in MASS.
+    The covariance within classes may be shrunk towards a multiple of the identity (`method.shrinkage`), which helps
+    with many columns and few rows. The intensity is a number, or that of Ledoit and Wolf for each class. As in
+    scikit-learn, the divisor of the covariance is then n. Directions without spread within the classes are left out
+    with a warning, as in MASS.
 
-    New points: New rows are placed by the same coefficients. `project --classes` gives new rows their class. Rows
-    without a label are left out of the fit with a note, and `project` places them; those of a table that is read in
-    blocks are refused.
+    New points: New rows are placed with the same coefficients. `mlcli project --classes` also writes the most probable
+    class of each. Rows without a label are left out of the fit with a note, and `mlcli project` places them; in a table
+    that is read in blocks, they are refused.
 
-    Files: `spectrum.csv` holds the ratio of variance between classes (divisor g - 1) to that within, and its share of
-    the trace, which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered columns.
+    Files: `spectrum.csv` holds, for each axis, the ratio of the variance between classes (divisor g - 1) to that
+    within, by which axes are ranked, and its share in the sum of all ratios. `loadings.csv` holds the coefficients that
+    make coordinates of centered columns.
 
-    `classes.csv` holds the most probable class of each row, and the posterior probability of each class: its prior
-    times its normal density with the covariance within classes, over the sum of these (`predict.lda` of MASS, plug-in).
-    Priors change no axis. `resubstitution_errors` counts the rows whose most probable class is another one than theirs.
+    `classes.csv` holds the most probable class of each row, and the posterior probability of each class: the prior of
+    the class times its normal density with the covariance within classes, divided by the sum of these products over the
+    classes (`predict.lda` of MASS, plug-in). Priors change no axis. `resubstitution_errors` in `run.json` counts the
+    rows whose most probable class is not their own.
 
     Source: Fisher, 1936; Rao, 1948; Venables and Ripley, "Modern applied statistics with S", 2002.
     """

@@ -120,25 +120,27 @@ class FA(Method):
     little (KMO below 0.5), or if a uniqueness reaches its bound, a Heywood case: ask for fewer factors. Set the number
     of factors first (`-p`), then `rotation`, which makes them readable.
 
-    How it works: Each row is taken as y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal. The factors x are
-    common to the columns, the loadings Λ say how much of each factor a column has, and the noise of a column, its
-    uniqueness, is its own. The fit is by maximum likelihood. Rescaling a column rescales its loadings and changes
-    nothing else. With `noise: equal` it is probabilistic PCA.
+    How it works: Each row is taken as y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), where Ψ is diagonal. The
+    factors x are common to the columns, and the loadings Λ say how much of each factor a column has. The variance of a
+    column's noise ε is its uniqueness. The parameters are those of maximum likelihood. Rescaling a column rescales its
+    loadings and changes nothing else. With `noise: equal` this is probabilistic PCA (`ppca`).
 
-    Missing cells: With `prepare.missing: model` the mean and the covariance are the most likely ones of the cells that
-    are there (EM), or those of pairs of columns (`gaps`); scores are the expected ones given a row's cells.
+    Missing cells: With `prepare.missing: model` the mean and the covariance are those that make the cells that are
+    there most likely (by the EM algorithm), or with `gaps: pairwise` those of the complete rows of each pair of
+    columns. The scores of a row, its coordinates, are those expected given the cells that it has.
 
-    Answers on short scales: With `correlations: polychoric` the fit is of polychoric correlations, whose normal
-    variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by
-    regression on the standardized codes. `loadings.csv` is then in units of the codes; the page and `mlcli report
-    --table loadings` have standardized loadings.
+    Answers on short scales: With `correlations: polychoric` each column of answers is taken as a hidden normal variable
+    that thresholds cut into answers. The model is fitted to the correlations of these variables (`polychoric` and
+    `thresholds` in `fit`). Scores, also those of new rows, come from a regression on the standardized codes of the
+    answers. `loadings.csv` is then in units of the codes; the page and `mlcli report --table loadings` have
+    standardized loadings.
 
     New points: A new row gets the scores that the model expects given its cells.
 
-    Files: `loadings.csv` holds Λ; `spectrum.csv` is of standardized columns. `fit` in `run.json` holds the likelihood,
-    the test that so many factors are enough, RMSEA with its 90% interval, TLI, RMSR and BIC, and whether columns suit
-    factors at all: KMO, of all and of each, and Bartlett's test. Of a covariance (`input.kind`, `input.observations`)
-    there are loadings, no scores.
+    Files: `loadings.csv` holds Λ; `spectrum.csv` is that of the standardized columns. `fit` in `run.json` holds the
+    likelihood, the test that this number of factors is enough, RMSEA with its 90% interval, TLI, RMSR and BIC. It also
+    says whether the columns suit factors at all: KMO, of all columns and of each, and Bartlett's test. If the input is
+    a covariance matrix (`input.kind`, `input.observations`), there are loadings and no scores.
 
     Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones, 1966 (minres);
     Olsson, 1979 (polychoric); R's factanal and psych.

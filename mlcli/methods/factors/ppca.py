@@ -160,20 +160,20 @@ class PPCA(Method):
     """PCA as a model of the data, with a likelihood: a few hidden coordinates, and equal noise in every column.
 
     It keeps what PCA keeps, with a probability: how likely the rows are, and how certain each coordinate is. It fails
-    where columns have noise of different sizes, which it takes to be equal: `fa` gives each column its own. Set the
-    number of axes first (`-p`), because the noise is what the axes leave.
+    if columns have noise of different sizes, since it takes these to be equal: `fa` gives each column a noise of its
+    own. Set the number of axes first (`-p`), because the noise is what the axes leave.
 
     How it works: Each row is taken as y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I): a few hidden coordinates x,
     mapped linearly to the columns, and noise. The noise σ² is the mean of the discarded eigenvalues of the covariance
-    (divisor n). An axis is the posterior mean of a hidden coordinate: the principal component in units of its own
-    spread, and drawn a little toward zero.
+    (divisor n). The coordinates of a row are the posterior means of its hidden coordinates: its principal components in
+    units of their own spread, and drawn a little toward zero.
 
-    Missing cells: With `prepare.missing: model` they take no part in the likelihood, which EM maximizes exactly; `mlcli
-    reconstruct` gives the posterior means of all cells.
+    Missing cells: With `prepare.missing: model` missing cells have no part in the likelihood, which the EM algorithm
+    maximizes exactly. `mlcli reconstruct` gives the posterior means of all cells.
 
     Rotation: A rotation (`rotation`) makes loadings simpler and changes neither the likelihood nor reconstructions.
-    Coordinates turn with them, and so does their posterior covariance; oblique ones are correlated
-    (`fit.factor_correlations`). Axes are then ordered by the squares of their loadings.
+    Coordinates and their posterior covariance turn with the loadings; after an oblique rotation coordinates are
+    correlated (`fit.factor_correlations`). Axes are then in the order of the sums of their squared loadings.
 
     New points: A new row gets the posterior mean of its hidden coordinates.
 

@@ -101,8 +101,8 @@ class HLLE(TangentMethod):
     the sum, over the neighborhoods, of the squares of its p (p + 1) / 2 second derivatives. It is vᵀMv with M = RᵀR:
     the rows of R are, for each neighborhood, an orthonormal basis of what products of two tangent coordinates add to
     affine functions; and for two equal points, which no function of tangent coordinates tells apart, their difference.
-    The kernel is M⁺, its constant null vector removed. Coordinates have unit variance, because tangent spaces do not
-    determine the scale.
+    The kernel is the pseudoinverse M⁺, without the constant vector, which costs nothing. Coordinates have unit
+    variance, because tangent spaces do not determine the scale.
 
     Each point needs 1 + p + p (p + 1) / 2 neighbors or more. With exactly as many, the cost is that of `ltsa`: `ltsa`
     takes what no affine function explains, this method only its quadratic part. scikit-learn takes the former for both,
@@ -112,8 +112,9 @@ class HLLE(TangentMethod):
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
     training point is placed exactly on itself.
 
-    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
-    share of variance, is computed up to 600 points; it needs a `dimension`.
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one divided by each cost. For up to 600 points, or with
+    `eigensolve.solver: dense`, all of them are computed, and so the share of each in their sum (`proportion`);
+    otherwise only the largest, without shares. To choose the axes by such a share, set `dimension`.
 
     Source: Donoho and Grimes, "Hessian eigenmaps: locally linear embedding techniques for high-dimensional data", 2003.
     """

@@ -51,8 +51,8 @@ class LTSA(TangentMethod):
 
     The cost of a function is the sum, over the neighborhoods, of the squares that no affine function of the p tangent
     coordinates explains. It is vᵀMv with M = RᵀR: the rows of R are, for each neighborhood, an orthonormal basis of the
-    complement of constants and tangent coordinates. The kernel is M⁺, its constant null vector removed. Coordinates
-    have unit variance, because tangent spaces do not determine the scale.
+    complement of constants and tangent coordinates. The kernel is the pseudoinverse M⁺, without the constant vector,
+    which costs nothing. Coordinates have unit variance, because tangent spaces do not determine the scale.
 
     Each point needs p + 2 neighbors or more. Of dissimilarities and other metrics, tangent coordinates are those of
     classical scaling of the neighbors.
@@ -60,8 +60,9 @@ class LTSA(TangentMethod):
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
     training point is placed exactly on itself.
 
-    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
-    share of variance, is computed up to 600 points; it needs a `dimension`.
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one divided by each cost. For up to 600 points, or with
+    `eigensolve.solver: dense`, all of them are computed, and so the share of each in their sum (`proportion`);
+    otherwise only the largest, without shares. To choose the axes by such a share, set `dimension`.
 
     Source: Zhang and Zha, "Principal manifolds and nonlinear dimensionality reduction via tangent space alignment",
     2004.

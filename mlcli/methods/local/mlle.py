@@ -182,14 +182,15 @@ class MLLE(TangentMethod):
     with p the number of axes, or `dimension`.
 
     The cost of a function is the sum of (yᵢ - Σ w y)² over the weight vectors of all points, vᵀMv with M = RᵀR. The
-    kernel is M⁺, its constant null vector removed. Coordinates have unit variance, because weights do not determine the
-    scale. Each point needs p + 1 neighbors or more. Weights need distances only.
+    kernel is the pseudoinverse M⁺, without the constant vector, which costs nothing. Coordinates have unit variance,
+    because weights do not determine the scale. Each point needs p + 1 neighbors or more. Weights need distances only.
 
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, with the weights of `lle`; a
     training point is placed exactly on itself.
 
-    Files: `spectrum.csv` holds the eigenvalues of the kernel, one over the costs. The whole spectrum, and with it a
-    share of variance, is computed up to 600 points; it needs a `dimension`.
+    Files: `spectrum.csv` holds the eigenvalues of the kernel, one divided by each cost. For up to 600 points, or with
+    `eigensolve.solver: dense`, all of them are computed, and so the share of each in their sum (`proportion`);
+    otherwise only the largest, without shares. To choose the axes by such a share, set `dimension`.
 
     Source: Zhang and Wang, "MLLE: modified locally linear embedding using multiple weights", 2006.
     """

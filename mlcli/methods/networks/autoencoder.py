@@ -189,20 +189,23 @@ class Autoencoder(NetworkMethod):
     (`compute.seed`) then give other coordinates. Set the hidden `layers` first, and compare the reconstruction error
     with that of PCA.
 
-    How it works: An encoder y = f(x) makes a few coordinates of a row, and a decoder x̂ = g(y) makes a row of these.
-    Both are networks, and are trained together to minimize the mean of ‖x̂ - x‖². As all that the decoder gets are the
-    coordinates, they hold what rows differ in most. `layers` lists the hidden units of f; g has the same in reverse.
+    How it works: An encoder y = f(x) turns a row into a few coordinates, and a decoder x̂ = g(y) turns these back into
+    a row. Both are neural networks, trained together to minimize the mean of ‖x̂ - x‖². The decoder gets nothing but
+    the coordinates, so these hold what rows differ in most. `layers` lists the numbers of hidden units of f; g has the
+    same layers in reverse.
 
-    Rows are centered and divided by one scale, the root of the columns' mean variance, so coordinates have no unit.
-    Without hidden layers the optimum is known in closed form, the subspace of PCA, and no training is needed; with them
-    the fit needs `manifold-cli[neural]` (JAX). The weights with the best objective on held-out rows are kept. Axes have
-    no order.
+    Rows are centered and divided by one number, the root of the columns' mean variance, so coordinates have no unit.
+    Without hidden layers the optimum is known, the subspace of PCA, and no training is needed. With hidden layers the
+    fit needs `manifold-cli[neural]` (JAX). Some rows are held out of the training, and the weights with the best
+    objective on these are kept. Axes have no order.
 
-    Constraints: They keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates
-    are small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
-    (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).
+    Constraints: Constraints keep the coordinates from being a mere copy of the row. Inputs are corrupted and must be
+    restored (`corruption`); coordinates are small or rarely active (`sparsity`), or depend little on the inputs
+    (`contraction`); units are dropped at random (`dropout`); weights shrink (`learning.decay`), or f and g share them
+    (`tied`).
 
-    New points: `project` gives new rows to the encoder, `reconstruct` gives coordinates to the decoder; both use NumPy.
+    New points: `mlcli project` gives new rows to the encoder, and `mlcli reconstruct` gives coordinates to the decoder;
+    neither needs JAX.
 
     Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006; constraints:
     Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).

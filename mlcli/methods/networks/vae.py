@@ -278,28 +278,30 @@ class NegatedBound:
 class VAE(NetworkMethod):
     """A model of the data with hidden coordinates; a network gives the posterior of each row's coordinates.
 
-    It keeps what a decoder needs to make rows probable, with the uncertainty of each coordinate. It fails if the
-    decoder ignores the coordinates: the divergence is then near zero, and a smaller `beta` helps. Set the hidden
-    `layers` first, then `beta`.
+    It keeps what a decoder needs to make the rows probable, and how uncertain each coordinate is. It fails if the
+    decoder ignores the coordinates: their divergence from the prior is then near zero, and a smaller `beta` helps. Set
+    the hidden `layers` first, then `beta`.
 
-    How it works: The model says z ~ N(0, I) and x ~ p(x | g(z)), with g a network: a row is made from a few hidden
-    coordinates. Another network goes back, and gives for each row the mean and the spread of its coordinates: q(z | x)
-    = N(m(x), diag s²(x)) with m and log s² its outputs. Both are trained to raise the evidence lower bound E_q log p(x
-    | z) - β KL(q ‖ N(0, I)): rows shall be probable, and coordinates not far from a standard normal distribution.
-    Coordinates are the means m(x).
+    How it works: The model says z ~ N(0, I) and x ~ p(x | g(z)), with g a neural network, the decoder: a row x is made
+    from a few hidden coordinates z. Another network, the encoder, goes the way back, and gives the mean and the spread
+    of the coordinates of each row: q(z | x) = N(m(x), diag s²(x)), with m and log s² the outputs of the encoder. Both
+    are trained to raise the evidence lower bound E_q log p(x | z) - β KL(q ‖ N(0, I)): rows shall be probable, and q
+    not far from the prior, a standard normal distribution (KL is the Kullback-Leibler divergence). Coordinates are the
+    means m(x).
 
-    Without hidden layers the optimum is known: probabilistic PCA, whose posterior is of this form, so that the bound is
-    the likelihood. With them training needs `manifold-cli[neural]` (JAX). Numbers from 0 to 1, such as gray levels, may
-    have the Bernoulli likelihood.
+    Without hidden layers the optimum is known: it is probabilistic PCA (`ppca`), whose posterior has this form, so that
+    the bound equals the likelihood. With hidden layers training needs `manifold-cli[neural]` (JAX). Numbers from 0 to
+    1, such as gray levels, may have the Bernoulli likelihood.
 
-    Posteriors: Of four ways to approximate a posterior this is the recognition model: one function for all rows. With a
-    fixed family each row would have parameters of its own to optimize; a structured approximation would give up the
-    Gaussian but not the independence of axes; a point estimate, as in the GP-LVM, has no spread at all.
+    Posteriors: There are four ways to approximate a posterior. This method has a recognition model, one function for
+    all rows. With a fixed family, each row would have parameters of its own to optimize. A structured approximation
+    would give up the Gaussian, but not the independence of the axes. A point estimate, as in `gplvm`, has no spread at
+    all.
 
-    New points: A new row costs one pass; `project` and `reconstruct` use NumPy.
+    New points: A new row takes one pass through the encoder. `mlcli project` and `mlcli reconstruct` do not need JAX.
 
-    Files: `posterior.csv` holds the standard deviations s(x). `fit` in `run.json` holds the bound and its two parts for
-    an average row, and for the rows that were held out a tighter bound, by importance weights.
+    Files: `posterior.csv` holds the standard deviations s(x). `fit` in `run.json` holds the bound and its two parts, as
+    means over the rows, and for the rows that were held out of the training a tighter bound from importance weights.
 
     Source: Kingma and Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016
     (weighted bound).

@@ -24,26 +24,28 @@ class CA(Correspondence):
     """Rows and columns of a table of counts on the axes along which its rows' profiles differ most.
 
     It keeps chi-square distances between profiles: rows lie near each other if their counts are in the same
-    proportions. It fails if rare columns decide the axes: leave these out; long gradients bend into an arch. Set
-    `loadings` first, which says whether rows lie at the means of the columns or both on their own scale.
+    proportions. It fails if rare columns decide the axes: leave these out. Long gradients bend into an arch. Set
+    `loadings` first, which says whether a row lies at the mean of its columns, or rows and columns each have a scale of
+    their own.
 
-    How it works: A profile is a row over its sum. Profiles are compared by chi-square distances, and each counts by its
-    mass, its row's share of the grand total. The axes are the principal axes of this weighted cloud, from the singular
-    values of the standardized residuals (p - r c) / √(r c), with p the table over its total, r and c the masses of rows
-    and columns.
+    How it works: A profile is a row divided by its sum. Profiles are compared by chi-square distances, and each has a
+    weight, its mass: the row's share of the grand total. The axes are the principal axes of these weighted profiles.
+    They come from the singular values of the standardized residuals (p - r c) / √(r c), with p the table divided by its
+    total, and r and c the masses of rows and columns.
 
-    Coordinates are principal coordinates of the rows: of weighted mean zero, with the inertias as weighted variances.
-    Amounts need not be integers. Numbers below zero, and rows and columns of zeros, are refused. Rows with equal
-    profiles may be added up without any change.
+    Coordinates are principal coordinates of the rows: their weighted mean is zero, and their weighted variances are the
+    principal inertias. Amounts need not be integers. Numbers below zero, and rows and columns of zeros, are refused.
+    Adding up rows with equal profiles changes nothing.
 
     New points: New rows, called supplementary, are placed at the means of the columns' standard coordinates, weighted
     by their profiles.
 
     Files: `spectrum.csv` holds the principal inertias, the squares of the singular values. Their sum is the chi-square
-    statistic of the table over its total. `loadings.csv` holds principal coordinates of the columns, with which a map
-    is symmetric (as in the R packages ca and FactoMineR, and `dudi.coa` of ade4). With `loadings: standard` they are
-    divided by the roots of the inertias. Then a row lies at the mean of the columns, weighted by its profile (vegan's
-    scaling 1). `run.json` has the masses of the columns (`column_masses`); `report.arrows` draws columns over the rows.
+    statistic of the table divided by its total. `loadings.csv` holds principal coordinates of the columns, with which a
+    map is symmetric (as in the R packages ca and FactoMineR, and `dudi.coa` of ade4). With `loadings: standard` they
+    are divided by the roots of the inertias. Then a row lies at the mean of the columns, weighted by its profile
+    (vegan's scaling 1). `run.json` has the masses of the columns (`column_masses`); `report.arrows` draws columns over
+    the rows.
 
     Source: Benzécri, "L'analyse des données", 1973; Greenacre, "Correspondence analysis in practice", 2007.
     """

@@ -80,25 +80,27 @@ class RDA(ConstrainedMethod):
     """PCA with axes constrained to combinations of the columns of a second view, `--view`; then PCA of the residuals.
 
     It keeps the variance of the columns that the constraints explain, on axes of its own. It fails with almost as many
-    constraints as rows: they explain anything, and `adjusted_explained_share` tells (Ezekiel, 1930). Set the second
-    view first (`--view`), a few columns of it.
+    constraints as rows: these explain anything, which a low `adjusted_explained_share` shows (Ezekiel, 1930). Set the
+    second view first (`--view`), a few columns of it.
 
-    How it works: The columns are regressed on those of the second view, the constraints, such as species on soil and
-    use of their sites. The first axes are the principal axes of the fitted values, at most as many as there are
-    independent constraints; axes after them are those of the residuals. Constraints that depend on others are left out
-    with a warning.
+    How it works: The columns, such as species, are regressed on those of the second view, the constraints, such as soil
+    and use of the sites. The first axes are the principal axes of the fitted values: the constrained axes, at most as
+    many as there are independent constraints. Axes after them are the principal axes of the residuals. Constraints that
+    depend on others are left out with a warning.
 
-    Coordinates are (x - mean) v along the directions v of the axes, on the scale of `pca`: the weighted sums, or with
-    `scores: lc` those of the fitted values, combinations of the constraints.
+    Coordinates are (x - mean) v along the directions v of the axes, on the scale of `pca`. These are called weighted
+    sums. With `scores: lc` the fitted values take the place of x, and coordinates are combinations of the constraints.
 
-    The test: Pseudo-F is tested by permutations of the rows, of the residuals of the condition if there is one.
+    The test: Whether the constraints explain more than chance is tested by permutations. Pseudo-F, the explained
+    variance relative to the rest, each divided by its degrees of freedom, is compared with its values after the rows
+    were permuted, or with a `condition` the residuals of the condition.
 
-    New points: New rows are rows of the first view: they get the weighted sums on constrained axes. With a condition,
-    or on residual axes, new rows would need constraints, and are refused.
+    New points: New rows are rows of the first view, and get the weighted sums on the constrained axes. With a
+    `condition`, or on axes of the residuals, new rows would need constraints too, and are refused.
 
-    Files: `spectrum.csv` holds variances (divisor n - 1), as shares of that of all columns; its column `constrained` is
-    1 for constrained axes, 0 for the others. `loadings.csv` holds directions times the roots of these, then for each
-    constraint its correlations with the constrained axes: the arrows of a biplot.
+    Files: `spectrum.csv` holds the variance of each axis (divisor n - 1) and its share in that of all columns; its
+    column `constrained` is 1 for constrained axes, and 0 for the others. `loadings.csv` holds the directions times the
+    roots of the variances, then for each constraint its correlations with the constrained axes: the arrows of a biplot.
 
     Source: Rao, 1964; van den Wollenberg, 1977; Legendre and Legendre, "Numerical ecology", 2012.
     """

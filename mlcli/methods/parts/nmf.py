@@ -266,27 +266,28 @@ PLACED = 20  # iterations that take as long as the exact weights
 class NMF(Method):
     """Parts without negative numbers, whose sums with weights of zero or more are nearest to the rows.
 
-    It keeps rows as sums of parts, none of which is ever taken away. It fails if other starts give parts that are not
-    alike, as the objective has many minima: ask for fewer parts, or compare `fit.objective` of some seeds. Set the
-    number of parts first (`-p`), then the `objective`, kullback_leibler for counts.
+    It keeps rows as sums of parts, none of which is ever subtracted. It fails if other starts give different parts,
+    since the objective has many minima: ask for fewer parts, or compare `fit.objective` in `run.json` for some seeds.
+    Set the number of parts first (`-p`), then the `objective`, kullback_leibler for counts.
 
     How it works: X ≈ W H with W, H ≥ 0: each row is a sum of the parts, the rows of H, with weights W. Coordinates are
     W, the weights of the parts in a row. Each part sums to one, so a weight is the amount of its part in the row, in
     the data's unit, and the weights of a row add up to the total of its reconstruction. Parts are in descending order
     of the total of their weights.
 
-    frobenius minimizes ‖X - W H‖² / 2 by coordinate descent over one column of W or row of H at a time (HALS);
-    kullback_leibler minimizes Σ x ln(x / (W H)) - x + W H, as for counts, by multiplicative updates. The start is
-    NNDSVDa, made of singular vectors, or random numbers that follow `compute.seed`.
+    The objective `frobenius` is ‖X - W H‖² / 2, minimized by coordinate descent over one column of W or row of H at a
+    time (HALS). The objective `kullback_leibler`, which suits counts, is Σ x ln(x / (W H)) - x + W H, minimized by
+    multiplicative updates. The start is made of singular vectors (NNDSVDa), or of random numbers from `compute.seed`.
 
-    Negative cells are refused. Rows and columns of zeros are allowed, and have weights and parts of zero.
+    Negative cells are refused. Rows of zeros are allowed and get weights of zero; so are columns of zeros, which are
+    zero in every part.
 
-    New points: After the last iteration, and for new rows, weights are the exact minimum for the given parts:
-    non-negative least squares, or the least divergence. Cells of new rows in columns that are zero in every part do not
-    count for kullback_leibler.
+    New points: The weights of a new row are those that minimize the objective for the given parts exactly, by
+    non-negative least squares or the least divergence; so are those of the training rows after the last iteration. With
+    `kullback_leibler`, cells of new rows in columns that are zero in every part do not count.
 
-    Files: `loadings.csv` holds the parts, the rows of H; `fit.shares` the shares of their weights. There is no
-    spectrum.
+    Files: `loadings.csv` holds the parts, the rows of H; `fit.shares` in `run.json` has the share of each part in the
+    sum of all weights.
 
     Source: Lee and Seung, 1999 and 2001; Cichocki and Phan, "Fast local algorithms for large scale nonnegative matrix
     and tensor factorizations", 2009; Boutsidis and Gallopoulos, 2008 (start); Gillis and Glineur, 2012 (repeated

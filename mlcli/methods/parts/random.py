@@ -49,13 +49,13 @@ class RandomProjection(Method):
     Signs follow the common rule.
 
     How many axes: For n rows there is an R with p axes that keeps every squared distance within 1 ± ε if p ≥ 4 ln n /
-    (ε²/2 - ε³/3), whatever the number of columns. `fit.bound` holds this ε for the axes that were asked for; it is
-    empty where there is none below one, as with fewer than 24 ln n axes.
+    (ε²/2 - ε³/3), whatever the number of columns. `fit.bound` holds this ε for the number of axes that was asked for.
+    It is empty if no ε below one fits, as with fewer than 24 ln n axes.
 
-    New points: New rows are placed exactly.
+    New points: New rows are placed exactly, with the same R.
 
     Files: `loadings.csv` holds R. `fit.distortion` holds the smallest, the mean and the largest ratio of squared
-    distances after to before, over the pairs of up to 64 rows. There is no spectrum.
+    distances after to before, over the pairs of up to 64 rows.
 
     Source: Johnson and Lindenstrauss, "Extensions of Lipschitz mappings into a Hilbert space", 1984; Dasgupta and
     Gupta, 2003 (the bound); Achlioptas, 2003, and Li, Hastie and Church, 2006 (sparse).

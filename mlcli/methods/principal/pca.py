@@ -27,28 +27,33 @@ from mlcli.methods.trials import InputSummary, Trials, single_trial, variant
 class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
-    It keeps as much variance of the columns as so many axes can, and so the large distances between points. It fails if
-    the points lie on a curved surface: flattened, its far ends may come to lie on each other. Set `--scale standard`
-    first where columns have different units, since otherwise the column of the largest numbers decides.
+    It keeps as much variance of the columns as this number of axes can hold, and so the large distances between points.
+    It fails if the points lie on a curved surface: when the surface is flattened, its far ends may come to lie on each
+    other. Set `--scale standard` first where columns have different units, since otherwise the column of the largest
+    numbers decides.
 
     How it works: The columns are centered. The first axis is the direction along which the points vary most; each
     further axis is the direction of most variance among those at right angles to the axes before. Coordinates are the
     places of the points along these directions.
 
-    The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
-    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. The
-    variance lost by keeping p axes is the sum of the other eigenvalues.
+    The directions are found as eigenvectors of the smaller of two matrices: the covariance matrix of the columns
+    (direct PCA), or the matrix of the inner products of the centered rows (Gram matrix, dual PCA). Both give the same
+    result. Eigenvalues are variances, with the divisor n or n - 1 (`divisor`). The variance lost by keeping p axes is
+    the sum of the other eigenvalues.
 
-    Always try it first: it is fast, has a unique solution, and is the baseline for nonlinear methods.
+    Why try it first: PCA is fast, has a unique solution, and is the baseline for nonlinear methods.
 
-    Answers on short scales: With `correlations: polychoric` loadings and eigenvalues are of polychoric correlations,
-    whose normal variables thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are
-    by regression on the standardized codes.
+    Answers on short scales: With `correlations: polychoric` each column of answers is taken as a hidden normal variable
+    that thresholds cut into answers. Loadings and eigenvalues are those of the correlations of these variables
+    (`polychoric` and `thresholds` in `fit`). Scores, also those of new rows, come from a regression on the standardized
+    codes of the answers.
 
-    New points: A new row is centered by the means of the training rows and placed along the same directions.
+    New points: The means of the training rows are subtracted from a new row, and it is placed along the same
+    directions.
 
-    Files: `loadings.csv` holds directions times the roots of their eigenvalues, or the directions (`loadings: unit`);
-    of a covariance (`input.kind: covariance`) there is no embedding beside it.
+    Files: `loadings.csv` holds the directions times the roots of their eigenvalues, or with `loadings: unit` the
+    directions themselves. If the input is a covariance matrix (`input.kind: covariance`), there are no rows to place,
+    and so no embedding.
 
     Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002; Olsson, 1979 (polychoric).
     """

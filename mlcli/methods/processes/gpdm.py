@@ -78,33 +78,35 @@ def slopes(posterior: GaussianProcess, point: Array) -> Array:
 class GPDM(GaussianProcessMethod):
     """Coordinates with dynamics by one Gaussian process, mapped to features by another; rows are in time order.
 
-    It keeps a sequence as a smooth path, from which its rows and its next steps follow. It fails where rows are not one
-    sequence in equal steps, and where the start tangles it: compare starts by the objective in `trace.csv`. Set
-    `dynamics` first: its `floor`, small for a system that moves by a rule, 0.01 and more for one that is pushed about,
-    and its `order`.
+    It keeps a sequence as a smooth path, from which its rows and its next steps follow. It fails if rows are not one
+    sequence in equal steps, or if the start mixes up the sequence: try several starts, and compare the objective in
+    `trace.csv`. Set `dynamics` first: its `floor`, which is small for a system that follows a rule and 0.01 or more for
+    one that is pushed about, and its `order`.
 
-    How it works: y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a
-    Gaussian process, so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow
-    from the last two. Coordinates and the parameters of both kernels are those that make rows and sequence most
-    probable, found by L-BFGS from a start. A fit takes n³ operations an iteration. What it gives stands in
-    `docs/gpdm.md`.
+    How it works: A row is y_t = mean + f(x_t) + noise, and its coordinates x_t = g(x_{t-1}) + noise follow from those
+    before. Every column of f and of g is drawn from a Gaussian process, a probability distribution over smooth
+    functions, so steps need not be linear as those of `lgssm` are. With `dynamics.order: 2` coordinates follow from the
+    last two. Coordinates and the parameters of both kernels are those that make the rows and the sequence of
+    coordinates most probable. An iterative optimizer (L-BFGS) finds them from a `start`, in n³ operations an iteration.
+    `docs/gpdm.md` shows what a fit gives.
 
-    Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more likely under
-    steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step mostly ends at
-    its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none. `dynamics.weight` says how
-    often the density of the sequence counts: 1 is the published model, columns over axes the balanced one. Axes are
-    principal.
+    Coordinates have mean zero and mean square one over all axes, since otherwise a sequence and its steps could shrink
+    together and become ever more probable. Parameters, but not the noises, have a wide log-normal prior. The noise of a
+    step mostly ends at its lower bound `dynamics.floor`, since coordinates can be bent until steps have no noise.
+    `dynamics.weight` is the weight of the log-density of the sequence: 1 is the published model, and the number of
+    columns divided by that of axes the balanced one. Coordinates are rotated to their principal axes.
 
-    Forecast: `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard
-    deviations with the uncertainty of the steps carried along linearly, which is rough after many steps.
+    Forecast: `forecast: N` writes the next N rows to `forecast.csv`: the means, to which the mean steps lead, and the
+    standard deviations. The uncertainty of the steps is carried along linearly, which is rough after many steps.
 
-    New points: New rows are a sequence of their own, and get the most probable coordinates given all of it; cells or
-    whole rows may be missing (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them
-    in.
+    New points: New rows are a sequence of their own, and get the coordinates that are most probable given the whole
+    sequence. In new rows, cells or whole rows may be missing, if the training rows were complete and the run was made
+    with `prepare.missing: model`; `mlcli reconstruct` fills them in.
 
-    Files: `spectrum.csv` holds the relevances of the axes, the variance of the slope of f along each times the variance
-    of the coordinates, as shares of the sum. In `fit` are the log-likelihood of the rows at their coordinates, the
-    log-density of these (`dynamics_log_density`), and the parameters, those of the steps as `dynamics_...`.
+    Files: `spectrum.csv` holds the relevance of each axis, the variance of the slope of f along the axis times the
+    variance of its coordinates, and its share in the sum over the axes. `fit` in `run.json` holds the log-likelihood of
+    the rows at their coordinates, the log-density of the coordinates (`dynamics_log_density`), and the parameters; the
+    names of those of the steps begin with `dynamics_`.
 
     Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical models for human motion", 2008; Urtasun, Fleet and
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).

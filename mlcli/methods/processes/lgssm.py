@@ -39,38 +39,39 @@ SLOWNESSES = "slownesses, the smallest first"
 class LGSSM(Method):
     """Hidden states with linear dynamics, observed with noise; rows are in time order.
 
-    It keeps the part of a sequence that linear dynamics explain, smoothed over time. It fails where steps are not
-    linear, or rows do not follow each other in equal steps. Set the number of states first (`-p`), then `dynamics`:
-    diagonal ones make states that are each slow or fast.
+    It keeps the part of a sequence that linear dynamics explain, smoothed over time. It fails if steps are not linear,
+    or if rows do not follow each other in equal steps. Set the number of states first (`-p`), then `dynamics`: with
+    `diagonal` each state has a speed of its own, slow or fast.
 
-    How it works: Hidden states move by linear steps, and the columns show them with noise: xₜ₊₁ = A xₜ + N(0, Q), yₜ -
-    mean = C xₜ + noise of a variance of its own in each column, fitted by exact EM with Kalman smoothing; the state
-    before the first row is a parameter too. Coordinates are the states given all rows.
+    How it works: Hidden states x move by linear steps, xₜ₊₁ = A xₜ + N(0, Q), and the columns show them with noise, yₜ
+    - mean = C xₜ + noise, whose variance each column has of its own. The parameters are fitted by exact EM with Kalman
+    smoothing; the state before the first row is a parameter too. Coordinates are the states that are expected given all
+    rows.
 
-    A model is unique up to an invertible map of its states; it is given in the basis where states have mean square one
-    and are uncorrelated, and columns of C are orthogonal. More states than columns are possible, from rows joined with
-    their successors.
+    An invertible map of the states gives the same model. States are therefore given so that they have mean square one
+    and are uncorrelated, and the columns of C are orthogonal. There may be more states than columns; the start is then
+    made from rows joined with their successors.
 
-    Missing cells: They are left to the model with `prepare.missing: model`.
+    Missing cells: With `prepare.missing: model`, missing cells are left out of the likelihood.
 
     Diagonal dynamics: With `dynamics.name: diagonal` every state is an autoregression of its own, xₜ₊₁ = λ xₜ + N(0, 1
-    - λ²), of variance one in the long run; `dynamics.coefficients` fixes the λ. This form is unique if all λ differ;
-    columns of C are not orthogonal. States are in descending order of λ. Noise is one variance for each column (`noise:
-    each`), one for all (`equal`), or `vanishing`: in all columns `floor` times the mean variance. As it vanishes, and
-    with as many states as columns, the directions of largest likelihood are those of `sfa`, whatever the λ, and with λ
-    estimated also their scale. EM is then slow: its steps shrink with the noise.
+    - λ²), with variance one in the long run; `dynamics.coefficients` fixes the λ. This form is unique if all λ differ;
+    the columns of C are then not orthogonal. States are in descending order of λ. The noise has one variance for each
+    column (`noise: each`), one for all (`equal`), or is `vanishing`: `floor` times the mean variance in all columns. In
+    the limit of no noise, and with as many states as columns, the directions of largest likelihood are those of `sfa`,
+    whatever the λ; if λ is estimated, their scale is too. EM is then slow, since its steps shrink with the noise.
 
-    The maximum: EM finds a local maximum; it starts from principal components, with diagonal dynamics from their slow
-    features, without random numbers. As EM creeps where the likelihood is flat, L-BFGS goes on from its end to the
-    maximum: within 1e-9 of the log-likelihood for 27 of 30 simulated sequences; an end that is far from one is reported
-    as not converged.
+    The maximum: EM finds a local maximum. It starts from principal components, or with diagonal dynamics from their
+    slow features, without random numbers. Since EM is slow where the likelihood is flat, the optimizer L-BFGS goes on
+    from its end to the maximum. For 27 of 30 simulated sequences the result was within 1e-9 of the largest
+    log-likelihood. A result that is far from a maximum is reported as not converged.
 
-    New points: New rows are a separate sequence, smoothed from a start of its own.
+    New points: New rows are a separate sequence, which is smoothed from a start of its own.
 
-    Files: `posterior.csv` holds the covariances of the states, `loadings.csv` C, and `fit` the log-likelihood of the
-    centered data and A, Q and the noise. `spectrum.csv` holds the squared lengths of the columns of C, the variance
-    that each axis carries, by which axes are ranked, as shares of all variance; with diagonal dynamics the slownesses 2
-    - 2 λ, as that of `sfa` does.
+    Files: `posterior.csv` holds the covariances of the states, and `loadings.csv` holds C. `fit` in `run.json` holds
+    the log-likelihood of the centered data, A, Q, and the noise. `spectrum.csv` holds the squared length of each column
+    of C, which is the variance that the axis carries and by which axes are ranked, and its share in all variance. With
+    diagonal dynamics it holds the slownesses 2 - 2 λ instead, as that of `sfa` does.
 
     Source: Shumway and Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996;
     Turner and Sahani, "A maximum-likelihood interpretation for slow feature analysis", 2007 (diagonal dynamics).

@@ -37,8 +37,9 @@ class MVGPLVM(GaussianProcessMethod):
     """Coordinates that Gaussian processes map to several views, each of which uses some axes; takes `--view`.
 
     It keeps what smooth functions of a few coordinates explain of all views, and tells shared axes from private ones.
-    It fails where the start tangles the points, as there are many local minima: compare starts by the objective in
-    `trace.csv`. Set the number of axes first (`-p`), more than are expected, as axes without use switch themselves off.
+    It fails if the start mixes up the points, since there are many local minima: try several starts, and compare the
+    objective in `trace.csv`. Set the number of axes first (`-p`), to more than are expected, since useless axes switch
+    themselves off.
 
     How it works: Every view is a Gaussian process of the same coordinates, with a length scale of its own for every
     axis. Axes that both views use are shared, those that one uses are private to it, and others switch themselves off
@@ -46,13 +47,13 @@ class MVGPLVM(GaussianProcessMethod):
 
     Coordinates have a standard normal prior and a Gaussian posterior for every row; the objective is the sum of the
     views' bounds with one distance of that posterior from the prior, maximized by L-BFGS from a start (principal
-    components of the views side by side, each of total variance one). The variances of the kernels are freed once all
-    else has come to rest.
+    components of the views side by side, each of total variance one). The variances of the kernels are fixed until all
+    else has converged.
 
     New points: New rows are rows of the first view, placed where they are most probable as by `gplvm`: axes that the
     first view does not use stay near zero.
 
-    Back to features: Reconstruction gives the features of the first view.
+    Back to features: `mlcli reconstruct` gives the features of the first view.
 
     Files: `posterior.csv` holds the posterior of every row. `spectrum.csv` holds the mean over views of the axes'
     shares of relevance, by which axes are ranked. In `fit` are the bound (`log_likelihood`), for every view each axis's

@@ -21,28 +21,30 @@ class CCA(TwoViewMethod):
     """The combinations of the columns of two or more views that are most correlated; each further view is a `--view`.
 
     It keeps what is correlated between the views, however little variance it has. It fails with many columns and few
-    rows: of n rows, views with d and e columns have d + e - n + 1 correlations of one whatever the data. Set the
-    further views first (`--view`), and reduce views of many columns to a few components before.
+    rows: with n rows, two views of d and e columns have d + e - n + 1 correlations of one, whatever the data. Set the
+    further views first (`--view`), and reduce views of many columns to a few components beforehand.
 
-    How it works: From the columns of each view a weighted sum is made, and the weights are those for which the sums
-    correlate most; each further pair is uncorrelated with those before. Changing units, or any invertible linear map of
-    a view's columns, changes nothing. Coordinates are the canonical variates of the first view, of variance one
-    (divisor n) and uncorrelated; those of the second view correlate with them by the canonical correlations.
+    How it works: A weighted sum is made of the columns of each view, with the weights for which both sums correlate
+    most. Each further pair of sums is uncorrelated with the pairs before. Changing units, or any invertible linear map
+    of a view's columns, changes nothing. The sums are called canonical variates, and the correlations of the pairs
+    canonical correlations. Coordinates are the variates of the first view; they have variance one (divisor n) and are
+    uncorrelated.
 
-    Three or more views: Coordinates are variates of all views (MAXVAR): the eigenvectors of the sum of the projectors
-    on the views' columns, of variance one and uncorrelated. An eigenvalue λ is the sum of the shares of variance R²
-    that each view explains.
+    Three or more views: Coordinates are common variates of all views (MAXVAR): the eigenvectors of the sum of the
+    projectors on the views' columns. They have variance one and are uncorrelated. The eigenvalue λ of an axis is the
+    sum, over the views, of the share R² of its variance that the view explains.
 
-    New points: New rows are rows of one view: of the first, or with `mlcli project --as-view 2` of the second. Of three
-    or more views, new rows of all views (`mlcli project RUN FIRST --view SECOND --view THIRD`) have the coordinates of
-    the fit; those of one view their regression on it, nearer to zero.
+    New points: New rows are rows of one view: of the first, or with `mlcli project --as-view 2` of the second. In a run
+    on three or more views, new rows of all views (`mlcli project RUN FIRST --view SECOND --view THIRD`) are placed as
+    the training rows were. New rows of one view get the regression of these coordinates on that view, which lies nearer
+    to zero.
 
-    Back to features: Reconstruction is the regression of the first view's columns on its variates.
+    Back to features: `mlcli reconstruct` gives the regression of the first view's columns on its variates.
 
-    Files: `spectrum.csv` holds the canonical correlations, which axes are ranked by; of m views (λ - 1) / (m - 1), one
-    where all agree, which is the canonical correlation where m is 2. `loadings.csv` holds the covariances of the
-    columns with their own view's variates, those of the first view and then of the second; of three or more views those
-    of all columns with the variates.
+    Files: `spectrum.csv` holds the canonical correlations, which axes are ranked by. For m views these are (λ - 1) / (m
+    - 1): 1 if all views agree, and the canonical correlation if m is 2. `loadings.csv` holds the covariances of the
+    columns of the first view with its variates, then those of the second with its own; for three or more views, the
+    covariances of all columns with the common variates.
 
     Source: Hotelling, 1936; Kettenring, 1971; Björck and Golub, 1973.
     """
