@@ -100,15 +100,16 @@ class SFA(Method):
 
     How it works: Among all weighted sums of the columns with variance one, the first coordinate is the one that changes
     least from row to row; each further one is the slowest of those uncorrelated with the ones before. Each coordinate
-    has variance one (divisor n), and all are uncorrelated. Of degree 2, features are quadratic in the columns. An
+    has variance one (divisor n), and all are uncorrelated. With `degree: 2`, features are quadratic in the columns. An
     invertible linear map of the columns changes nothing.
 
     New points: New points are placed one by one, in any order.
 
-    Back to features: Reconstruction, of degree 1, is the regression of the columns on the features.
+    Back to features: With degree 1, `mlcli reconstruct` gives the regression of the columns on the features.
 
-    Files: `spectrum.csv` holds the slownesses, which axes are ranked by, slowest first: the mean squared step from one
-    row to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
+    Files: `spectrum.csv` holds the slowness of each axis, by which axes are ranked, slowest first: the mean squared
+    step from one row to the next. It is 2 - 2 ψ if successive values have the correlation ψ, and 2 for noise without
+    memory.
 
     Source: Wiskott and Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
     """

@@ -24,14 +24,14 @@ from mlcli.methods.trials import variant
 class LPP(Linearization):
     """The linear functions of the columns that differ least between neighbors: linear Laplacian eigenmaps.
 
-    It keeps neighbors near each other, by a linear function of the columns. It fails if the coordinates of a surface
-    are not nearly linear in the columns. Set the number of neighbors first (`-k`), and with many columns their
+    It keeps neighbors near each other, as far as a linear function of the columns can. It fails if the coordinates of a
+    surface are not nearly linear in the columns. Set the number of neighbors first (`-k`), and with many columns their
     principal components (`prepare.reduce`).
 
-    How it works: Neighbors are joined by edges with weights, as in `laplacian`. Coordinates y = X a are linear
-    functions of the columns, those that differ least along the edges. They solve Xᵀ L X a = λ Xᵀ D X a, with L = D - W
-    of the neighbor graph, and X without its mean, weighted by D. So λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y².
-    Coordinates are uncorrelated and have unit variance, both weighted by D.
+    How it works: Neighbors are joined by edges with weights, as in `laplacian`. Coordinates y = X a are those linear
+    functions of the columns that differ least along the edges. They solve Xᵀ L X a = λ Xᵀ D X a, with W the weights, D
+    their sums at each point, L = D - W, and X without its mean, which is weighted by D. So λ is the cost Σ w (yᵢ - yⱼ)²
+    over the edges, divided by Σ d y². Coordinates are uncorrelated and have unit variance, both weighted by D.
 
     Directions in which the columns do not extend give no axes. With n - 1 independent columns for n rows, every
     function is linear in the columns, and coordinates are those of `laplacian`: leave columns out then, or take their

@@ -17,15 +17,16 @@ from mlcli.methods.trials import variant
 class LLTSA(LocalLinearization):
     """The linear functions of the columns nearest to affine ones of each neighborhood's tangent coordinates.
 
-    It keeps the flat map of each neighborhood, by a linear function of the columns. It fails if the coordinates of a
-    surface are not nearly linear in the columns, and with p columns or fewer, where all costs are zero and axes are one
-    choice of many. Set the number of neighbors first (`-k`), at least two more than there are axes.
+    It keeps the flat map of each neighborhood, as far as a linear function of the columns can. It fails if the
+    coordinates of a surface are not nearly linear in the columns, and with p columns or fewer for p axes: all costs are
+    then zero, and the axes are one choice of many. Set the number of neighbors first (`-k`), at least two more than
+    there are axes.
 
     How it works: Each neighborhood has tangent coordinates as in `ltsa`, as many, p, as there are axes, or `dimension`.
-    Coordinates y = X a are linear functions of the columns, those nearest to affine functions of the tangent
+    Coordinates y = X a are those linear functions of the columns that are nearest to affine functions of the tangent
     coordinates. They solve Xᵀ M X a = λ Xᵀ X a, with the alignment cost M of `ltsa`, and X without its mean. So λ is
     the sum over the neighborhoods of the squares of y that no affine function of the p tangent coordinates explains,
-    over Σ y². Coordinates are uncorrelated and have unit variance (divisor n).
+    divided by Σ y². Coordinates are uncorrelated and have unit variance (divisor n).
 
     Each point needs p + 2 neighbors or more; one that is no other's neighbor adds its error of reconstruction to the
     cost, as in `ltsa`. Directions in which the columns do not extend give no axes. With n - 1 independent columns for n

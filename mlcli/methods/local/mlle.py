@@ -172,14 +172,15 @@ class MLLE(TangentMethod):
     """Coordinates that preserve several weights of each point over its neighbors, where LLE has one.
 
     It keeps each point's place among its neighbors by several sets of weights, and so the shape of the surface better
-    than LLE. It fails where data have more dimensions than `dimension`, as then many axes hold as much. Set the number
-    of neighbors first (`-k`), at least one more than there are axes.
+    than LLE. It fails if the data have more dimensions than `dimension`. Set the number of neighbors first (`-k`), at
+    least one more than there are axes.
 
     How it works: Where a point has more neighbors than the manifold has dimensions, many weights reproduce it about
-    equally well, and which of them LLE takes depends on its ridge. This method takes all of them: as many weight
-    vectors w as the differences to the neighbors have principal axes that hold little. That is no more, of what the
-    other axes hold, than the median over the points of what the axes after the first p hold of what the first p do,
-    with p the number of axes, or `dimension`.
+    equally well, and which of them `lle` takes depends on its regularization (`ridge`). This method takes several
+    weight vectors w for a point: one for each of the last principal axes of the differences to its neighbors, as far as
+    these axes together hold little variance. The ratio of their variance to that of the axes before may be at most a
+    median over the points: that of the ratio of the variance of the axes after the first p to that of the first p. Here
+    p is the number of axes, or `dimension`.
 
     The cost of a function is the sum of (yᵢ - Σ w y)² over the weight vectors of all points, vᵀMv with M = RᵀR. The
     kernel is the pseudoinverse M⁺, without the constant vector, which costs nothing. Coordinates have unit variance,

@@ -17,19 +17,19 @@ from mlcli.methods.trials import variant
 class NPE(LocalLinearization):
     """The linear functions of the columns best reproduced by the weights of each point's neighbors: linear LLE.
 
-    It keeps each point's place among its neighbors, by a linear function of the columns. It fails if the coordinates of
-    a surface are not nearly linear in the columns. Set the number of neighbors first (`-k`), and with many columns
-    their principal components (`prepare.reduce`).
+    It keeps each point's place among its neighbors, as far as a linear function of the columns can. It fails if the
+    coordinates of a surface are not nearly linear in the columns. Set the number of neighbors first (`-k`), and with
+    many columns their principal components (`prepare.reduce`).
 
-    How it works: Weights reproduce each point from its neighbors as in `lle`. Coordinates y = X a are linear functions
-    of the columns, those that the same weights reproduce best. They solve Xᵀ M X a = λ Xᵀ X a, with M = (I - W)ᵀ(I -
-    W), and X without its mean. So λ is the mean squared error of y, as each value is reproduced from its neighbors',
-    over the variance of y. Coordinates are uncorrelated and have unit variance (divisor n).
+    How it works: Weights reproduce each point from its neighbors as in `lle`. Coordinates y = X a are those linear
+    functions of the columns that the same weights reproduce best. They solve Xᵀ M X a = λ Xᵀ X a, with M = (I - W)ᵀ(I -
+    W), and X without its mean. So λ is the mean squared error of reproducing the values of y from those of neighbors,
+    divided by the variance of y. Coordinates are uncorrelated and have unit variance (divisor n).
 
     Directions in which the columns do not extend give no axes. With n - 1 independent columns for n rows, every
     function is linear in the columns, and coordinates are those of `lle`: leave columns out then, or take their
     principal components first (`prepare.reduce`). With fewer columns than neighbors, weights reproduce every linear
-    function, and costs measure the ridge alone.
+    function, and costs measure only the regularization (`ridge`).
 
     New points: New rows are placed exactly, by the same linear functions.
 

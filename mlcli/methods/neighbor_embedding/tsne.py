@@ -189,7 +189,7 @@ class Descent(Options):
     """A schedule of descent: first with exaggerated attraction, then with the affinities as they are."""
 
     early_exaggeration: float = option(12.0, "Factor of attraction in the first steps, by which groups form.", gt=0)
-    early_steps: int = option(250, "Number of these steps.", ge=0)
+    early_steps: int = option(250, "Number of first steps with this attraction.", ge=0)
     exaggeration: float = option(1.0, "Factor of attraction in the other steps; above 1 groups become more compact.",
                                  gt=0)
     steps: int = option(500, "Number of the other steps.", ge=1)
@@ -197,7 +197,7 @@ class Descent(Options):
                                 gt=0)
     early_momentum: float = option(0.8, "Share of the last step that the next one keeps, in the first steps.", ge=0,
                                    lt=1)
-    momentum: float = option(0.8, "The same in the other steps.", ge=0, lt=1)
+    momentum: float = option(0.8, "Share of the last step that the next one keeps, in the other steps.", ge=0, lt=1)
 
     @property
     def count(self) -> int:
@@ -297,7 +297,7 @@ class TSNE(NeighborEmbedding):
     name: Literal["tsne"] = "tsne"
     metric: AnyMetric = EUCLIDEAN
     perplexity: Perplexity | Annotated[tuple[Perplexity, ...], Strict(False), Field(min_length=1)] = option(
-        30.0, "Number of neighbors that count, below (n - 1) / 3, or several ones.", adapts=True)
+        30.0, "About the number of neighbors that count, below (n - 1) / 3; or several such numbers.", adapts=True)
     start: Start = option("pca", "First coordinates: principal components (pca), eigenmaps of the affinities "
                           "(laplacian), or random ones.", adapts=True)
     dof: float = option(1.0, "Degrees of freedom of Student's t-distribution; fewer split groups further.", gt=0)

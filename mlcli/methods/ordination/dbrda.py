@@ -126,26 +126,29 @@ class DBRDA(ConstrainedMethod):
     """Principal coordinates constrained to combinations of the columns of a second view, `--view`; then of the rest.
 
     It keeps what the constraints explain of the dissimilarities, on axes of its own. It fails with almost as many
-    constraints as rows: they explain anything. Set `--metric` first, or `--dissimilarities` if the file holds them, and
-    the second view (`--view`).
+    constraints as rows: these explain anything. Set `--metric` first, or `--dissimilarities` if the file holds them,
+    and the second view (`--view`).
 
     How it works: The dissimilarities are given (`--kind dissimilarities`), or those of features under a metric. They
-    are made a matrix of inner products G as in `mds`. With Q the projection on the constraints, the columns of the
-    second view, the first axes are eigenvectors U of Q G Q, at most as many as there are independent constraints; axes
-    after them are those of (I - Q) G (I - Q). Constraints that depend on others are left out with a warning.
+    are turned into a matrix G of inner products as in `mds`. The constraints are the columns of the second view, and Q
+    projects on them. The first axes, the constrained ones, are the eigenvectors U of Q G Q, at most as many as there
+    are independent constraints. Axes after them are the eigenvectors of (I - Q) G (I - Q). Constraints that depend on
+    others are left out with a warning.
 
-    Coordinates are G U / √λ, the weighted sums, or with `scores: lc` U √λ, combinations of the constraints. Of
-    Euclidean distances they are those of `rda`.
+    Coordinates are the weighted sums G U / √λ, or with `scores: lc` U √λ, combinations of the constraints. For
+    Euclidean distances they are the same as in `rda`.
 
-    The test: Pseudo-F, the ratio of the traces over their degrees of freedom, is tested by permutations of the rows, of
-    the residuals of the condition if there is one.
+    The test: Whether the constraints explain more than chance is tested by permutations. Pseudo-F, the ratio of the
+    traces of both parts, each divided by its degrees of freedom, is compared with its values for permuted rows, or if
+    there is a `condition`, for permuted residuals of the condition.
 
-    New points: New points get weighted sums on constrained axes, by Gower's interpolation. With a condition, or on
-    residual axes, they would need constraints, and are refused.
+    New points: New points get weighted sums on constrained axes, by Gower's interpolation. With a `condition`, or on
+    axes of the residuals, new points would need constraints too, and are refused.
 
-    Files: `spectrum.csv` holds eigenvalues as in `mds`, without a divisor: those of `rda` times n - 1. Negative ones of
-    both parts come last, and never become axes. The column `constrained` is 1 for eigenvalues of Q G Q, else 0.
-    `loadings.csv` holds the correlations of the constraints with the constrained axes: the arrows of a biplot.
+    Files: `spectrum.csv` holds eigenvalues as in `mds`, without a divisor, so they are n - 1 times those of `rda`.
+    Negative ones of both parts come last, and never become axes. The column `constrained` is 1 for eigenvalues of Q G
+    Q, else 0. `loadings.csv` holds the correlations of the constraints with the constrained axes: the arrows of a
+    biplot.
 
     Source: Legendre and Anderson, 1999; McArdle and Anderson, 2001.
     """

@@ -78,10 +78,10 @@ class MCA(Correspondence):
     rare, or nearly as many as rows: merge them. Set the columns first (`--columns`), because every different value of a
     column becomes an answer, also numbers.
 
-    How it works: Each column is a question, and each of its different values an answer, numbers as well. It is
-    correspondence analysis of the indicator matrix, which has a column of zeros and ones for every answer: rare answers
-    count more in distances, and all rows have equal masses. Coordinates are principal coordinates of the rows, as
-    `ind$coord` of FactoMineR and `li` of ade4's `dudi.acm`.
+    How it works: Each column is a question, and each of its different values an answer, numbers as well. MCA is
+    correspondence analysis (`ca`) of the indicator matrix, which has a column of zeros and ones for every answer: rare
+    answers count more in distances, and all rows have equal masses. Coordinates are principal coordinates of the rows,
+    as `ind$coord` of FactoMineR and `li` of ade4's `dudi.acm`.
 
     Missing answers are dropped with their row (`prepare.missing`), or need an answer of their own in the table. A
     column with one answer is left out.
@@ -90,10 +90,10 @@ class MCA(Correspondence):
     fit has is refused.
 
     Files: `spectrum.csv` holds the principal inertias of the indicator matrix; their squares are those of the Burt
-    matrix. As the blocks of each question with itself blow these up, the columns `adjusted` and `adjusted_share` hold
-    Greenacre's adjusted inertias, of axes with an inertia over one over the number of questions, and their shares of
-    the mean inertia of all cross tables of two questions (`adjusted_total` in `run.json`). Judge axes by the adjusted
-    shares.
+    matrix. The blocks of each question with itself make inertias too large. Therefore the column `adjusted` holds
+    Greenacre's adjusted inertias, for axes whose inertia is above one divided by the number of questions.
+    `adjusted_share` holds their shares in the mean inertia of all cross tables of two questions (`adjusted_total` in
+    `run.json`). Judge axes by the adjusted shares.
 
     `loadings.csv` names each answer `question=answer`, and holds principal coordinates (`var$coord`, `co`), or standard
     ones (`loadings: standard`), whose mean over its answers is a row's place.

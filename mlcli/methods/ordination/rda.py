@@ -92,8 +92,8 @@ class RDA(ConstrainedMethod):
     sums. With `scores: lc` the fitted values take the place of x, and coordinates are combinations of the constraints.
 
     The test: Whether the constraints explain more than chance is tested by permutations. Pseudo-F, the explained
-    variance relative to the rest, each divided by its degrees of freedom, is compared with its values after the rows
-    were permuted, or with a `condition` the residuals of the condition.
+    variance relative to the rest, each divided by its degrees of freedom, is compared with its values for permuted
+    rows, or if there is a `condition`, for permuted residuals of the condition.
 
     New points: New rows are rows of the first view, and get the weighted sums on the constrained axes. With a
     `condition`, or on axes of the residuals, new rows would need constraints too, and are refused.

@@ -57,11 +57,11 @@ class GPLVM(GaussianProcessMethod):
     and kernel parameters are those that make the rows most probable. An iterative optimizer (L-BFGS) finds them; its
     start (`start`) decides which of the local minima it reaches. With the kernel `linear` this is probabilistic PCA.
 
-    One scale is fixed, since coordinates and kernel could otherwise shrink together at no cost: the length scale of
-    `rbf`, the variance of `linear`, or the product of the length scales of `rbf-ard`, which has one for each axis. The
-    kernel's parameters, but not the noise, have a wide log-normal prior around their start, which is the variance of
-    the data for variances. Coordinates are rotated to their principal axes. With a length scale for each axis
-    (`rbf-ard`, `bayesian`) the axes are only sorted by their relevance.
+    One scale is fixed, since coordinates and kernel could otherwise shrink together at no cost: in the first term of
+    the kernel that has one, the length scale of `rbf`, the variance of `linear`, or the product of the length scales of
+    `rbf-ard`, which has one for each axis. The kernel's parameters, but not the noise, have a wide log-normal prior
+    around their start; variances start at the variance of the data. Coordinates are rotated to their principal axes.
+    With a length scale for each axis (`rbf-ard`, `bayesian`) the axes are only sorted by their relevance.
 
     Inference: `map` finds the most probable coordinates in n³ operations an iteration. `sparse` maximizes a lower bound
     of the likelihood, for which a few made-up rows, the inducing points, stand for all; it is the default beyond 2,000
@@ -72,10 +72,10 @@ class GPLVM(GaussianProcessMethod):
 
     New points: A new row is placed where it is most probable. Candidates are the training points (or inducing points)
     and places among and around them; an optimizer starts from the most probable ones. A warning (`W-UNLIKE`) names rows
-    that fit nowhere, with an error beyond the 99.9% quantile of χ², and rows that lie where the model is nearly as
-    uncertain as without data. New rows may have missing cells, if the training rows had none and the run was made with
-    `prepare.missing: model`; `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates are a
-    smooth function of the features, near rows stay near, and new rows are placed by that function.
+    that fit nowhere, with an error beyond the 99.9% quantile of χ², and rows that lie where the variance of the model
+    is more than half of that without data. New rows may have missing cells, if the training rows had none and the run
+    was made with `prepare.missing: model`; `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
+    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
 
     Back to features: `mlcli reconstruct` gives the features expected at each place (posterior means), and with
     `--variance FILE` the variance of each row's features. Examples are in `docs/gplvm.md`.

@@ -125,26 +125,26 @@ def scaled_columns(points: Array) -> Array:
 class GIB(TwoViewMethod):
     """The summary of a table's columns that keeps what they tell of a second view, `--view`, and little else.
 
-    It keeps what the columns tell of the second view, as much of it as `beta` says that it is worth. It fails where a
-    correlation is one, as of a column that both views have: information is then without bound; with many columns and
-    few rows correlations are large by chance, and the information with them. Set the second view first (`--view`), then
-    `beta` or the number of axes (`-p`).
+    It keeps what the columns tell about the second view, as much as its worth `beta` allows. It fails if a correlation
+    is one, as for a column that both views have: the information is then without bound. With many columns and few rows,
+    correlations are large by chance, and so is the information. Set the second view first (`--view`), then `beta` or
+    the number of axes (`-p`).
 
-    How it works: T = A x + noise, N(0, I), is the linear summary of x with the least I(T; X) - β I(T; Y), where y is
-    the second view and all is Gaussian: it costs to keep information about x, and pays to keep what is information
-    about y. Its axes are the canonical directions of x.
+    How it works: With y the second view, and all variables Gaussian, T = A x + noise with the distribution N(0, I) is
+    the linear summary of x with the least I(T; X) - β I(T; Y): information about x costs, and information about y pays.
+    The axes of T are the canonical directions of x.
 
-    That of correlation ρ opens at the critical β = 1/ρ², and its coordinates have the variance α² = (β ρ² - 1) / (1 -
-    ρ²), over noise of variance one; an axis of variance zero is closed. Coordinates are A (x - mean), without noise.
-    With `beta`, there are as many axes as it opens. Without it, β is twice the critical one of the last of `components`
-    axes, or that of the next axis if it is smaller.
+    The axis of the canonical correlation ρ opens at the critical β = 1/ρ². Its coordinates then have the variance α² =
+    (β ρ² - 1) / (1 - ρ²), where the noise has variance one; an axis of variance zero is closed. Coordinates are A (x -
+    mean), without noise. With `beta`, there are as many axes as it opens. Without it, β is twice the critical one of
+    the last of `components` axes, or that of the next axis if it is smaller.
 
     New points: New rows are rows of the first view.
 
     Files: `spectrum.csv` holds the canonical correlations. `fit` in `run.json` holds β, the critical betas, and the
-    information in nats: `kept_information` is I(T; X), `relevant_information` I(T; Y). `information.csv` is the
-    information curve, the two by rising β: it is concave, and ends at I(X; Y). `loadings.csv` holds the covariances of
-    the columns with their own view's canonical variates, as for cca.
+    information in nats: `kept_information` is I(T; X), and `relevant_information` is I(T; Y). `information.csv` holds
+    both for rising β, the information curve, which is concave and ends at I(X; Y). `loadings.csv` holds the covariances
+    of the columns with their own view's canonical variates, as for cca.
 
     Source: Chechik, Globerson, Tishby and Weiss, "Information bottleneck for Gaussian variables", 2005.
     """

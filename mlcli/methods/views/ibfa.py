@@ -36,14 +36,15 @@ from mlcli.methods.views.two_views import (
 class IBFA(TwoViewMethod):
     """Factors shared by two or more views, each with its own noise of any covariance; takes further views, `--view`.
 
-    It keeps what the views share, and leaves what one view has alone to its noise. It fails as canonical correlations
-    do with many columns and few rows: they are large by chance. Set the further views first (`--view`), then the number
-    of factors (`-p`).
+    It keeps what the views share, and leaves what one view has alone to its noise. It fails with many columns and few
+    rows, since correlations between the views are then large by chance. Set the further views first (`--view`), then
+    the number of factors (`-p`).
 
-    How it works: x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I): the factors z are common to the views, and
-    each view has noise of any covariance, with its private factors as part of it. The maximum of the likelihood is
-    known: loadings are those of the canonical variates times the root of the canonical correlation, so that W₁ W₂ᵀ is
-    what the views' cross covariance keeps of its rank. Coordinates are posterior means of z given both views.
+    How it works: A row has x = W₁ z + noise in the first view and y = W₂ z + noise in the second, with z ~ N(0, I). The
+    factors z are common to the views. The noise of each view has any covariance, so it includes the factors that the
+    view has alone (private factors). The maximum of the likelihood is known: loadings are those of the canonical
+    variates (`cca`) times the root of the canonical correlation, so W₁ W₂ᵀ is the cross covariance of the views,
+    reduced to as many axes. Coordinates are posterior means of z given both views.
 
     Three or more views: The maximum is found by iteration (`minimize`) from the variates of `cca`: Ψ of each view has
     any covariance, but at least 0.005 of the view's variance in every direction.
@@ -51,10 +52,10 @@ class IBFA(TwoViewMethod):
     New points: New rows are rows of the first view alone, and lie nearer to zero. `mlcli project` places rows of both
     views with `--view`, of the second alone with `--as-view 2`.
 
-    Files: `spectrum.csv` holds the canonical correlations; of three or more views the variances of the posterior means,
-    γ / (1 + γ) for γ in the diagonal matrix Σ WᵀΨ⁻¹W, largest first. `loadings.csv` holds W₁, then W₂. `private.csv`
-    holds the noise Ψ of each view by its principal axes, the loadings of its private factors: Ψ = L Lᵀ, and `variance`
-    is its diagonal.
+    Files: `spectrum.csv` holds the canonical correlations; for three or more views it holds the variances of the
+    posterior means, γ / (1 + γ) for γ in the diagonal matrix Σ WᵀΨ⁻¹W, largest first. `loadings.csv` holds W₁, then W₂.
+    `private.csv` holds the noise Ψ of each view by its principal axes, the loadings of its private factors: Ψ = L Lᵀ,
+    and `variance` is its diagonal.
 
     Source: Tucker, 1958; McDonald, 1970; Browne, 1979, 1980; Bach and Jordan, "A probabilistic interpretation of
     canonical correlation analysis", 2005.
