@@ -56,12 +56,12 @@ class LLE(Method):
     data, decides the weights. Set the number of neighbors first (`-k`), more than there are axes, then `ridge`.
 
     How it works: The weights of each point minimize the error of reproducing it from its neighbors, plus a penalty on
-    large weights. The penalty is `ridge` times the trace of the local Gram matrix, which holds the inner products of
-    the neighbors as seen from the point. Distances are enough to compute the weights (Saul and Roweis, 2003). Then
-    coordinates are looked for in which the same weights reproduce each point best. With W the matrix of the weights,
-    these are the eigenvectors of M = (I - W)ᵀ(I - W) with the smallest eigenvalues, without the constant one. In terms
-    of a kernel, as in `docs/chains.md`, they are the eigenvectors of the pseudoinverse M⁺ with the largest eigenvalues.
-    Coordinates have unit variance, because the weights do not determine the scale.
+    large weights: the sum of their squares, times `ridge`, times the trace of the local Gram matrix, which holds the
+    inner products of the neighbors as seen from the point. Distances are enough to compute the weights (Saul and
+    Roweis, 2003). Then coordinates are looked for in which the same weights reproduce each point best. With W the
+    matrix of the weights, these are the eigenvectors of M = (I - W)ᵀ(I - W) with the smallest eigenvalues, without the
+    constant one. In terms of a kernel, as in `docs/chains.md`, they are the eigenvectors of the pseudoinverse M⁺ with
+    the largest eigenvalues. Coordinates have unit variance, because the weights do not determine the scale.
 
     New points: A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed
     exactly on itself.

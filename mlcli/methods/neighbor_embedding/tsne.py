@@ -273,8 +273,9 @@ class TSNE(NeighborEmbedding):
     The descent: Coordinates are found by gradient descent, whose first steps exaggerate attraction (`descent`). It
     starts from principal components, scaled to a standard deviation of 0.0001, from eigenmaps of the affinities
     (`laplacian`), or from random points. Points that are equal stay together. For up to 6,000 points the repulsion of
-    every pair is computed; for more it is interpolated on a grid, or on three axes summed over a tree. Coordinates are
-    centered and rotated to their principal axes. Any processor and any number of threads give the same bytes.
+    every pair is computed; for more points it is interpolated on a grid, or in a layout of three axes summed over a
+    tree. Coordinates are centered and rotated to their principal axes. Any processor and any number of threads give the
+    same bytes.
 
     New points: A new point starts at the mean of its neighbors, weighted by its affinities to them, and takes 50 steps
     that lower its own divergence, while the training points stay fixed. A new point that equals a training point is
