@@ -49,6 +49,14 @@ class Browser:
             pointer["actions"] = [moves[0], moves[0], down, *moves[1:], up]
         _asked(f"{self.session}/actions", {"actions": [*keys, pointer]})
 
+    def touch(self, *frames: Sequence[tuple[float, float]]) -> None:
+        """Puts fingers on the screen, one at each place of the first frame, moves them over the others and lifts them.
+        """
+        kinds = ["touchStart", *["touchMove"] * (len(frames) - 1), "touchEnd"]
+        for kind, places in zip(kinds, [*frames, []], strict=True):
+            self.command("Input.dispatchTouchEvent", type=kind,
+                         touchPoints=[{"x": x, "y": y, "id": finger} for finger, (x, y) in enumerate(places)])
+
     def press(self, *keys: str) -> None:
         """Presses keys one after the other."""
         strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]

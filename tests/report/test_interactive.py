@@ -304,6 +304,17 @@ def seen_places(shown: Browser, data: dict[str, Any], axes: Sequence[int]) -> np
                             for i, row in enumerate(rows)])
 
 
+def saved_ids(folder: Path) -> list[str]:
+    """The ids that the page saves in a folder, once they are there."""
+    file, end = folder / "selection.csv", time.monotonic() + 20
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    with file.open(newline="", encoding="utf-8") as saved:
+        head, *rows = csv.reader(saved)
+    assert head == ["id"]
+    return [row[0] for row in rows]
+
+
 TIP = "const t = document.getElementById('tip'); return t.hidden ? null : [...t.children].map(e => e.textContent)"
 
 
@@ -349,13 +360,7 @@ def test_a_loop_around_points_saves_their_ids(opened: Browser, show: Shown, made
     opened.drag(corners, SHIFT)
     assert "selected" in opened.value("return document.getElementById('said').textContent")
     opened.value("document.getElementById('save').click()")
-    file, end = tmp_path / "selection.csv", time.monotonic() + 20
-    while not file.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    with file.open(newline="", encoding="utf-8") as saved:
-        head, *rows = csv.reader(saved)
-    assert head == ["id"]
-    assert {row[0] for row in rows} ^ {ids[i] for i in inside} <= {ids[i] for i in near}
+    assert set(saved_ids(tmp_path)) ^ {ids[i] for i in inside} <= {ids[i] for i in near}
     opened.press("\ue00c")
     assert opened.value("return view.selected === null && document.getElementById('save').disabled")
 
@@ -427,6 +432,48 @@ def test_every_key_moves_the_picture_and_zero_shows_all_of_it(opened: Browser, s
     assert opened.value("return document.activeElement.id") == "search"
     opened.press("+")
     assert opened.value("return document.getElementById('search').value") == "+" and opened.value(state) == whole
+
+
+@pytest.mark.medium
+@needs_browser
+def test_keys_select_and_save_what_is_in_view(opened: Browser, show: Shown, made: Path, tmp_path: Path) -> None:
+    data = show(made / "interactive.html")
+    choose(opened, "z", -1)
+    opened.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    opened.value("canvas.focus()")
+    opened.press("v")
+    assert opened.value("return document.getElementById('said').textContent") == "160 of 160 rows selected"
+    opened.press("+", "+", "+", "+", "\ue014", "v")  # four times nearer, and to the right
+    frame = opened.value("const r = canvas.getBoundingClientRect(), f = inner(); return [r.x + f.left / ratio, "
+                         "r.y + f.top / ratio, f.width / ratio, f.height / ratio]")
+    places, ids = seen_places(opened, data, (0, 1)), ids_of(data)
+    inside = ((places > frame[:2]) & (places < np.add(frame[:2], frame[2:]))).all(axis=1)
+    assert 10 < inside.sum() < 150
+    opened.press("s")
+    assert sorted(saved_ids(tmp_path)) == sorted(np.array(ids)[inside])
+
+
+@pytest.mark.medium
+@needs_browser
+def test_one_finger_moves_two_zoom_and_a_tap_names_the_row(opened: Browser, show: Shown, made: Path) -> None:
+    data = show(made / "interactive.html")
+    choose(opened, "z", -1)
+    before = seen_places(opened, data, (0, 1))
+    left, top = before.mean(axis=0)
+    opened.touch([(left, top)], [(left + 20, top - 10)], [(left + 60, top - 30)])
+    moved = seen_places(opened, data, (0, 1))
+    assert np.allclose(moved - before, [60, -30], atol=0.1)
+    apart = [[(left - half, top), (left + half, top)] for half in (40, 50, 80)]
+    opened.touch(*apart)  # twice as far apart as before, around a place that stays
+    near = seen_places(opened, data, (0, 1))
+    assert np.allclose(near - [left, top], 2 * (moved - [left, top]), atol=0.5)
+    drawn = opened.value("const r = canvas.getBoundingClientRect(), f = inner(); return [r.x + f.left, r.y + f.top, "
+                         "r.x + f.left + f.width, r.y + f.top + f.height]")
+    distances = np.linalg.norm(near[:, None] - near, axis=2) + 1e9 * np.eye(len(near))
+    seen = ((near > drawn[:2]) & (near < drawn[2:])).all(axis=1)
+    row = int(np.where(seen, distances.min(axis=1), 0).argmax())
+    opened.touch([tuple(near[row] + 2)])
+    assert wait(opened, TIP)[0] == escaped(ids_of(data)[row])
 
 
 @pytest.mark.medium

@@ -25,24 +25,27 @@ SCRIPTS = tuple(Path(__file__).with_name(name) for name in ("data.js", "picture.
 STYLE = Path(__file__).with_name("page.css")
 CONTROLS = """<div id="shown" hidden>
 <div id="controls">
-<label>across <select id="x"></select></label> <label>up <select id="y"></select></label>
-<label>deep <select id="z"></select></label> <label>color <select id="color"></select></label>
+<label>x <select id="x"></select></label> <label>y <select id="y"></select></label>
+<label>z <select id="z"></select></label> <label>color <select id="color"></select></label>
 <label><input type="checkbox" id="names" checked> names</label>
 <input type="search" id="search" placeholder="search ids and labels" aria-label="search ids and labels"
 spellcheck="false">
 <button id="lasso" aria-pressed="false" title="Draw a loop around points (L)">lasso</button>
-<button id="save" disabled title="The ids of the selected rows as CSV">save ids</button>
+<button id="inview" title="Select the points inside the frame (V)">select view</button>
+<button id="save" disabled title="The ids of the selected rows as CSV (S)">save ids</button>
 <button id="clear" disabled title="Forget the selection (Esc)">clear</button>
-<button id="whole" title="Show the whole picture (0)">whole</button>
+<button id="whole" title="Show the whole picture (0)">reset view</button>
 <span id="said" role="status"></span></div>
 <div id="field"><div id="frame"><canvas id="plot" tabindex="0" role="application"
-aria-label="Scatter plot of the embedding; arrow keys move it, + and - zoom"></canvas><div id="tip" hidden></div></div>
+aria-label="Scatter plot of the embedding; arrow keys move it, + and - zoom, V selects what is in view"
+></canvas><div id="tip" hidden></div></div>
 <div id="legend" role="group" aria-label="Legend" hidden></div></div></div>
 <p id="failed" hidden>The interactive picture could not be drawn; this is the one of report.html.</p>"""
 NO_SCRIPTS = "<noscript><p>JavaScript is turned off: this picture stands still.</p></noscript>"
-HELP = ("Drag to move or to turn, scroll to zoom, double-click for the whole picture. Point at a row to read it. Click "
-        "a label to hide it, double-click to show it alone. Lasso, or Shift and drag, selects rows, whose ids can be "
-        "saved. Keys: arrows, +, -, 0 (whole), / (search), L (lasso), Esc (clear).")
+HELP = ("Drag to move or to turn, scroll or pinch to zoom, double-click for the whole picture. Point at a row, or tap "
+        "it, to read it. Click a label to hide it, double-click to show it alone. Lasso, or Shift and drag, selects "
+        "rows; select view selects what the frame shows; save ids writes their ids as CSV. Keys: arrows, +, -, 0 "
+        "(reset view), / (search), L (lasso), V (select view), S (save ids), Esc (clear).")
 
 
 def data_of(run: FinishedRun) -> dict[str, Any]:

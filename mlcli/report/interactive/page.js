@@ -308,12 +308,24 @@ function loop(corners) {
   select(marks, inside(corners, marks), "selected");
 }
 
+/* Selects the points inside the frame: a loop for the keyboard. */
+function selectView() {
+  const { left, top, width, height } = inner();
+  loop([[left, top], [left + width, top], [left + width, top + height], [left, top + height]]);
+}
+
 /* The pointer: one finger or button moves, turns or draws a loop, two fingers zoom. */
 const fingers = new Map();
 let pinch = null, hovered = null;
 function placeOf(event) {
   const box = canvas.getBoundingClientRect();
   return [event.clientX - box.x, event.clientY - box.y];
+}
+
+/* How far apart two fingers are, and the place between them. */
+function pinchOf() {
+  const [a, b] = Array.from(fingers.values(), finger => finger.place);
+  return { long: Math.hypot(a[0] - b[0], a[1] - b[1]), middle: [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] };
 }
 
 canvas.addEventListener("pointerdown", event => {
@@ -323,7 +335,7 @@ canvas.addEventListener("pointerdown", event => {
   byId("tip").hidden = true;
   lasso = fingers.size === 1 && (event.shiftKey || byId("lasso").getAttribute("aria-pressed") === "true")
     ? [place.map(part => part * ratio)] : null;
-  pinch = null;
+  pinch = fingers.size === 2 ? pinchOf() : null;
 });
 
 canvas.addEventListener("pointermove", event => {
@@ -336,13 +348,10 @@ canvas.addEventListener("pointermove", event => {
   const [right, down] = [place[0] - finger.place[0], place[1] - finger.place[1]];
   finger.place = place;
   if (lasso) { lasso.push(place.map(part => part * ratio)); refresh(true); return; }
-  if (fingers.size === 2) {
-    const [a, b] = Array.from(fingers.values(), other => other.place);
-    const long = Math.hypot(a[0] - b[0], a[1] - b[1]), middle = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2];
-    if (pinch) {
-      move((middle[0] - pinch.middle[0]) * ratio, (middle[1] - pinch.middle[1]) * ratio, false);
-      zoom(long / Math.max(pinch.long, 1), middle[0] * ratio, middle[1] * ratio);
-    }
+  if (pinch) {
+    const { long, middle } = pinchOf();
+    move((middle[0] - pinch.middle[0]) * ratio, (middle[1] - pinch.middle[1]) * ratio, false);
+    zoom(long / Math.max(pinch.long, 1), middle[0] * ratio, middle[1] * ratio);
     pinch = { long, middle };
   } else move(right * ratio, down * ratio, deep() && finger.button === 0);
 });
@@ -356,7 +365,10 @@ for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name,
   if (corners && corners.length > 2) loop(corners);
   else if (name === "pointerup" && moved < 4) tell(...finger.place, event.pointerType === "touch" ? TOUCH : NEAR);
 });
-canvas.addEventListener("pointerleave", () => { hovered = null; byId("tip").hidden = true; });
+canvas.addEventListener("pointerleave", event => {
+  hovered = null;
+  if (event.pointerType !== "touch") byId("tip").hidden = true; /* a finger leaves with every tap */
+});
 canvas.addEventListener("contextmenu", event => { if (deep()) event.preventDefault(); });
 canvas.addEventListener("dblclick", reset);
 canvas.addEventListener("wheel", event => {
@@ -370,7 +382,8 @@ const STEP = 40, NEARER = 1.25; /* pixels that a key moves the picture, and the 
 const KEYS = { ArrowLeft: () => move(STEP * ratio, 0), ArrowRight: () => move(-STEP * ratio, 0),
   ArrowUp: () => move(0, STEP * ratio), ArrowDown: () => move(0, -STEP * ratio), "+": () => zoom(NEARER),
   "=": () => zoom(NEARER), "-": () => zoom(1 / NEARER), 0: reset, Home: reset };
-const ANYWHERE = { "/": () => byId("search").focus(), l: () => byId("lasso").click(), Escape: clear };
+const ANYWHERE = { "/": () => byId("search").focus(), l: () => byId("lasso").click(),
+  v: () => byId("inview").click(), s: () => byId("save").click(), Escape: clear };
 document.addEventListener("keydown", event => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
   if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) return;
@@ -432,6 +445,7 @@ async function start() {
 byId("names").addEventListener("change", () => refresh());
 byId("whole").addEventListener("click", reset);
 byId("clear").addEventListener("click", clear);
+byId("inview").addEventListener("click", selectView);
 byId("save").addEventListener("click", save);
 byId("lasso").addEventListener("click", () => {
   const on = byId("lasso").getAttribute("aria-pressed") !== "true";
