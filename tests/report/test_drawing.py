@@ -15,7 +15,7 @@ from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Text, Ti
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.drawing.svg import document, inline
-from mlcli.report.drawing.text import distinct, shorten, visible
+from mlcli.report.drawing.text import distinct, four_digits, shorten, visible
 from mlcli.report.figures.coloring import SHAPED, ColorRange, Groups, coloring, numbers_of
 from mlcli.report.figures.curves import curve, shepard
 from mlcli.report.figures.scatter import Points, pairs, plane, sample_rows, scatter
@@ -322,3 +322,11 @@ def test_only_round_ends_stand_for_dots_as_others_print_as_nothing() -> None:
     drawn = document(Figure("dots", 10, 10, marks))
     assert 'linecap="square"' not in drawn and drawn.count('stroke-linecap="round"') == drawn.count('h0"/>') == 1
     assert drawn.count("z\"/>") == 3
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (None, "–"), (3, "3"), (12_907, "12,907"), (0.979873, "0.9799"), (0.0104149, "0.01041"), (187.159, "187.2"),
+    (-5314.45, "-5,314"), (999.96, "1,000"), (12907.7, "12,908"), (793266.6, "793,267"), (3.0229e-14, "3.023e-14"),
+    (1.5e6, "1.5e+06"), (0.0, "0"), (1.0, "1"), (float("nan"), "nan")])
+def test_results_have_four_digits_and_larger_ones_all_before_the_point(value: float | None, text: str) -> None:
+    assert four_digits(value) == text

@@ -7,7 +7,7 @@ from mlcli.base.units import percent
 from mlcli.findings.quality.measure import FREE, OF_LABELS, SCALED, QualityResult, relevant_measures, share_kept
 from mlcli.methods import Method
 from mlcli.report.drawing.html import Part, figure, fold, section, sentence, side_by_side, table
-from mlcli.report.drawing.text import number
+from mlcli.report.drawing.text import four_digits, number
 from mlcli.report.figures.curves import curve, shepard
 
 MEASURES = {  # key of quality.json -> name and meaning
@@ -151,7 +151,7 @@ def measure_name(key: str, label: str | None) -> str:
 
 
 def _value(value: float | None) -> str:
-    return "" if value is None else number(value)
+    return "" if value is None else four_digits(value)
 
 
 def title_of(document: Mapping[str, Any]) -> str | None:

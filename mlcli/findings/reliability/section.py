@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.report.drawing.html import Part, figures, section, sentence
-from mlcli.report.drawing.text import number
+from mlcli.report.drawing.text import four_digits
 from mlcli.report.tables.table import ReportTable, fold_long
 
 WORDS = {"items": "items", "alpha": "alpha", "alpha_standardized": "alpha, standardized",
@@ -31,7 +31,7 @@ def reliability(document: Mapping[str, Any], items: CsvColumns) -> Part:
     made = items_of(items)
     shown = replace(made, rows=made.rows[:MOST])
     stated = [name for name in WORDS if document[name] is not None and not (one and name == "omega_hierarchical")]
-    return section("Reliability", figures((WORDS[name], number(document[name])) for name in stated),
+    return section("Reliability", figures((WORDS[name], four_digits(document[name])) for name in stated),
                    sentence(said, "soft"),
                    fold_long(shown, f"{len(shown.rows)} items"))
 

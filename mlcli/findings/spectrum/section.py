@@ -8,7 +8,7 @@ from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import ADJUSTED, DIGITS, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
-from mlcli.report.drawing.text import number
+from mlcli.report.drawing.text import four_digits
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
 
 LEADING = 10  # eigenvalues in the table
@@ -23,9 +23,9 @@ def spectrum(run: FinishedRun) -> Part:
     if eigenvalues is None or not eigenvalues.values:
         return None
     rows: list[tuple[Any, ...]] = [
-        (i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
+        (i + 1, four_digits(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
             zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
-    rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
+    rows += [(len(rows) + i + 1, f"≥ {four_digits(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
     if run.overlapping:
@@ -38,13 +38,13 @@ def spectrum(run: FinishedRun) -> Part:
     if given is not None and ADJUSTED[0] in given.columns:
         head += ["adjusted", "share of adjusted total"]
         adjusted, known = map(given.numbers_or_none, ADJUSTED)
-        rows = [(*row, UNKNOWN if value is None else number(value), _percent(share))
+        rows = [(*row, UNKNOWN if value is None else four_digits(value), _percent(share))
                 for row, value, share in zip(rows, adjusted, known, strict=False)]
     digits = [] if given is None or DIGITS not in given.columns else given.numbers_or_none(DIGITS)
     if digits:
         head.append("certain digits")
-        rows = [(*row, UNKNOWN if number is None else f"{number:.0f}")
-                for row, number in zip_longest(rows, digits[:len(rows)])]
+        rows = [(*row, UNKNOWN if count is None else f"{count:.0f}")
+                for row, count in zip_longest(rows, digits[:len(rows)])]
     drawn = run.scree or eigenvalues
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")

@@ -22,12 +22,12 @@ from mlcli.report.drawing.html import (
     side_by_side,
     table,
 )
-from mlcli.report.drawing.text import distinct, number, safe, shorten
+from mlcli.report.drawing.text import distinct, four_digits, safe, shorten
 from mlcli.report.figures.coloring import coloring, single_color
 from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points, dots, legend_end, legend_width, scatter
 
 ROOM = 60  # number of letters of the runs' names that fit above columns
-FEW = 3  # largest number of runs with all digits, and with meanings in the same table
+FEW = 3  # largest number of runs with meanings in the same table
 ACROSS = 12  # largest number of runs in a table; more have several tables
 Rows = Sequence[tuple[str, Sequence[str]]]  # the name of a row, and its cell for every run
 
@@ -58,7 +58,7 @@ def quality(comparison: Comparison) -> Part:
     """Return the measures of every run."""
     sides = comparison.sides
     keys = [key for key in MEASURES if any(key in side.quality for side in sides)]
-    rows = [(MEASURES[key][0], [digits(side.quality.get(key), sides) for side in sides]) for key in keys]
+    rows = [(MEASURES[key][0], [four_digits(side.quality.get(key)) for side in sides]) for key in keys]
     meanings = [MEASURES[key] for key in keys]
     if len(sides) > FEW:
         return section("Quality", across("measure", rows, sides, numeric=True),
@@ -76,7 +76,7 @@ def options(comparison: Comparison) -> Part:
 
 def eigenvalues(sides: Sequence[Side]) -> Part:
     """Return the leading eigenvalues of every run."""
-    rows = [(str(place + 1), [digits(side.eigenvalues[place] if place < len(side.eigenvalues) else None, sides)
+    rows = [(str(place + 1), [four_digits(side.eigenvalues[place] if place < len(side.eigenvalues) else None)
                               for side in sides])
             for place in range(LEADING) if any(place < len(side.eigenvalues) for side in sides)]
     return across("component", rows, sides, numeric=True)
@@ -87,7 +87,7 @@ def pairs(comparison: Comparison) -> Part:
     sides, names = comparison.sides, heads(comparison.sides)
     places = [(i, j) for i in range(len(sides)) for j in range(i + 1, len(sides))]
     found = dict(zip(places, comparison.pairs, strict=True))
-    rows = [(names[i], names[j], number(pair.fit.m2), angles(pair), *neighbors(pair))
+    rows = [(names[i], names[j], four_digits(pair.fit.m2), angles(pair), *neighbors(pair))
             for (i, j), pair in found.items()]
     near = next((pair.agreement for pair in comparison.pairs if pair.agreement), None)
     said = f"Neighborhoods of {near.neighbors} points, seen from {near.points:,}. " if near else ""
@@ -120,11 +120,6 @@ def across(first: str, rows: Rows, sides: Sequence[Side], *, numeric: bool) -> P
                       [(name, *values[start : start + ACROSS]) for name, values in rows],
                       range(1, 1 + ACROSS) if numeric else (), (0,), pinned=len(sides) > FEW)
                 for start in range(0, len(names), ACROSS)) if rows else None
-
-
-def digits(value: float | None, sides: Sequence[Side]) -> str:
-    """Return a figure of a run; of many runs with fewer digits."""
-    return UNKNOWN if value is None else number(value) if len(sides) <= FEW else f"{value:.4g}"
 
 
 def angles(pair: RunPair) -> str:

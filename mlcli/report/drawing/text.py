@@ -62,6 +62,13 @@ def number(value: float | None) -> str:
     return f"{value:,.6g}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
+def four_digits(value: float | None) -> str:
+    """Return a result for people: four digits, of larger numbers all before the point; files have the others."""
+    if value is None or isinstance(value, int) or not 1e-3 <= abs(value) < 1e6:
+        return number(value)
+    return number(float(f"{value:.4g}") if abs(value) < 1e3 else round(value))
+
+
 def in_words(key: str) -> str:
     """Return the key of a figure as people write it."""
     return " ".join(PROPER.get(word, word) for word in key.split("_"))

@@ -25,7 +25,7 @@ from mlcli.report.drawing.html import (
     table,
     verbatim,
 )
-from mlcli.report.drawing.text import in_words, number, safe
+from mlcli.report.drawing.text import four_digits, in_words, number, safe
 from mlcli.report.page import embedding
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
@@ -49,7 +49,7 @@ def fit(run: FinishedRun) -> Part:
 
 
 def _cell(value: float | None) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else number(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else four_digits(value)
 
 
 def heading(run: FinishedRun) -> str:

@@ -11,7 +11,7 @@ from mlcli.config.report_options import Report
 from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.html import Part, document, facts, figure, fold, frame_picture, join, section, sentence
-from mlcli.report.drawing.text import number, safe, shorten
+from mlcli.report.drawing.text import four_digits, number, safe, shorten
 from mlcli.report.figures.coloring import ROW, Coloring, coloring, numbers_of, single_color
 from mlcli.report.figures.scatter import (
     BESIDE,
@@ -237,7 +237,7 @@ def _dispersion(found: Relation, tables: Mapping[str, ReportTable]) -> Part:
         return None
     test = found.spread.found
     return section(f"Dispersion by {found.spread.name}", sentence(
-        f"F = {number(test.ratio)} with {test.freedom[0]} and {test.freedom[1]} degrees of freedom, "
+        f"F = {four_digits(test.ratio)} with {test.freedom[0]} and {test.freedom[1]} degrees of freedom, "
         f"p = {number(test.p_value)}: whether the mean distance to the {_center(found.spread.center)} of the own group "
         "is the same in all groups."), _shown(tables, "dispersion.csv"),
         fold("Every two groups, by the same permutations", _shown(tables, "dispersion_pairs.csv")))

@@ -7,7 +7,7 @@ from math import isinf, isnan
 
 from mlcli.base.frozen import frozen
 from mlcli.report.drawing import html
-from mlcli.report.drawing.text import number, visible
+from mlcli.report.drawing.text import four_digits, visible
 from mlcli.report.tables import Form
 
 Cell = str | float | int | None
@@ -29,7 +29,7 @@ class ReportTable:
     head: Sequence[str]
     rows: Sequence[Row]
     footers: Sequence[Row] = ()  # sums below the rows, not in a CSV file
-    decimals: int | None = None  # of numbers for people; None: up to six digits
+    decimals: int | None = None  # of numbers for people; None: up to four digits
     cutoff: float = 0.0  # smaller numbers in the columns `cut` are left blank for people
     cut: int = 0  # number of columns with a cutoff, from the second
     words: Sequence[int] = (0,)  # the columns of texts
@@ -50,7 +50,7 @@ class ReportTable:
             return "∞" if cell > 0 else "-∞"
         if isinstance(cell, float) and self.decimals is not None:
             return f"{round(cell, self.decimals) + 0.0:.{self.decimals}f}"
-        return number(cell)
+        return four_digits(cell)
 
     @property
     def top(self) -> list[str]:
