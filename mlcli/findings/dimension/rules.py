@@ -54,15 +54,15 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, RuleVerdict]) ->
     others = {name: number for name, number in counts.items() if name not in doubts}
     voting = [name for name in rules if name in others]
     if not voting:
-        sentence = "No rule for the number of axes applies."
+        estimates = f"Estimates: {_with_counts(others, both)}." if others else ""
+        said = ("No rule for the number of axes applies.", estimates, no_vote_sentence(counts, doubts, both))
         return {"components": None, "by": None, "differ": {}, "agreement": None,
-                "sentence": f"{sentence} {no_vote_sentence(counts, doubts, both)}".strip()}
+                "sentence": " ".join(part for part in said if part)}
     name = elect(voting, others)
     count = others.pop(name)
     differ = {other: number for other, number in others.items() if number != count}
     agreed = agreement(count or 0, others)
-    said = (advice(count or 0, words(name, both), verdicts[name].detail), strength_sentence(agreed),
-            agreement_sentence(others, differ, both),
+    said = (advice(count or 0, words(name, both), verdicts[name].detail), agreement_sentence(others, differ, both),
             no_vote_sentence(counts, doubts, both))
     return {"components": count, "by": name, "differ": differ, "agreement": agreed,
             "sentence": " ".join(part for part in said if part)}
@@ -92,28 +92,23 @@ def advice(count: int, rule: str, detail: str) -> str:
 
 
 def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, int | None], both: bool) -> str:
-    """Return a sentence on which other rules agree and which do not."""
-    agree = [words(name, both) for name in others if name not in differ]
-    differing = [f"{words(name, both)} {number}" for name, number in differ.items()]
-    if not differing:
-        return "All other rules agree." if agree else ""
-    start = f"{list_in_words(agree)} agree{'s' if len(agree) == 1 else ''}; the" if agree else "The"
-    return f"{start} others differ: {', '.join(differing)}."
+    """Return a sentence on which other rules give the same number and which do not, these with their numbers."""
+    same = [words(name, both) for name in others if name not in differ]
+    if not differ:
+        return "All other rules give the same number." if same else ""
+    start = f"{list_in_words(same)} give{'s' if len(same) == 1 else ''} the same number; other" if same else "Other"
+    return f"{start} rules differ: {_with_counts(differ, both)}."
 
 
 def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str], both: bool) -> str:
-    """Return a sentence on the rules without a vote, each with its count and the reason."""
-    doubtful = [f"{words(name, both)} {counts[name]} ({why})" for name, why in doubts.items()]
+    """Return a sentence on the rules without a vote, each with its count, by their reasons."""
+    doubtful = [f"{_with_counts({name: counts[name] for name in doubts if doubts[name] == why}, both)} ({why})"
+                for why in dict.fromkeys(doubts.values())]
     return f"Without a vote: {'; '.join(doubtful)}." if doubtful else ""
 
 
-def strength_sentence(agreed: Mapping[str, int] | None) -> str:
-    """Return a sentence on how far the rules agree; empty where there is nothing to compare."""
-    if not agreed or not agreed["of"]:
-        return ""
-    near, whole = agreed["near"], agreed["of"]
-    level = "agree" if near >= MOST * whole else "agree in part" if near >= SOME * whole else "disagree"
-    return f"The rules {level}: {near} of {whole} other rules give the same number or differ by 1."
+def _with_counts(counts: Mapping[str, int | None], both: bool) -> str:
+    return ", ".join(f"{words(name, both)} {number}" for name, number in counts.items())
 
 
 def axes_line(advice: Mapping[str, Any], kept: int) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.findings.dimension.evidence import RuleVerdict
-from mlcli.findings.dimension.rules import elect, recommendation, strength_sentence
+from mlcli.findings.dimension.rules import elect, recommendation
 from tests.findings.dimension.support import found
 
 RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")
@@ -30,14 +30,22 @@ def test_a_rule_with_a_doubt_has_no_vote_and_is_told_with_the_reason() -> None:
     assert nothing["components"] is None and "TwoNN 21" in nothing["sentence"]
 
 
-@pytest.mark.parametrize(("counts", "level", "agreed"), [
-    ((2, 2, 3, 2), "agree:", {"same": 2, "near": 3, "of": 3}), ((2, 4, 3, 9), "agree in part", None),
-    ((2, 7, 8, 9), "disagree", {"same": 0, "near": 0, "of": 3})])
-def test_how_far_the_rules_agree(counts: tuple[int, ...], level: str, agreed: dict[str, int] | None) -> None:
-    advice = recommendation(RULES, said(**dict(zip(RULES, counts, strict=True))))
-    assert f"The rules {level}" in advice["sentence"]
-    assert agreed is None or advice["agreement"] == agreed
-    assert strength_sentence(recommendation(RULES, said(elbow=2))["agreement"]) == ""
+@pytest.mark.parametrize(("counts", "sentence", "agreed"), [
+    ((2, 2, 3, 2), "TwoNN and elbow give the same number; other rules differ: broken stick 3.", (2, 3)),
+    ((2, 2, 2, 2), "All other rules give the same number.", (3, 3)),
+    ((2, 7, 2, 9), "Broken stick gives the same number; other rules differ: TwoNN 7, elbow 9.", (1, 1)),
+    ((2, 7, 8, 9), "Other rules differ: TwoNN 7, broken stick 8, elbow 9.", (0, 0)), ((2,), "", (0, 0))])
+def test_which_rules_give_the_same_number(counts: tuple[int, ...], sentence: str, agreed: tuple[int, int]) -> None:
+    advice = recommendation(RULES, said(**dict(zip(RULES, counts, strict=False))))
+    assert advice["sentence"] == f"Keep 2 axes by residual variance (found). {sentence}".strip()
+    assert advice["agreement"] == {"same": agreed[0], "near": agreed[1], "of": len(counts) - 1}
+
+
+def test_without_a_rule_of_the_method_the_others_are_estimates() -> None:
+    doubtful = {"maximum_likelihood": (12, "too high"), "broken_stick": (9, "too high")}
+    advice = recommendation(("elbow",), said(two_nn=5, **doubtful))
+    assert advice["sentence"] == ("No rule for the number of axes applies. Estimates: TwoNN 5. Without a vote: "
+                                  "maximum likelihood 12, broken stick 9 (too high).")
 
 
 def test_no_broken_stick_of_hundreds_of_pieces_and_no_two_nn_beyond_its_reach_decides() -> None:
