@@ -132,7 +132,7 @@ def luminance(color: str) -> float:
 @pytest.mark.parametrize("ground", [0, 1])
 def test_colors_stand_out_from_their_ground(ground: int) -> None:
     for kind, ink in INKS.items():
-        if kind not in ("grid", "frame", "ground", "rest", "onlight", "ondark"):
+        if kind not in ("grid", "frame", "ground", "halo", "rest", "onlight", "ondark"):
             ratio = contrast((ink.light, ink.dark)[ground], GROUND[ground])
             assert ratio > (4.5 if kind in ("text", "title", "small") else 1.5), kind
 
@@ -330,3 +330,40 @@ def test_only_round_ends_stand_for_dots_as_others_print_as_nothing() -> None:
     (1.5e6, "1.5e+06"), (0.0, "0"), (1.0, "1"), (float("nan"), "nan")])
 def test_results_have_four_digits_and_larger_ones_all_before_the_point(value: float | None, text: str) -> None:
     assert four_digits(value) == text
+
+
+def test_a_legend_shows_lines_as_lines_with_their_dashes() -> None:
+    drawn = curve("", "k", "share", [1.0, 2.0], {"this": [0.1, 0.2], "PCA": [0.2, 0.3]})
+    keys = [mark.kind for mark in drawn.marks if isinstance(mark, Line) and mark.y1 == mark.y2 and mark.kind in INKS
+            and mark.kind not in ("grid", "axis")]
+    assert keys == ["curve", "second"] == [mark.kind for mark in drawn.marks if isinstance(mark, Curve)]
+    assert not any(isinstance(mark, Bar) for mark in drawn.marks)
+
+
+def test_the_line_of_parallel_analysis_is_set_off_from_bars_below_it() -> None:
+    kinds = [mark.kind for mark in scree(ScreeValues([3.0, 1.0], [0.75, 1.0], 1, 2, line=[1.5, 0.9]), "").marks]
+    assert kinds.index("kept") < kinds.index("halo") < kinds.index("curve") and "curve" in kinds
+
+
+@pytest.mark.parametrize(("values", "numbers"), [
+    ([14, 68], ["20", "40", "60"]), ([4.714, 14.13], ["6", "8", "10", "12", "14"]),
+    ([-0.31, 0.22], ["−0.2", "0", "0.2"])])
+def test_a_scale_of_colors_has_round_numbers_at_their_places(values: list[float], numbers: list[str]) -> None:
+    found = coloring("t", list(map(repr, np.linspace(*values, 40).tolist())))
+    marks = found.legend(0, 0)
+    texts = [mark for mark in marks if isinstance(mark, Text)][1:]
+    bars = [mark for mark in marks if isinstance(mark, Bar)]
+    top, bottom = min(bar.y for bar in bars), max(bar.y + bar.height for bar in bars)
+    assert [text.text for text in texts] == numbers
+    for text in texts:
+        share = (float(text.text.replace("−", "-")) - values[0]) / (values[1] - values[0])
+        assert abs(text.y - 4 - (bottom + share * (top - bottom))) < 1.5
+
+
+def test_without_a_scale_of_its_own_an_embedding_has_no_line_of_equality() -> None:
+    pairs = np.array([[1.0, 0.5], [2.0, 1.1], [15.0, 6.0]])
+    assert any(isinstance(mark, Line) and mark.kind == "guide" for mark in shepard("", pairs).marks)
+    free = shepard("", pairs, scaled=False)
+    assert not any(isinstance(mark, Line) and mark.kind == "guide" for mark in free.marks)
+    (dots,) = (mark for mark in free.marks if isinstance(mark, Dots))
+    assert np.ptp(dots.points[:, 1]) > 0.9 * 350 * (6.0 - 0.5) / 6.0

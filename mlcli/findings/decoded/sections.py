@@ -143,7 +143,7 @@ def profile_rows(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure
                   *line("curve", heights.shares(decoded.originals[place]), box),
                   *line("second", heights.shares(decoded.reconstructed[place]), box)]
     lines = -(-count // ACROSS)
-    marks += legend([("knot", "original"), ("mark", "reconstruction")], LEFT, TOP - 12)
+    marks += legend([("curve", "original"), ("second", "reconstruction")], LEFT, TOP - 12)
     return Figure(ROWS, LEFT + min(count, ACROSS) * (wide + gap) - gap + RIGHT,
                   TOP + lines * (tall + gap + ABOVE) + 4, marks, parts)
 

@@ -81,7 +81,8 @@ class QualityFinding(Finding["QualityResult"]):
 
         method, fit = run.config.method, run.fit
         of_ranks = fit.get("stress") if method.keeps_order else None
-        return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)), (Place.RESULT, quality(value, method))]
+        return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)),
+                (Place.RESULT, quality(value, method, own_diagram="stress" in run.findings))]
 
     @classmethod
     def measures_of(cls, run: "FinishedRun") -> Mapping[str, Any]:

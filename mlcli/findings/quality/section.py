@@ -91,16 +91,17 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
             f"so points lie closer together than in the data{scaled}")
 
 
-def quality(found: QualityResult, method: Method) -> Part:
+def quality(found: QualityResult, method: Method, *, own_diagram: bool = False) -> Part:
     """Return the measures with standard errors, the Shepard diagram and the Q_NX curve.
 
-    Three measures are shown, by which the method is judged; the others are folded.
+    Three measures are shown, by which the method is judged; the others are folded. A run with a Shepard diagram of its
+    own, that of its stress, has no second one.
     """
     document = found.figures
     values = {key: value for key, value in relevant_measures(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
-    pairs = None if found.pairs is None else figure(
-        shepard("Shepard diagram", found.pairs),
+    pairs = None if own_diagram or found.pairs is None else figure(
+        shepard("Shepard diagram", found.pairs, scaled=document.get("scale") != FREE),
         f"{len(found.pairs):,} pairs of points: the distance in the data and the distance in the embedding.")
     scale = None if document.get("scale") != FREE else sentence(
         "The scale of the coordinates is arbitrary for this method: stress is given at the best scale.", "soft")

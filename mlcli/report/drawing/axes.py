@@ -9,10 +9,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.report.drawing.figure import Bar, Line, Mark, Text
+from mlcli.report.drawing.palette import INKS
 from mlcli.report.drawing.text import number
 
 MOST_TICKS = 6
 LETTER = 7.5  # width of a small letter in a row of names, with room for a page that enlarges it
+SAMPLE = 15  # width of a line in a legend, which shows its dashes
 ALIKE = 1e-12  # relative difference of values that counts as rounding
 
 
@@ -138,9 +140,10 @@ def tick_kind(tick: float, step: float) -> str:
 
 
 def legend(entries: Sequence[tuple[str, str]], x: float, y: float) -> list[Mark]:
-    """Return short bars with names in a row, each with the width of its name."""
+    """Return short bars, or lines for kinds of lines, with names in a row, each with the width of its name."""
     marks: list[Mark] = []
     for kind, name in entries:
-        marks += [Bar(kind=kind, x=x, y=y - 8, width=12, height=8), Text(x + 17, y, name, kind="small")]
-        x += 30 + LETTER * len(name)
+        marks += [Line(kind=kind, x1=x, y1=y - 4, x2=x + SAMPLE, y2=y - 4) if INKS[kind].width else
+                  Bar(kind=kind, x=x, y=y - 8, width=12, height=8), Text(x + SAMPLE + 5, y, name, kind="small")]
+        x += SAMPLE + 18 + LETTER * len(name)
     return marks

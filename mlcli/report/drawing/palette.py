@@ -78,7 +78,7 @@ INKS = {
     "arrow": Ink("#222222", "#e8ebf0", 1.4),  # as dark or gray as no group is
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
     "other": Ink("#a3a8b0", "#6d7480", both=True), "absent": Ink("#ced3da", "#4a515d", both=True),
-    "ground": Ink(*GROUND),
+    "ground": Ink(*GROUND), "halo": Ink(*GROUND, 4.6),  # of a line over bars
     **{f"c{i}": Ink(*colors, both=True) for i, colors in enumerate(CLASSES)},
     **{f"l{i}": Ink(*colors, 1.8) for i, colors in enumerate(CLASSES)},
     **{f"s{i}": Ink(*colors, both=True)

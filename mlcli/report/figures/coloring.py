@@ -12,6 +12,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.missing import is_missing
+from mlcli.report.drawing.axes import Scale, tick_text
 from mlcli.report.drawing.figure import Bar, Dots, Line, Mark, Text
 from mlcli.report.drawing.palette import CLASSES, STEPS
 from mlcli.report.drawing.text import distinct, shorten
@@ -22,6 +23,7 @@ MOST = COLORS * len(SHAPES)  # largest number of groups with a color and shape
 SHAPED = 1_000  # largest number of rows with shapes; marks of more are too small or an image, and only colors differ
 FEW = 13  # largest number of different numbers that are groups
 UNGROUPED = ("other", "absent")  # kinds of rarer groups together, and of rows without a label
+NUMBERS = 5  # most parts of a scale between its round numbers
 ROW = 19  # pixels between two names of a legend
 
 
@@ -75,16 +77,15 @@ class ColorRange(Coloring):
     absent: int
 
     def legend(self, x: float, y: float) -> list[Mark]:
-        """Return a bar of colors with its numbers."""
+        """Return a bar of colors with round numbers."""
         tall = 7.0
         bars: list[Mark] = [Bar(kind=f"s{i}", x=x, y=y + 14 + tall * (STEPS - 1 - i), width=16, height=tall + 0.5)
                             for i in range(STEPS)]
         marks: list[Mark] = [Text(x, y, shorten(self.name, 26)), *bars]
-        for share in (0, 0.25, 0.5, 0.75, 1):
-            down = y + 14 + tall * STEPS * (1 - share)
-            value = f"{self.low + share * (self.high - self.low):.4g}".replace("-", "−")
-            marks += [Line(kind="axis", x1=x + 16, y1=down, x2=x + 20, y2=down),
-                      Text(x + 24, down + 4, value, kind="small")]
+        scale = Scale.over([self.low, self.high], y + 14 + tall * STEPS, y + 14, whole=False, most=NUMBERS)
+        for tick in scale.ticks():
+            marks += [Line(kind="axis", x1=x + 16, y1=scale(tick), x2=x + 20, y2=scale(tick)),
+                      Text(x + 24, scale(tick) + 4, tick_text(tick, scale.step), kind="small")]
         if self.absent:
             down = y + 38 + tall * STEPS
             marks += [Dots("other", np.array([[x + 8, down - 4]]), 4),

@@ -12,7 +12,7 @@ WIDTH, HEIGHT = 480, 290
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
 SIDE = 350  # side of the Shepard diagram in pixels
 NAMES = 20  # height of a row of names in pixels
-KINDS, SWATCHES = ("curve", "second"), ("knot", "mark")  # kinds of lines, and of their colors in a legend
+KINDS = ("curve", "second")  # kinds of lines
 
 
 def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str, Sequence[float]], *,
@@ -30,17 +30,19 @@ def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str,
     if marked is not None and marked in x:
         marks += guide(panel, panel.x(marked), top, f"kept: {marked:g}", top + 12)
     if len(lines) > 1:
-        marks += legend(list(zip(SWATCHES, lines, strict=False)), LEFT, TOP - 12)
+        marks += legend(list(zip(KINDS, lines, strict=False)), LEFT, TOP - 12)
     return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])
 
 
-def shepard(title: str, pairs: Array, line: Array | None = None) -> Figure:
+def shepard(title: str, pairs: Array, line: Array | None = None, *, scaled: bool = True) -> Figure:
     """Draw distances in the embedding against those to keep, an (m, 2) array, with the line of equality.
 
-    `line` holds the places of another line (m x 2).
+    `line` holds the places of another line (m x 2). If they are not `scaled`, the embedding's have no unit, and there
+    is no such line.
     """
     across, up = (float(column.max(initial=0.0)) for column in pairs.T)
-    if comparable(pairs):
+    alike = scaled and comparable(pairs)
+    if alike:
         across = up = max(across, up)
     panel = Panel(Scale.over([0.0, across], LEFT, LEFT + SIDE, whole=False),
                   Scale.over([0.0, up], TOP + SIDE, TOP, whole=False))
@@ -49,7 +51,7 @@ def shepard(title: str, pairs: Array, line: Array | None = None) -> Figure:
                                                                                    "distance in the embedding")]
     if line is not None:
         marks.append(Curve("curve", [(panel.x(x), panel.y(y)) for x, y in line.tolist()]))
-    elif comparable(pairs):
+    elif alike:
         marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
 

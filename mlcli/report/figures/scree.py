@@ -76,8 +76,8 @@ def scree(spectrum: ScreeValues, title: str, *, shared: bool = False) -> Figure:
     shares = shares if heights.high > 0 else []
     panel = _panel(len(values), heights, SHARED if shares else 0)
     used = {kind for _, kind in values}
-    shown = [*(entry for entry in KINDS if entry[0] in used), *([("knot", "parallel analysis")] if line else []),
-             *([("c2", "cumulative share")] if shares else [])]
+    shown = [*(entry for entry in KINDS if entry[0] in used), *([("curve", "parallel analysis")] if line else []),
+             *([("l2", "cumulative share")] if shares else [])]
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(),
                          *(_bar(panel, i, value, kind) for i, (value, kind) in enumerate(values)),
                          *_analysis_line(panel, line), *_share_curve(panel, shares),
@@ -144,9 +144,10 @@ def bars(spectrum: ScreeValues) -> list[tuple[float, str]]:
 
 
 def _analysis_line(panel: Panel, line: Sequence[float]) -> list[Mark]:
-    """Return the line of parallel analysis."""
+    """Return the line of parallel analysis, with a margin that sets it off from bars."""
     points = [(panel.x(i), panel.y(value)) for i, value in enumerate(line)]
-    return [Curve("curve", points), Dots("knot", np.array(points), 2.5)] if points else []
+    return [Curve("halo", points), Dots("ground", np.array(points), 4), Curve("curve", points),
+            Dots("knot", np.array(points), 2.5)] if points else []
 
 
 def _bar(panel: Panel, place: int, value: float, kind: str) -> Bar:
