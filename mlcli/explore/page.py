@@ -221,7 +221,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(counts_figure(exploration.candidates, exploration.entries),
                                       "The horizontal line is the linear method, which uses no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 5)))
+                         (1, 2, 3, 4), (0, 6)))
 
 
 def _agreement(exploration: Exploration) -> Part:

@@ -42,6 +42,9 @@ class TraceFinding(Finding["CsvColumns"]):
         places = value.numbers(first)
         pairs = [[name, BESIDE] if name == names[0] and BESIDE in names else [name] for name in names[:4]
                  if name != BESIDE]
-        parts = [figure(curve(f"{' and '.join(map(visible, pair))} by {visible(first)}", first, pair[0], places,
-                              {name: value.numbers(name) for name in pair}, zero=False)) for pair in pairs]
+        parts = []
+        for pair in pairs:
+            title = f"{' and '.join(map(visible, pair))} by {visible(first)}"
+            parts.append(figure(curve(title[:1].upper() + title[1:], first, pair[0], places,
+                                      {name: value.numbers(name) for name in pair}, zero=False)))
         return [(Place.DETAIL, section("Iterations", *parts) if places else None)]

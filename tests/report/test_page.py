@@ -86,7 +86,7 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     text = " ".join(seen.words)
     for words in ["pca: points.csv", "1 warning", "W-NEGATIVE", "Embedding, colored by kind", "a (10)", "Scree plot",
-                  "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "objective by step", "height",
+                  "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "Objective by step", "height",
                   "method.divisor", "'n-1'", "eigensolve",
                   "log likelihood", "-296.7", "p value", "converged", "yes", "column 19", "The first 20; run.json has",
                   "mlcli run RUN/config.yaml", "numpy 2.0",

@@ -17,8 +17,8 @@ def dimension(document: Mapping[str, Any], kept: int) -> Part:
     left = [(words(name, both), reason) for name, reason in document.get("left_out", {}).items()]
     inapplicable = "1 rule that does not apply" if len(left) == 1 else f"{len(left)} rules that do not apply"
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
-                   table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(document, kept),
-                   stresses(document, kept),
+                   table(("rule", "axes", "found", "what it says"), rows, (1,), (0,), said=True),
+                   residuals(document, kept), stresses(document, kept),
                    fold(inapplicable, table(("rule", "why"), left)))
 
 

@@ -173,12 +173,14 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
     return Figure(title, LEFT + 3 * step, below + ROW * math.ceil(len(entries) / 3) + 8, marks, parts)
 
 
+METHOD = "method.name"
+LETTERS = 48  # largest number of characters of an option in the table
 DRAWN = 24  # embeddings on the page
 LISTED = 5  # runs in the ranking
 AXES = ("A run counts as good as the best one if the difference is within the standard errors. More axes improve all "
         "three measures: compare runs with the same number of axes, or look for the point where more axes gain little.")
 PICTURES = ("These measures can mislead: an embedding with short circuits, or a torn one, can preserve most neighbors. "
-            "Look at the plots below, at the shares of the first axes, and at the edges of the graph (--draw-graph); "
+            "Look at the embeddings, at the shares of the first axes, and at the edges of the graph (--draw-graph); "
             "docs/choosing-k.md explains how.")
 OWN_GRAPH = (" Residual variance is measured along the graph of each run, and can be small for a wrong graph too: it "
              "ranks only runs with the same graph.")
@@ -257,9 +259,11 @@ def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
 
 def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
     failed = any(row.get("error") for row in rows)
-    first, last = ("run", *parameters), ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
+    named = sorted(parameters, key=lambda path: path != METHOD)  # the method first, then as in a configuration
+    first, last = ("run", *named), ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
     head = [*(path.rpartition(".")[2] for path in first), *(measure.words for measure in MEASURES), *last]
-    cells = [[*(_shown(row.get(column)) for column in first), *(_with_error(measure, row) for measure in MEASURES),
+    cells = [[*(shorten(_shown(row.get(column)), LETTERS) for column in first),
+              *(_with_error(measure, row) for measure in MEASURES),
               *(_shown(row.get(column)) for column in last)] for row in rows]
     numbers = range(len(first), len(first) + len(MEASURES) + 3)
     return section("Runs", table(head, cells, numbers, range(len(head))))

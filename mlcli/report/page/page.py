@@ -66,8 +66,13 @@ def heading(run: FinishedRun) -> str:
              f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
              f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
     line = (f"{sizes}, "
-            f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
+            f"{run.manifest.get('seconds', 0):.3g} s, finished {_moment(str(run.manifest.get('finished', 'unknown')))}")
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
+
+
+def _moment(text: str) -> str:
+    """Return a time of the manifest for people: to the minute."""
+    return f"{text[:16].replace('T', ' ')} UTC" if text.endswith("+00:00") else text
 
 
 def kind_of(run: FinishedRun) -> str:

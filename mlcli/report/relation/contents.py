@@ -145,7 +145,7 @@ def _vectors(found: Relation) -> ReportTable:
     rows: list[Row] = [(one.name, one.rows, *one.fit.direction.tolist(), one.fit.r2, one.fit.p_value)
                        for one in found.vectors]
     return ReportTable("Variables of numbers: direction of increase, of length one.",
-                       ("variable", "rows", *found.columns, "r²", "p"), rows,
+                       ("variable", "rows", *found.axis_names, "r²", "p"), rows,
                        keys=("variable", "rows", *found.columns, "r2", "p_value"))
 
 
@@ -158,8 +158,8 @@ def _factors(found: Relation) -> ReportTable:
 def _centroids(found: Relation) -> ReportTable:
     rows: list[Row] = [(one.name, level, count, *means) for one in found.factors
                        for level, count, means in zip(one.levels, one.counts, one.fit.means.tolist(), strict=True)]
-    return ReportTable("Means of the levels of factors.", ("factor", "level", "rows", *found.columns), rows,
-                       words=(0, 1))
+    return ReportTable("Means of the levels of factors.", ("factor", "level", "rows", *found.axis_names), rows,
+                       words=(0, 1), keys=("factor", "level", "rows", *found.columns))
 
 
 def _partition(found: Relation) -> ReportTable | None:
@@ -204,4 +204,5 @@ def _species(found: Relation) -> ReportTable | None:
         return None
     rows: list[Row] = [(name, *scores) for name, scores in zip(
         found.species.names, found.species.scores.tolist(), strict=True)]
-    return ReportTable(f"Species: {KINDS[found.species.kind]}.", ("species", *found.columns), rows)
+    return ReportTable(f"Species: {KINDS[found.species.kind]}.", ("species", *found.axis_names), rows,
+                       keys=("species", *found.columns))
