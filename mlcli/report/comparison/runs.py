@@ -260,12 +260,13 @@ def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
 def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
     failed = any(row.get("error") for row in rows)
     named = sorted(parameters, key=lambda path: path != METHOD)  # the method first, then as in a configuration
-    first, last = ("run", *named), ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
-    head = [*(path.rpartition(".")[2] for path in first), *(measure.words for measure in MEASURES), *last]
-    cells = [[*(shorten(_shown(row.get(column)), LETTERS) for column in first),
+    last = ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
+    head = ["run", *("method" if path == METHOD else path.rpartition(".")[2] for path in named),
+            *(measure.words for measure in MEASURES), *last]
+    cells = [[_shown(row.get("run")), *(shorten(_shown(row.get(column)), LETTERS) for column in named),
               *(_with_error(measure, row) for measure in MEASURES),
               *(_shown(row.get(column)) for column in last)] for row in rows]
-    numbers = range(len(first), len(first) + len(MEASURES) + 3)
+    numbers = range(1 + len(named), 1 + len(named) + len(MEASURES) + 3)
     return section("Runs", table(head, cells, numbers, range(len(head))))
 
 

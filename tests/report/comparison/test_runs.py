@@ -55,6 +55,15 @@ def test_runs_are_ranked_by_several_measures_and_residual_variance_only_ranks_ru
     assert "small for a wrong graph" not in runs_page([row("a", 0.9)], ["k"], None, seed=0)
 
 
+def test_the_table_begins_with_the_method_and_cuts_long_options_but_no_name_of_a_run() -> None:
+    answers, name = "+".join(["a long answer"] * 9), "a run with a name " * 4
+    page = runs_page([{**row(name, 0.9), "input.answers": answers, "method.name": "fa"}, row("b", 0.8)],
+                     ["input.answers", "method.name"], None, seed=0)
+    table = page[page.index("<h2>Runs</h2>"):]
+    assert re.findall(r"<th[^>]*>(\w+)</th>", table)[:3] == ["run", "method", "answers"]
+    assert f">{name}<" in table and answers not in table and "a long answer+" in table
+
+
 def test_a_line_for_each_combination_of_the_other_options() -> None:
     rows = [row(f"{k}{graph}", k / 100, 0.01, **{"m.k": str(k), "m.graph": graph})
             for k in (16, 8, 12) for graph in ("union", "mutual")]
