@@ -127,6 +127,20 @@ def test_the_tour_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert command[0] == "mlcli" and ("explore" in command or run(command[1:]) == 0), command
 
 
+@pytest.mark.medium
+def test_the_first_command_of_the_readme_prints_what_stands_below_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    monkeypatch.chdir(tmp_path)
+    start = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Start")[2]
+    command = start.partition(".venv/bin/mlcli ")[2].partition("\n")[0].split()
+    first, *said = start.partition("```text\n")[2].partition("```")[0].splitlines()
+    assert run(command) == 0
+    found, *lines = capsys.readouterr().err.splitlines()
+    assert lines == said and len(said) == 3
+    assert found.rpartition(" in ")[0] == first.rpartition(" in ")[0] != ""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_commands_of_the_readme_work_in_an_empty_clone(tmp_path: Path) -> None:
