@@ -177,7 +177,7 @@ pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;pad
   .said,.said>*{{display:block}} .said tr{{display:flex;flex-wrap:wrap;gap:0 .6rem;padding:.3rem 0;
   border-bottom:1px solid var(--line)}} .said td,.said th{{border:0;padding:0;flex:1}}
   .said .n{{flex:0 0 4.6rem}} .said tr>:last-child{{flex:0 0 100%}}
-  .said thead tr>:last-child{{display:none}}
+  .said thead tr>:last-child{{display:none}} .said .w{{white-space:normal}}
   dl{{grid-template-columns:minmax(4rem,8rem) 1fr;gap:.3rem .7rem}}}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:14mm}}
