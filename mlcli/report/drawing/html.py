@@ -145,8 +145,9 @@ svg{{display:block;max-width:100%;height:auto}}
 .good{{color:var(--good);background:var(--good-tint)}} .bad{{color:var(--bad);background:var(--bad-tint)}}
 .columns{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,34rem),1fr));gap:0 2.5rem;
   align-items:start}}
-.columns>*{{min-width:0}} section>.columns:not(:has(.parts)){{grid-template-columns:
-  repeat(auto-fit,minmax(min(100%,28rem),1fr))}}
+.columns>*{{min-width:0}}
+@media screen{{section>.columns:not(:has(.parts)){{grid-template-columns:
+  repeat(auto-fit,minmax(min(100%,28rem),1fr))}}}}
 summary{{cursor:pointer;color:var(--link);margin:.6rem 0}} section>details>summary{{font-weight:600}}
 .wide,figure{{overflow-x:auto}}
 .wide{{background:linear-gradient(90deg,var(--ground) 40%,transparent),

@@ -137,6 +137,20 @@ def test_twenty_sites_are_printed_on_four_pages(pages: dict[str, Path], tmp_path
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())) <= 4
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize(("wide", "beside"), [(1020, True), (700, False)])
+def test_two_curves_stand_side_by_side_where_a_window_has_room(pages: dict[str, Path], tmp_path: Path, wide: int,
+                                                              beside: bool) -> None:
+    frame = tmp_path / "frame.html"
+    frame.write_text(f"""<body><iframe src="{pages['plain'].as_uri()}" width="{wide}" height="800"
+        onload="const boxes = [...this.contentDocument.querySelectorAll('section>.columns>div')].map(
+        box => box.getBoundingClientRect()); document.body.id = 'tops' + boxes.slice(0, 2).map(
+        box => Math.round(box.top)).join('_')"></iframe>""")
+    told = browse(frame, tmp_path, "--dump-dom", "--allow-file-access-from-files")
+    found = re.search(r'id="tops(\d+)_(\d+)"', told.stdout)
+    assert found and (found[1] == found[2]) == beside
+
+
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext reads what was printed")
 def test_what_is_folded_is_named_on_paper_and_printed_where_it_is_open(pages: dict[str, Path], tmp_path: Path) -> None:
     opened = tmp_path / "opened.html"
