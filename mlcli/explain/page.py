@@ -29,9 +29,15 @@ from mlcli.report.figures.scatter import (
 SHADES = 9  # of a heat map, on each side of zero
 MOST = 40  # rows and columns of a table
 NAMED = 18  # characters of a name of a row or column
+COMMAND = 20_000  # signs of a command, which is to be copied whole
 DIGITS = 4  # of a number in a table; --json has all
 ROUNDING = 1e-13  # share of the largest number of a table that is shown as zero
 SMALL = 1e-3  # size of a number below which it is written with an exponent
+WAYS_OF_CHOICE = {
+    "random": "drawn at random with seed {} (--seed draws others), in their order",
+    "consecutive": "in their order without gaps, as the method is for sequences, from a place drawn with seed {} "
+                   "(--seed draws another)",
+    "crossed": "of every pair of some styles and contents, drawn with seed {} (--seed draws others), in their order"}
 UNKNOWN = ""  # an entry that is not there
 RADIUS = 3.6  # of a dot, in pixels
 WAYS = "The first two axes of the layout after each of these steps, joined by lines; the dot is the last."
@@ -66,8 +72,8 @@ def rows_sentence(found: Explanation) -> str:
     """Return the sentence on which rows were taken."""
     names = ", ".join(shorten(name, NAMED) for name in found.ids)
     if found.of > len(found.ids) > 0:
-        return (f"{len(found.ids)} of the {found.of:,} rows of {found.path}, drawn at random with seed {found.seed} "
-                f"(--seed draws others), in their order: {names}.")
+        return (f"{len(found.ids)} of the {found.of:,} rows of {found.path}, "
+                f"{WAYS_OF_CHOICE[found.choice].format(found.seed)}: {names}.")
     return f"All rows of {found.path}: {names}." if found.ids else f"{found.path} holds no rows."
 
 
@@ -162,7 +168,9 @@ def _ways(layouts: Sequence[Array], names: Sequence[str]) -> Figure:
 
 
 def _end(found: Explanation) -> Part:
-    again = [] if not found.command else [sentence("A run with the same coordinates:", "soft"), verbatim(found.command)]
+    said = ("A run with the same coordinates:" if found.command else
+            f"No options choose these rows. A run of all {found.of:,}, with other coordinates:")
+    again = [sentence(said, "soft"), verbatim(found.command or found.command_of_all, width=COMMAND)]
     return Html("<footer>" + join([*again, sentence(
         f"Numbers have {DIGITS} digits here, and what is rounding beside the largest number of a table is 0; --json "
         "has all digits. Colors show the size of a number relative to the largest of its table: blue above zero, "

@@ -1,13 +1,16 @@
 """An explanation carried out: the rows chosen, the method fitted to them by the pipeline, and its values recorded.
 
-A dozen rows have fewer neighbors than a file. So a default number of neighbors becomes the fewest that show a
-neighborhood and that the method takes; chosen options that fit the file and not its sample go back to their defaults;
-and a graph of a sample in pieces is joined. All of this is said. What fails on the rows of a file fails as `mlcli
-embed` does.
+A sample is drawn at random, but of a sequence its rows are consecutive, and of styles and contents they have every
+pair of some of these. A dozen rows have fewer neighbors than a file. So a default number of neighbors becomes the
+fewest that show a neighborhood and that the method takes; chosen options that fit the file and not its sample go back
+to their defaults; columns that are zero in all of its rows are left out where these are amounts; and a graph of a
+sample in pieces is joined. All of this is said. What fails on the rows of a file fails as `mlcli embed` does.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ import numpy as np
 from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import listening, mute_notes, tell
+from mlcli.base.types import Indices
+from mlcli.base.values.inputs import CrossLabeled
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
@@ -22,7 +27,7 @@ from mlcli.core.graph.neighbors import NeighborOptions
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, GeometryError, UsageError
 from mlcli.explain.record import Recorder
-from mlcli.explain.steps import Explanation
+from mlcli.explain.steps import Choice, Explanation
 from mlcli.pipeline.fit import fit
 from mlcli.pipeline.run import plan_of
 from mlcli.pipeline.session import Session
@@ -45,6 +50,7 @@ class Sample:
     table: Table
     of: int  # the rows that they were drawn from
     by_option: bool  # whether `input.rows` chooses them
+    choice: Choice
 
     @property
     def drawn(self) -> bool:
@@ -58,19 +64,42 @@ class Sample:
         if count > ROWS:
             raise UsageError("ROWS", f"{count} rows were requested, and a page shows {ROWS} at most", where="--rows",
                              hint="leave it out, or give a smaller number")
-        apart = config.input.view.path is not None or is_run(config.input.path)
-        by_option = config.input.gives != "covariance" and not apart
-        if by_option:
-            config = config.replace(input=config.input.replace(rows=count))
+        method = type(config.method)
+        choice: Choice = ("consecutive" if method.ordered else "crossed" if CrossLabeled in method.accepts else
+                          "random")
+        by_option = (choice == "random" and config.input.gives != "covariance" and config.input.view.path is None
+                     and not is_run(config.input.path))
+        if by_option or choice != "random":
+            config = config.replace(input=config.input.replace(rows=count if by_option else None))
         with recording() as journal, mute_notes():
             table = begin(config).source
         for note in journal.notes:
             if note.code != "N-CHOSEN-ROWS":  # which the page says
                 tell(note)
-        if not apart or table.rows <= count:
-            return cls(table, table.chosen_of or table.rows, by_option)
-        kept = np.sort(config.compute.generator().choice(table.rows, count, replace=False))
-        return cls(table.take(kept), table.rows, by_option)
+        if by_option or table.rows <= count:
+            return cls(table, (table.chosen_of if by_option else None) or table.rows, by_option, choice)
+        generator = config.compute.generator()
+        if choice == "consecutive":
+            kept = int(generator.integers(table.rows - count + 1)) + np.arange(count)
+        elif choice == "crossed" and len(table.labels) > 1:
+            kept = _crossed(table, count, generator)
+        else:
+            kept = np.sort(generator.choice(table.rows, count, replace=False))
+        return cls(table.take(kept), table.rows, by_option, choice)
+
+    @property
+    def empty_columns(self) -> tuple[str, ...]:
+        """The columns that are zero in all rows, where these are a sample."""
+        if not self.drawn or not self.table.columns:
+            return ()
+        some = (np.asarray(self.table.values) != 0).any(axis=0)
+        return tuple(name for name, kept in zip(self.table.columns, some.tolist(), strict=True) if not kept)
+
+    def without(self, columns: Collection[str]) -> "Sample":
+        """Return the sample without some columns of its table."""
+        kept = [place for place, name in enumerate(self.table.columns) if name not in columns]
+        names = tuple(self.table.columns[place] for place in kept)
+        return replace(self, table=replace(self.table, values=self.table.values[:, kept], columns=names))
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -84,12 +113,32 @@ class Sample:
             raise spelled(error.changed(hint=f"{error.hint}; {said}" if error.hint else said)) from error
 
 
+def _crossed(table: Table, most: int, generator: np.random.Generator) -> Indices:
+    """Return the rows (m) of some styles and contents, the first two labels: one of each pair, of as many as may be.
+
+    Styles and contents are shuffled. The first row of a pair is taken, and others of these pairs while there is room.
+    """
+    styles, contents = (np.unique(list(texts), return_inverse=True)[1] for texts in list(table.labels.values())[:2])
+    styles, contents = (generator.permutation(codes.max() + 1)[codes] for codes in (styles, contents))
+    sizes = [(min(styles.max() + 1, count), min(contents.max() + 1, most // count)) for count in range(1, most + 1)]
+    height, width = max(sizes, key=lambda size: (size[0] * size[1], min(size)))
+    inside = np.flatnonzero((styles < height) & (contents < width))
+    first = inside[np.unique(styles[inside] * width + contents[inside], return_index=True)[1]]
+    return np.sort(np.concatenate([first, np.setdiff1d(inside, first)])[:most])
+
+
 def explain(layer: Layer, again: Again) -> Explanation:
     """Fit the method of a layer to a sample of the rows, and return the steps; raises what a run raises."""
     config = build(layer)
     with Session.open(config) as session:
         sample = Sample.read(config)
         layer, changes = _without_excess(layer, sample, session)
+        if empty := sample.empty_columns if type(config.method).domain == "amounts" else ():
+            sample = sample.without(empty)
+            columns = [*sample.table.columns]
+            layer = assignment("input.columns", columns, "explain").over(layer)
+            changes.append(f"left out, as they are zero in all of these rows: {', '.join(empty)}")
+            of_sample, again = again, lambda values: of_sample({**values, "input.columns": json.dumps(columns)})
         *others, last = _settings(layer, sample)
         for values, said in others:
             with suppress(ConfigError, GeometryError):
@@ -112,9 +161,11 @@ def _explained(layer: Layer, values: Mapping[str, Any], sample: Sample, session:
     method = config.method
     said = [note.message for note in journal.notes if not note.code.startswith("F-")]
     ids = [*result.embedding.ids] if sample.table.rows else []
+    same = sample.by_option or not sample.drawn
     return Explanation(method=method.name, title=(type(method).__doc__ or "").splitlines()[0], path=config.input.path,
-                       ids=ids, of=sample.of, changes=changes, said=said, seed=config.compute.seed,
-                       command=again(values) if sample.by_option else "", steps=recorder.steps(plan, result))
+                       ids=ids, of=sample.of, choice=sample.choice, changes=changes, said=said,
+                       seed=config.compute.seed, command=again(values) if same else "",
+                       command_of_all="" if same else again({}), steps=recorder.steps(plan, result))
 
 
 def _settings(layer: Layer, sample: Sample) -> Iterator[tuple[dict[str, Any], list[str]]]:

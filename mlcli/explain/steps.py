@@ -1,12 +1,14 @@
 """The steps of a method on some rows: each a name, a formula, a sentence, and arrays with names of rows and columns."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+
+Choice = Literal["random", "consecutive", "crossed"]  # of rows: the last of every pair of some styles and contents
 
 
 @frozen
@@ -49,14 +51,17 @@ class Explanation:
     path: str  # of the data, as it was given
     ids: Sequence[str]  # of the rows that were embedded
     of: int  # the rows that they were drawn from
+    choice: Choice  # how they were drawn
     changes: Sequence[str]  # what was set otherwise than asked for, because so few rows allow no more
     said: Sequence[str]  # warnings and notes of the run
     command: str  # of the run that gives the same coordinates; empty for none
+    command_of_all: str  # of a run of all rows, where no options choose these; else empty
     seed: int
     steps: Sequence[ExplainedStep]
 
     def document(self) -> dict[str, Any]:
         """Return the explanation for JSON."""
-        return {"method": self.method, "path": self.path, "ids": [*self.ids], "of": self.of, "seed": self.seed,
-                "changes": [*self.changes], "notes": [*self.said], "command": self.command or None,
+        return {"method": self.method, "path": self.path, "ids": [*self.ids], "of": self.of,
+                "choice": self.choice, "seed": self.seed, "changes": [*self.changes], "notes": [*self.said],
+                "command": self.command or None, "command_of_all": self.command_of_all or None,
                 "steps": [step.document() for step in self.steps]}

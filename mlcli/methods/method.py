@@ -65,6 +65,7 @@ class Method(Options):
     unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
     powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    ordered: ClassVar[bool] = False  # whether rows are a sequence in the order of time
     domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
     judged_by: ClassVar[str] = "variance"  # the measure of a good result, of those in `findings/quality/judgement.py`

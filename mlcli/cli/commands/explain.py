@@ -1,7 +1,7 @@
 """`mlcli explain`: a method on a dozen rows, step by step."""
 
 import os
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,11 +60,16 @@ def explain(method: Method, data: Data, *, output: Output = None, assignments: b
         refuse_existing(path, None, force=force)
     if json:
         require_standard_output()
-    again = partial(embed_command, data, {**flags, "rows": None}, assignments or [], os.environ)
+
+    def again(values: Mapping[str, Any]) -> str:
+        chosen = dict.fromkeys(("columns", "genes")) if "input.columns" in values else {}
+        return embed_command(data, {**flags, "rows": None, **chosen}, assignments or [], os.environ,
+                             {"method.name": config.method.name, **values})
+
     with locate_errors(layer), watching(mode_of(progress), quiet, tell=not json):
         from mlcli.explain.run import explain as explained
 
-        found = explained(layer, lambda values: again({"method.name": config.method.name, **values}))
+        found = explained(layer, again)
     if path is not None:
         from mlcli.explain.page import page
 

@@ -115,6 +115,7 @@ class SFA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    ordered: ClassVar = True
     judged_by: ClassVar = "slowness"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"

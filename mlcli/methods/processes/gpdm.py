@@ -116,6 +116,7 @@ class GPDM(GaussianProcessMethod):
         variant("", "permutation", "twins", "alone", minimize={"limit": 12}),
         variant("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12},
                 forecast=3))
+    ordered: ClassVar = True
     axis: ClassVar = "Latent"
     name: Literal["gpdm"] = "gpdm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(

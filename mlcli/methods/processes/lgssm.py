@@ -78,6 +78,7 @@ class LGSSM(Method):
     """
 
     accepts: ClassVar = (Features,)
+    ordered: ClassVar = True
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "variances carried by the states"

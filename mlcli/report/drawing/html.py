@@ -103,11 +103,11 @@ def figures(pairs: Iterable[tuple[str, object]]) -> Html:
     return Html(f'<dl class="figures">\n{rows}\n</dl>')
 
 
-def verbatim(text: str, lines: int = 400) -> Html:
-    """Return the text of a file, with long lines and files cut."""
+def verbatim(text: str, lines: int = 400, width: int = 200) -> Html:
+    """Return the text of a file, with lines of more than `width` signs and long files cut."""
     rows = text.splitlines()
     more = [f"... {len(rows) - lines:,} more lines"] if len(rows) > lines else []
-    return Html("<pre>" + "\n".join(safe(row, 200) for row in [*rows[:lines], *more]) + "</pre>")
+    return Html("<pre>" + "\n".join(safe(row, width) for row in [*rows[:lines], *more]) + "</pre>")
 
 
 def badge(text: str, kind: str) -> str:

@@ -1,7 +1,9 @@
 """`mlcli explain` writes one page, says which rows it took, and fails as `mlcli embed` does."""
 
 import csv
+import html
 import json
+import math
 import re
 import shlex
 from pathlib import Path
@@ -93,3 +95,69 @@ def test_inputs_other_than_tables_have_their_pages(mlcli: Caller) -> None:
         assert called.code == 0, called.err
         found = json.loads(called.out)
         assert len(found["ids"]) == rows and found["steps"][-1]["key"] == "coordinates"
+
+
+def write_sequence(path: Path, rows: int) -> None:
+    """Write a table of two columns that turn, with names that count the rows."""
+    lines = [f"t{i},{math.sin(i / 3):.4f},{math.cos(i / 3) + 0.01 * (i % 5):.4f},{(i * 7) % 11}" for i in range(rows)]
+    path.write_text("\n".join(["time,a,b,c", *lines, ""]), encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", [
+    "sfa", pytest.param("lgssm", marks=pytest.mark.medium), pytest.param("gpdm", marks=pytest.mark.medium)])
+def test_rows_of_a_sequence_are_consecutive(mlcli: Caller, method: str) -> None:
+    write_sequence(Path("data.csv"), 40)
+    called = mlcli("explain", method, "data.csv", "--seed", "2", "--json")
+    assert called.code == 0, called.err
+    found = json.loads(called.out)
+    first = int(found["ids"][0][1:])
+    assert found["ids"] == [f"t{first + place}" for place in range(12)] and first > 0
+    assert (found["of"], found["choice"], found["command"]) == (40, "consecutive", None)
+    assert found["command_of_all"].startswith("mlcli embed data.csv --seed 2 ")
+    assert found["command_of_all"].endswith(f"-m {method}")
+
+
+def test_rows_of_styles_and_contents_have_every_pair_of_some(mlcli: Caller) -> None:
+    pairs = [(f"s{i % 5}", f"c{(i // 5) % 6}") for i in range(60)]
+    lines = [f"{style},{content},{i % 7},{(i * i) % 13},{i % 4}" for i, (style, content) in enumerate(pairs)]
+    Path("data.csv").write_text("\n".join(["style,content,a,b,c", *lines, ""]), encoding="utf-8")
+    called = mlcli("explain", "bilinear", "data.csv", "--label-column", "style,content", "--json")
+    assert called.code == 0, called.err
+    shown = [pairs[int(name) - 1] for name in json.loads(called.out)["ids"]]
+    styles, contents = {style for style, _ in shown}, {content for _, content in shown}
+    assert set(shown) == {(style, content) for style in styles for content in contents} and len(shown) == 12
+    assert min(len(styles), len(contents)) > 1
+
+
+def test_columns_without_amounts_in_the_sample_are_left_out_of_the_command_too(mlcli: Caller) -> None:
+    names = [f"a{place}" for place in range(40)]
+    lines = [f"r{i},{','.join(str((i * place) % 7 + 1) for place in range(40))},{5 * (i == 5)}" for i in range(40)]
+    Path("data.csv").write_text("\n".join([f"row,{','.join(names)},rare", *lines, ""]), encoding="utf-8")
+    called = mlcli("explain", "ca", "data.csv", "--columns", "a0:rare", "--json", "-p", "1")
+    assert called.code == 0, called.err
+    found = json.loads(called.out)
+    assert mlcli("explain", "ca", "data.csv", "--columns", "a0:rare", "-p", "1", "-q").code == 0
+    assert found["command"] in html.unescape(Path("explain-ca.html").read_text(encoding="utf-8"))
+    assert "r5" not in found["ids"] and any("rare" in change for change in found["changes"])
+    assert mlcli(*shlex.split(found["command"])[1:], "-q", "-o", "run", *BARE).code == 0
+    with Path("run/embedding.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [row[0] for row in rows] == found["ids"]
+    assert [[float(cell) for cell in row[1:]] for row in rows] == found["steps"][-1]["arrays"][0]["values"]
+
+
+@pytest.mark.medium
+def test_the_page_of_a_second_view_and_of_a_finished_run_names_a_command_of_all_rows(mlcli: Caller) -> None:
+    write_points(Path("data.csv"), rows=20)
+    write_points(Path("view.csv"), rows=20, seed=1)
+    write_points(Path("few.csv"), rows=9)
+    write_points(Path("beside.csv"), rows=9, seed=1)
+    mlcli.bare("data.csv", "-o", "run")
+    for data, options, command in (
+            ("data.csv", ("--view", "view.csv"), "mlcli embed data.csv --view view.csv -m cca"),
+            ("few.csv", ("--view", "beside.csv"), "mlcli embed few.csv --view beside.csv -m cca"),
+            ("run", (), "mlcli embed run -m pca")):
+        called = mlcli("explain", command.split()[-1], data, *options, "-o", "page.html", "--force")
+        assert called.code == 0, called.err
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert f"{command}<" in page and ("A run of all 20, " in page) == (data != "few.csv")
