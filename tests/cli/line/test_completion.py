@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.medium
 
 SHELLS = {  # how each starts without what a user has set, and what it is told first; {} is the folder of the script
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source {}/_mlcli"),
@@ -21,26 +21,35 @@ SHELLS = {  # how each starts without what a user has set, and what it is told f
     "zsh, read by itself": (["zsh", "-f", "-i"], "source {}/_mlcli"),
     "fish": (["fish", "-i", "--no-config"], "source {}/_mlcli")}
 READY, PATIENCE = "now", 30.0  # what a shell says when it has read its script, and seconds that it has for it
+CLEAR = "\x15"  # the key that empties the line
 CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[()=>][0-9A-B]?|\x1b\][^\x07\x1b]*(\x07|\x1b\\)")
 
 
-def shown(terminal: int, expected: str) -> str:
-    """What a terminal shows until there is what is expected, or nothing comes any more."""
-    seen, end = "", time.monotonic() + PATIENCE
-    while expected not in seen and time.monotonic() < end:
+def shown(terminal: int, expected: str, patience: float = PATIENCE) -> str:
+    """What a terminal shows until there is what is expected, or the seconds are over; all of it without that."""
+    seen, end = "", time.monotonic() + patience
+    while not (expected and expected in seen) and time.monotonic() < end:
         if select.select([terminal], [], [], 0.1)[0]:
             seen = CODES.sub("", seen + os.read(terminal, 1 << 16).decode(errors="replace"))
     return seen
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(("line", "expected"), [
-    ("mlcli expl\t", "explore "), ("mlcli embed -m is\t", "isomap "), ("mlcli embed --comp\t", "--components "),
+LINES = [  # what is typed, and what the shell makes of it or lists below it
+    ("mlcli explo\t", "explore "), ("mlcli embed -m is\t", "isomap "), ("mlcli embed --comp\t", "--components "),
     ("mlcli embed -m isomap --set method.neighbors.cou\t", "method.neighbors.count="),
     ("mlcli embed --set prepare.scale=sta\t", "prepare.scale=standard "), ("mlcli embed meas\t", "measures.csv "),
     ("mlcli isom\t", "isomap "), ("mlcli meas\t", "measures.csv "), ("mlcli umap --comp\t", "--components "),
-    ("mlcli measures.csv --comp\t", "--components ")])
-def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str) -> None:
+    ("mlcli measures.csv --comp\t", "--components "), ("mlcli explain isom\t", "isomap "),
+    ("mlcli explain pca meas\t", "measures.csv "), ("mlcli help rel\t", "relate "),
+    ("mlcli report runs/mea\t", "runs/measures-pca"), ("mlcli report runs/measures-pca --outl\t", "--outlines "),
+    ("mlcli embed measures.csv --metric bray\t", "braycurtis "), ("mlcli sample swiss\t", "swiss-roll "),
+    ("mlcli relate runs/measures-pca --with meas\t", "measures.csv "),
+    ("mlcli embed measures.csv --labels meas\t", "measures.csv "), ("mlcli project runs/measures-pca meas\t",
+                                                                   "measures.csv ")]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes(tmp_path: Path, shell: str) -> None:
     start, first = SHELLS[shell]
     if shutil.which(start[0]) is None:
         pytest.skip(f"there is no {start[0]}")
@@ -49,6 +58,7 @@ def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str)
                             env={**os.environ, "PATH": path}).stdout
     (tmp_path / "_mlcli").write_bytes(script)
     (tmp_path / "measures.csv").touch()
+    (tmp_path / "runs" / "measures-pca").mkdir(parents=True)
     process, terminal = pty.fork()
     if not process:
         os.chdir(tmp_path)
@@ -56,8 +66,12 @@ def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str)
     try:
         os.write(terminal, f"{first.replace('{}', str(tmp_path))}; echo {READY[0]}''{READY[1:]}\r".encode())
         assert READY in shown(terminal, READY)
-        os.write(terminal, line.encode())
-        assert expected in shown(terminal, expected)
+        for line, expected in LINES:
+            os.write(terminal, line.encode())
+            seen = shown(terminal, expected)
+            assert expected in seen, (line, seen)
+            os.write(terminal, CLEAR.encode())
+            shown(terminal, "", 0.2)
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
