@@ -113,7 +113,10 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
 @pytest.mark.parametrize(("arguments", "words"), [
     (["embd"], ["E-COMMAND", "'embd'", "'embed'?"]),
     (["zzz"], ["E-COMMAND", "'zzz'", "mlcli --help"]),
-    (["plot", "run"], ["E-COMMAND", "'plot'", "'report'?"]),
+    (["plot", "run"], ["E-COMMAND", "'plot'", "`mlcli report RUN`"]),
+    (["leiden", "data.csv"], ["E-COMMAND", "mlcli export RUN --into FILE"]),
+    (["cfa", "data.csv"], ["E-COMMAND", "the closest method is fa"]), (["version"], ["E-COMMAND", "mlcli --version"]),
+    (["adonis2", "dune.csv"], ["E-COMMAND", "mlcli relate RUN --with FILE"]),
     (["pac", "data.csv"], ["E-COMMAND", "'pac'", "'mlcli pca data.csv'?"]),
     (["t_snee"], ["E-COMMAND", "'mlcli tsne DATA'?"]),
     (["sweep.yaml"], ["E-COMMAND", "'mlcli run sweep.yaml'?"]),

@@ -16,11 +16,24 @@ LIKE = 0.6  # likeness of a word to the name that may be meant
 SLIP = 0.8  # likeness of a command with a letter too many or too few, which no method has
 DATA = "DATA"  # stands for a file that was not named
 MEANT = {  # words that other programs have for it
-    **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw"), "report"),
     **dict.fromkeys(("fit", "reduce", "fit-transform", "decompose"), "embed"),
     **dict.fromkeys(("transform", "predict"), "project"), "inverse-transform": "reconstruct",
     **dict.fromkeys(("validate", "certify"), "verify"), **dict.fromkeys(("convert", "save"), "export"),
     **dict.fromkeys(("generate", "simulate"), "sample"), **dict.fromkeys(("list", "algorithms"), "methods")}
+ELSEWHERE = {  # words for what no command here does, and where it is found
+    **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw", "open"),
+                    "a run draws its figures: open report.html in its directory; `mlcli report RUN` draws them again"),
+    **dict.fromkeys(("cluster", "leiden", "louvain", "kmeans", "k-means", "hdbscan", "dbscan", "hclust"),
+                    "clusters are not found here: take embedding.csv to another program, or the neighbor graph of a run "
+                    "to scanpy (`mlcli export RUN --into FILE`)"),
+    **dict.fromkeys(("permanova", "adonis", "adonis2", "envfit", "betadisper", "permdisp", "wascores", "dispersion"),
+                    "`mlcli relate RUN --with FILE` does this for a finished run: see mlcli relate --help"),
+    **dict.fromkeys(("procrustes", "protest"), "`mlcli compare RUN RUN` does this for finished runs"),
+    **dict.fromkeys(("anosim", "simper", "mantel"), "it is not available; `mlcli relate RUN --with FILE --formula "
+                    "GROUPS` tests groups by PERMANOVA, `--dispersion GROUPS` their spread"),
+    **dict.fromkeys(("alpha", "omega", "reliability"), "`mlcli fa DATA --reliability` has alpha, omega and statistics "
+                    "of items"),
+    "version": "`mlcli --version` shows it"}
 MOST = 3  # paths in a hint
 
 
@@ -50,7 +63,7 @@ def is_data(name: str) -> bool:
     path = Path(name)
     if path.suffix:
         return not is_configuration(path)
-    return name == STDIN or "/" in name or path.is_file() or (path.is_dir() and name not in MEANT)
+    return name == STDIN or "/" in name or path.is_file() or (path.is_dir() and name not in MEANT and name not in ELSEWHERE)
 
 
 def is_configuration(path: Path) -> bool:
@@ -73,11 +86,16 @@ def meant_by(name: str, rest: Sequence[str], commands: Collection[str]) -> str:
     word = name.lower().replace("_", "-")
     if is_configuration(Path(name)):
         return f"did you mean 'mlcli run {shlex.quote(name)}'?"
+    if word in ELSEWHERE:
+        return ELSEWHERE[word]
     slips = [MEANT[word]] if word in MEANT else difflib.get_close_matches(word, commands, n=1, cutoff=SLIP)
     if slips:
         return f"did you mean {slips[0]!r}?"
     from mlcli.methods import ALIASES, METHODS
+    from mlcli.methods.not_included import BY_NAME, hyphenated, remedy
 
+    if hyphenated(name) in BY_NAME:
+        return remedy(name, [*METHODS.own, *ALIASES])
     near = difflib.get_close_matches(word, [*commands, *METHODS.own, *ALIASES], n=1, cutoff=LIKE)
     if not near:
         return ""
