@@ -1,5 +1,6 @@
 """`mlcli relate`: a finished run and other variables of its rows."""
 
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,7 @@ from mlcli.config.flags import layer_of
 from mlcli.data.options.column_names import split_at_commas
 from mlcli.errors import UsageError
 
+PAIRS = 15  # of groups that the terminal lists: those of six groups
 DIGITS = 9  # most of a number that is given
 DRAWN = ("title", "figures", "point_labels", "outlines", "level", "size", "font_size", "marker_size", "palette",
          "color_scale", "aspect")
@@ -129,6 +131,11 @@ def lines_of(document: dict[str, Any]) -> list[str]:
                  for level, mean in test["mean_distances"].items()]
         lines += ["", *aligned([("dispersion", "rows", f"mean distance to the {test['center']}"), *means]),
                   f"F({', '.join(map(str, test['df']))}) = {test['F']:.4g}, p = {test['p_value']:.4g}"]
+        pairs = [(f"{pair['first']} - {pair['second']}", *("" if isnan(pair[key]) else f"{pair[key]:.4g}" for key in (
+            "t", "p_value"))) for pair in test["pairs"]]
+        lines += ["", *aligned([("dispersions of two", "t", "p"), *pairs[:PAIRS]])]
+        if len(pairs) > PAIRS:
+            lines.append(f"and {len(pairs) - PAIRS:,} more pairs in dispersion_pairs.csv")
     if lines:
         orders = "of a file" if document["seed"] is None else f"seed {document['seed']}"
         within = f" within {document['strata']}" if document["strata"] else ""

@@ -26,6 +26,10 @@ def terms_of(formula: str) -> tuple[Term, ...]:
     tokens = _tokens(formula)
     if tokens and tokens[0] == ("~", ""):
         tokens = tokens[1:]
+    if ("~", "") in tokens:
+        raise ConfigError("FORMULA", f"{formula[:80]!r} names what is explained", where="--formula", hint="leave out "
+                          "what stands before the variables, as in '~ A1 + Management': the dissimilarities are those "
+                          "of the run")
     found: dict[frozenset[str], Term] = {}
     for part in _split(tokens, "+", formula):
         for term in _crossed([_interaction(factor, formula) for factor in _split(part, "*", formula)], formula):

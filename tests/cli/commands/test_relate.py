@@ -75,7 +75,12 @@ def test_all_tables_are_those_of_vegan(mlcli: Caller) -> None:
 def test_the_terminal_names_groups_degrees_of_freedom_and_permutations(mlcli: Caller) -> None:
     out = mlcli("relate", "run", "--with", "dune_env.csv", "--columns", "A1", "--dispersion", "Management", "--species",
                 "none", "--permutations", "orders_dune_use.csv", "--strata", "Use").out.splitlines()
-    assert "BF          3     0.21958" in out and "F(3, 16) = 1.951, p = " in out[-2]
+    assert "BF          3     0.21958" in out and any(line.startswith("F(3, 16) = 1.951, p = ") for line in out)
+    first, *pairs = out[out.index("") + 1:][-8:-1]
+    assert first.split() == ["dispersions", "of", "two", "t", "p"]
+    kept = [(row["first"], row["second"], f"{float(row['t']):.4g}", f"{float(row['p_value']):.4g}")
+            for row in table("run-relate/dispersion_pairs.csv")]
+    assert [tuple(line.replace(" - ", " ").split()) for line in pairs] == kept and len(kept) == 6
     assert out[-1] == "p from 199 permutations within Use (of a file)"
 
 
@@ -132,6 +137,7 @@ def test_rows_are_matched_by_id_and_missing_cells_leave_a_row_out(mlcli: Caller)
 
 @pytest.mark.parametrize(("options", "code", "said"), [
     (("--axes", "4"), 78, "E-AXES"), (("--axes", "one"), 2, "E-AXES"), (("--formula", "A1 +"), 78, "E-FORMULA"),
+    (("--formula", "dune ~ A1"), 78, "leave out what stands before"),
     (("--formula", "Managment"), 78, "'Management'"), (("--dispersion", "Usee"), 78, "'Use'"),
     (("--strata", "Block"), 78, "E-UNKNOWN-COLUMN"), (("--columns", "None"), 78, "E-UNKNOWN-COLUMN"),
     (("--id-column", "site"), 78, "E-UNKNOWN-COLUMN"), (("--permutations", "dune.csv"), 65, "E-PERMUTATIONS"),
