@@ -87,15 +87,25 @@ def require_domain(metric: Metric, data: Features) -> None:
 
 
 def note_amounts(metric: Metric, data: Features, rows: Rows | None) -> None:
-    """Note columns with numbers that are not whole, in some of the rows: they are amounts, which do not count."""
+    """Note columns with numbers that are not whole, in some of the rows: they are amounts, which do not count.
+
+    Beside as many columns of zeros and ones, or more, it is a warning: they are hardly meant as presence.
+    """
     values = data.values
     some = values[::-(-values.size // BLOCK) or 1] if rows is None else rows[rows.some(FIRST)]
     names = [str(data.columns[column]) for column in np.flatnonzero((some != np.rint(some)).any(axis=0)).tolist()]
-    if names:
-        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    if not names:
+        return
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    listed = ", ".join(map(repr, names[:LISTED])) + more
+    if np.count_nonzero(((some == 0) | (some == 1)).all(axis=0)) >= len(names):
+        note("W-PRESENCE", f"{metric.name} compares only which numbers are not zero; beside columns of 0 and 1, "
+             f"these hold amounts, which count as present: {listed}; leave them out with {{input.columns}}",
+             columns=names[:NAMED])
+    else:
         note("N-PRESENCE", f"{metric.name} compares only which numbers are not zero, so the amounts in these columns "
-             f"do not count: {', '.join(map(repr, names[:LISTED]))}{more}; leave columns that tell no presence out "
-             "with {input.columns}, or choose ruzicka or braycurtis, which compare amounts", columns=names[:NAMED])
+             f"do not count: {listed}; leave columns that tell no presence out with {{input.columns}}, or choose "
+             "ruzicka or braycurtis, which compare amounts", columns=names[:NAMED])
 
 
 def gap_of(metric: Metric, points: Array) -> float:

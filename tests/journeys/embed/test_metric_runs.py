@@ -118,11 +118,14 @@ def test_amounts_that_count_as_presence_are_noted_and_numbers_below_zero_refused
     table({**{f"bit{place}": present[:, place] for place in range(5)}, "activity": np.arange(1, 31) / 8})
     options = ("-m", "mds", "--metric", metric, "--set", f"input.stream={way}", *(
         ("--set", "method.landmarks=10") if way == "always" else ()))
-    assert mlcli.bare("data.csv", *options, "-o", "run").code == 0
-    notes = {note["code"]: note for note in json.loads(Path("run/run.json").read_bytes())["notes"]}
-    assert notes["N-PRESENCE"]["columns"] == ["activity"] and "ruzicka" in notes["N-PRESENCE"]["message"]
+    called = mlcli.bare("data.csv", *options, "-o", "run")
+    assert called.code == 0 and wording(called.err, "W-PRESENCE") == ["W-PRESENCE"] and "'activity'" in called.err
     assert mlcli.bare("data.csv", *options, "--columns", "bit0:bit4", "-o", "bits").code == 0
-    assert b"N-PRESENCE" not in Path("bits/run.json").read_bytes()
+    assert b"-PRESENCE" not in Path("bits/run.json").read_bytes()
+    table({"bit": present[:, 0], "cover": np.arange(30) / 8, "activity": np.arange(1, 31) / 8})
+    assert mlcli.bare("data.csv", *options, "-o", "amounts").code == 0
+    notes = {note["code"]: note for note in json.loads(Path("amounts/run.json").read_bytes())["notes"]}
+    assert notes["N-PRESENCE"]["columns"] == ["cover", "activity"] and "ruzicka" in notes["N-PRESENCE"]["message"]
     present[7, 2] = -1
     table({f"bit{place}": present[:, place] for place in range(5)})
     called = mlcli.bare("data.csv", *options, "-o", "wrong")
