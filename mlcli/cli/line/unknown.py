@@ -24,7 +24,7 @@ ELSEWHERE = {  # words for what no command here does, and where it is found
     **dict.fromkeys(("plot", "draw", "figure", "figures", "view", "show", "page", "redraw", "open"),
                     "a run draws its figures: open report.html in its directory; `mlcli report RUN` draws them again"),
     **dict.fromkeys(("cluster", "leiden", "louvain", "kmeans", "k-means", "hdbscan", "dbscan", "hclust"),
-                    "clusters are not found here: take embedding.csv to another program, or the neighbor graph of a run "
+                    "clusters are not found here: take embedding.csv to another program, or the graph of a run "
                     "to scanpy (`mlcli export RUN --into FILE`)"),
     **dict.fromkeys(("permanova", "adonis", "adonis2", "envfit", "betadisper", "permdisp", "wascores", "dispersion"),
                     "`mlcli relate RUN --with FILE` does this for a finished run: see mlcli relate --help"),
@@ -63,7 +63,7 @@ def is_data(name: str) -> bool:
     path = Path(name)
     if path.suffix:
         return not is_configuration(path)
-    return name == STDIN or "/" in name or path.is_file() or (path.is_dir() and name not in MEANT and name not in ELSEWHERE)
+    return name == STDIN or "/" in name or path.is_file() or (path.is_dir() and name not in {*MEANT, *ELSEWHERE})
 
 
 def is_configuration(path: Path) -> bool:

@@ -1,6 +1,7 @@
-"""Columns that decide a result although they may not be meant to: one of nearly all variance, and codes among answers.
+"""Columns that decide a result although they may not be meant to: one of nearly all variance, codes among answers, and
+numbers beside a column of lists.
 
-Both are looked for in some of the rows, evenly spread, so that a run does not read a large table once more.
+The first two are looked for in some of the rows, evenly spread, so that a run does not read a large table once more.
 """
 
 import re
@@ -16,7 +17,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.data.options.formats import OWN, TEXTS
-from mlcli.data.options.wording import LISTED, counted, joined, shown
+from mlcli.data.options.wording import LISTED, counted, joined, listed, shown
 from mlcli.data.prepare.scales import BLOCK, spreads
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import option
@@ -33,6 +34,7 @@ NAMED = 100  # columns in run.json
 FEWEST = 10  # rows with an answer
 FEW = 0.25  # the largest share of rows with a code
 TYPOS = 5  # lengths of a scale: a number so far from it cannot be an answer, whether it is a usual code or not
+ELEMENT = re.compile(r"(.+)\[\d+\]")  # the name of an element of a column of lists
 CODE = re.compile("-?(7+|8+|9+[78]?)")  # the usual codes of missing answers
 
 
@@ -86,6 +88,15 @@ def warn_of_codes(table: Table) -> list[str]:
         note("W-CODES", f"numbers far outside of a short scale: {texts(found)}; {proposal(found, table.source)}",
              columns=[dict(vars(codes)) for codes in found[:NAMED]])
     return [codes.column for codes in found]
+
+
+def warn_beside_lists(columns: Sequence[str]) -> None:
+    """Warn of columns of numbers that nobody chose beside the elements of a column of lists, as of an embedding."""
+    lists = Counter(match[1] for match in map(ELEMENT.fullmatch, columns) if match is not None)
+    others = [name for name in columns if ELEMENT.fullmatch(name) is None]
+    if others and (name := next((name for name, count in lists.items() if count > MANY_COLUMNS), None)) is not None:
+        note("W-BESIDE-LISTS", f"beside the lists {shown(name)}, columns of numbers were used: {listed(others)}; to "
+             f"use the lists alone, give {option('input.columns', name)}", columns=others[:NAMED])
 
 
 def texts(found: Sequence[Codes]) -> str:

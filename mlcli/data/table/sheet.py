@@ -11,7 +11,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.texts import questionnaire
+from mlcli.data.options.texts import FINGERPRINTS, are_molecules, questionnaire
 from mlcli.data.options.wording import counted, duplicates, listed, place, shown
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.errors import DataError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mlcli.data.table.coding import Coding
 
 FEWER = "choose fewer columns, or put PCA ahead of the method ({prepare.reduce}), which reads a table in blocks of rows"
+FEW = 3  # columns of numbers, beside which molecules may be what a user wants to compare
+SOME = 50  # texts of a column that are looked at
 
 
 @frozen
@@ -82,6 +84,13 @@ def require_unique_ids(ids: Sequence[str], path: str) -> None:
                         where=place(path), hint="name another id column ({input.id_column}), or make the ids unique")
 
 
+def _warn_of_molecules(labels: Mapping[str, Sequence[str]], numbers: int) -> None:
+    """Warn of columns of SMILES that became labels of a table with few columns of numbers."""
+    if found := [name for name, texts in labels.items() if are_molecules([text for text in texts[:SOME] if text])]:
+        note("W-SMILES", f"{listed(found)} hold{'s' if len(found) == 1 else ''} SMILES, and only "
+             f"{counted(numbers, 'column')} of numbers {'is' if numbers == 1 else 'are'} used: {FINGERPRINTS}")
+
+
 def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
     """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 
@@ -106,6 +115,8 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     scale = "" if turned else _usual_answers(sheet, others)
     options += f"; {scale} makes answers numbers" if scale else ""
     note("N-TEXT-COLUMNS", f"columns of text were used: {', '.join(parts)}; to change this, give {options}")
+    if not turned and len(sheet.columns) <= FEW:
+        _warn_of_molecules({name: sheet.labels[name] for name in others}, len(sheet.columns))
     if not names:
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}

@@ -1,5 +1,6 @@
 """The slow, exact second reading of a text: finds the wrong cell, its line and its column."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from mlcli.data.text.layout import RecordLayout
 from mlcli.data.text.records import Broken, InputText
 from mlcli.errors import DataError
 
+GROUPED = ((".", re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")),
+           (",", re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")))  # marks between thousands, and numbers with them
 WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
 
 
@@ -128,11 +131,17 @@ def cell_in_words(entry: tuple[int, int, int, str], layout: RecordLayout) -> str
 
 
 def other_convention(text: InputText, cells: FaultyCells) -> str:
-    """Return the hint for cells with a semicolon or a decimal comma; empty if none has one."""
+    """Return the hint for cells with a semicolon, a decimal comma or thousands apart; empty if none has one."""
     found = [cell for _, _, _, cell in cells.first]
     if text.input.separator == "auto" and any(";" in cell for cell in found):
         return f"is the separator ; ? give {options_for(text, ';')}"
     commas = any("," in cell for cell in found)  # 1e400 is a number with a comma, too: it is too large with any point
     if text.input.point == "." and commas and all(is_number(cell, ",") for cell in found):
         return "are these decimal commas? give {input.decimal=,}"
+    for mark, grouped in GROUPED:
+        thousands = [cell.strip() for cell in found if grouped.fullmatch(cell.strip())]
+        if found and len(thousands) == len(found):
+            first = thousands[0]
+            return (f"are the {'points' if mark == '.' else 'commas'} between thousands? write numbers without them, "
+                    f"as {shown(first.replace(mark, ''))}")
     return ""

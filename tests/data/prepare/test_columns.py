@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.prepare.columns import Codes, codes_of, dominant_column
+from mlcli.data.prepare.columns import Codes, codes_of, dominant_column, warn_beside_lists
 from mlcli.data.read.table import read
 from tests.data.helpers import noted
 
@@ -118,3 +118,12 @@ def test_rows_in_blocks_give_what_rows_in_memory_give(tmp_path: Path) -> None:
     one, other = (dominant_column(table.values, table.columns) for table in (whole, blocks))
     assert one is not None and other is not None and one.column == other.column == whole.columns[12]
     assert one.share == pytest.approx(other.share, rel=1e-9)
+
+
+def test_numbers_beside_a_column_of_lists_are_named() -> None:
+    elements = [f"embedding[{place}]" for place in range(11)]
+    for columns, said in ((["price", *elements, "year"], [["price", "year"]]), (elements, []), (["a", "b", "c[1]"], []),
+                          (["price", *elements[:10]], [])):
+        with noted() as notes:
+            warn_beside_lists(columns)
+        assert [note.facts["columns"] for note in notes.notes if note.code == "W-BESIDE-LISTS"] == said

@@ -30,6 +30,8 @@ TEXTS = [  # content, options, code, part of the message
     ("a,b,c\nx,1,u\ny,2,v\n", {"columns": ["a:c"]}, "TEXT-COLUMN", "2 columns of text among the numbers: 'a', 'c'"),
     ("when,b\n2024-01-05,1\n2024-01-06,2\n", {}, "TEXT-COLUMN", "'when' holds dates: --label-column when keeps it"),
     ("a,b\n05.01.24,2024-01\n6.1.24,2024-02\n", {}, "TEXT-COLUMN", "'a', 'b' hold dates: --label-column a,b keeps"),
+    ("a;b\n1,5;1.125,50\n2,5;12.000,00\n", {}, "TEXT-COLUMN", "between thousands? write numbers without them, as"),
+    ('a,b\n1.5,"1,125.50"\n2.5,"12,000.25"\n', {}, "TEXT-COLUMN", "without them, as '1125.50'"),
     ("s,b\n[Na+].[Cl-],1\n(C)CO,2\n", {}, "TEXT-COLUMN", "'s' holds SMILES: compute fingerprints"),
     ("s\nCC(=O)O\nc1ccccc1\n", {}, "EMPTY", "'s' holds SMILES: compute fingerprints"),
     ("a,b\nx,u\ny,u\n", {}, "EMPTY", "all columns are text: 'a', 'b'"),
