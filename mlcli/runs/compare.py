@@ -13,6 +13,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.config.describe import differences
+from mlcli.core.permutations import Permutations
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.finished_run import FinishedRun
@@ -39,13 +40,15 @@ class PageOptions:
     own: bool = False  # whether each embedding has its own orientation
 
 
-def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageOptions) -> Comparison:
+def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageOptions,
+            permutations: int = 0) -> Comparison:
     """Compare finished runs over the rows that all of them have; raises what `read_run` does, and DataError."""
     with limit_threads(Compute().thread_count()), in_temporary_files():
         first, *others = [read_run(Path(folder)) for folder in folders]
         first = with_colors(with_labels(first, options.labels), Path(folders[0]), options.colors, options.input)
         runs = [first, *others]
-        compared = side_by_side(*sides_of(runs, folders, folders), neighbors, np.random.default_rng(seed))
+        compared = side_by_side(*sides_of(runs, folders, folders), neighbors, np.random.default_rng(seed),
+                                permutations=Permutations(permutations, seed) if permutations else None)
         return color_comparison(compared.in_own_orientation() if options.own else compared, first)
 
 

@@ -12,7 +12,15 @@ from scipy.spatial import procrustes as peer
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardize
+from mlcli.core.permutations import Permutations
+from mlcli.findings.frame.likeness import (
+    agreement,
+    principal_angles,
+    procrustes,
+    procrustes_p,
+    shared_counts,
+    standardize,
+)
 from mlcli.report.comparison.page import embeddings, page, spectra
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_to_first, side_by_side
 from mlcli.report.drawing.figure import Text
@@ -271,3 +279,19 @@ def test_options_that_differ_are_said_for_every_run_and_different_inputs_are_a_w
     assert "0.75" in text and "2.5" in text and "prepare.scale" in text and "different inputs" not in text
     apart = replace(found, sides=[*sides[:2], replace(sides[2], sha256="2")])
     assert "made from 2 different inputs" in page(apart, seed=0)
+
+
+@pytest.mark.parametrize(("noise", "axes"), [(0.3, 3), (3.0, 2), (30.0, 3)])
+def test_p_counts_the_permutations_that_scipys_disparity_does(noise: float, axes: int) -> None:
+    first, orders = points(1, rows=12), Permutations(99, seed=4)
+    second = (first + noise * points(2, rows=12))[:, :axes]
+    padded = np.pad(second, ((0, 0), (0, 3 - axes)))
+    observed = peer(first, padded)[2]
+    reached = sum(peer(first, padded[order])[2] <= observed + 1e-9 for batch in orders.batches(12) for order in batch)
+    assert procrustes_p(standardize(first), standardize(second), orders) == (reached + 1) / 100
+
+
+def test_the_same_shape_has_the_least_p_and_one_point_none() -> None:
+    shape = standardize(points(3))
+    assert procrustes_p(shape, standardize(points(3) @ rotation(1)), Permutations(199)) == 1 / 200
+    assert np.isnan(procrustes_p(shape, np.zeros((60, 2)), Permutations(199)))

@@ -28,6 +28,8 @@ SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words fo
 RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
 PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 KERNELS = ("run", "with", "alignment of kernels", "difference")
+P_VALUE = "p of m2"
+MOST_PERMUTATIONS = 10**6
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
                                            help="Directories of finished runs of the same rows.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False, help=(
@@ -45,13 +47,15 @@ Orientation = Annotated[Literal["aligned", "own"], typer.Option("--orientation",
 WithKernels = Annotated[bool, typer.Option("--kernels", help=(
     "Fit each run again to its input, and compare the kernels: on the page each as a heat map, over its spectrum, its "
     "map and its formulas."))]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
-                                   "there are many.")]
+Orders = Annotated[int, typer.Option("--permutations", metavar="COUNT", min=0, max=MOST_PERMUTATIONS, help=(
+    "Number of permutations that m2 is tested by, as vegan's protest does (0: no test)."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the permutations, and of the random sample of rows "
+                                   "that is compared, if there are many.")]
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, color_by: ColorBy = None,
             labels: behavior.Labels = None, given: Given = None, orientation: Orientation = "aligned",
-            kernels: WithKernels = False, seed: Seed = 0, force: behavior.Force = False,
+            kernels: WithKernels = False, permutations: Orders = 0, seed: Seed = 0, force: behavior.Force = False,
             quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
             debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
@@ -61,6 +65,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     mlcli compare runs/k-* -o side-by-side.html --color-by pose,light
     mlcli compare runs/cells-umap runs/cells-pca -o page.html --orientation own
     mlcli compare --kernels runs/roll-pca runs/roll-isomap runs/roll-lle -o kernels.html
+    mlcli compare runs/sites-nmds runs/sites-pcoa --permutations 999
 
     Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same
     shape), as in scipy.spatial.procrustes and vegan's protest; angles are the principal angles between their spans, in
@@ -83,7 +88,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     options = comparing.PageOptions(tuple(color_by or ()), labels, given if color_by or not kernels else None,
                                     orientation == "own")
     with watching(mode_of(progress), quiet, tell=not json):
-        comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options)
+        comparison = comparing.compare(runs, neighbors=neighbors, seed=seed, options=options, permutations=permutations)
         document, found = comparison.document(), None
         if kernels:
             from mlcli.explain.kernels import compare_kernels
@@ -120,9 +125,11 @@ def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:
                                        for place, run in zip(places, runs, strict=True))]
     differing = [(path, *values) for path, values in document["options"].items()]
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
+    tested = any("procrustes_p" in pair for pair in document["pairs"])
     parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
              below_one_another([("option that differs", *places), *differing], width) if differing else [],
-             aligned([PAIRS, *pairs]), kernel_lines(document, numbers), [f"{document['rows']:,} rows in common"]]
+             aligned([PAIRS if not tested else (*PAIRS[:3], P_VALUE, *PAIRS[3:]), *pairs]),
+             kernel_lines(document, numbers), [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
@@ -157,7 +164,8 @@ def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
     angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
     shown = " ".join(f"{angle:.2f}" for angle in angles[:ANGLES]) + (
         f" .. {angles[-1]:.2f}" if len(angles) > ANGLES else "")
-    return (numbers[pair["first"]], numbers[pair["second"]], f"{m2:.4g}", shown or number(None),
+    tested = (f"{pair['procrustes_p']:.4g}",) if "procrustes_p" in pair else ()
+    return (numbers[pair["first"]], numbers[pair["second"]], f"{m2:.4g}", *tested, shown or number(None),
             share_of(pair, "overlap"), share_of(pair, "jaccard"))
 
 

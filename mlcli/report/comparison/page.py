@@ -87,15 +87,19 @@ def pairs(comparison: Comparison) -> Part:
     sides, names = comparison.sides, heads(comparison.sides)
     places = [(i, j) for i in range(len(sides)) for j in range(i + 1, len(sides))]
     found = dict(zip(places, comparison.pairs, strict=True))
-    rows = [(names[i], names[j], four_digits(pair.fit.m2), angles(pair), *neighbors(pair))
-            for (i, j), pair in found.items()]
+    tested = any(pair.p_value is not None for pair in comparison.pairs)
+    rows = [(names[i], names[j], four_digits(pair.fit.m2), *((number(pair.p_value),) if tested else ()), angles(pair),
+             *neighbors(pair)) for (i, j), pair in found.items()]
     near = next((pair.agreement for pair in comparison.pairs if pair.agreement), None)
     said = f"Neighborhoods of {near.neighbors} points, seen from {near.points:,}. " if near else ""
-    every = table(("run", "with", "Procrustes m²", "principal angles", "shared neighbors", "Jaccard"), rows, (2, 4, 5))
+    heading = ("run", "with", "Procrustes m²", *(("p",) if tested else ()), "principal angles", "shared neighbors",
+               "Jaccard")
+    every = table(heading, rows, (2, 3, 5, 6) if tested else (2, 4, 5))
+    test = " p is the share of permutations of the rows of one embedding that fit the other as well." if tested else ""
     meaning = sentence(
         f"{said}Procrustes m² is the residual sum of squares after one embedding, centered and scaled to 1, is "
         "rotated, reflected and scaled to fit the other: 0 is the same shape, 1 no similarity. Principal angles are "
-        "between the spans of the centered embeddings, in degrees.", "soft")
+        f"between the spans of the centered embeddings, in degrees.{test}", "soft")
     if len(sides) <= FEW:
         return section("Similarity of the runs", every, meaning)
     shapes = square({place: f"{pair.fit.m2:.3f}" for place, pair in found.items()}, sides)

@@ -11,7 +11,16 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
 from mlcli.base.types import Array
 from mlcli.base.values.sample_size import sample_of
-from mlcli.findings.frame.likeness import Agreement, Alignment, agreement, principal_angles, procrustes, standardize
+from mlcli.core.permutations import Permutations
+from mlcli.findings.frame.likeness import (
+    Agreement,
+    Alignment,
+    agreement,
+    principal_angles,
+    procrustes,
+    procrustes_p,
+    standardize,
+)
 
 EXACT = 20_000  # largest number of points for the neighbors of all
 SAMPLE = 2_000  # of more points, size of the sample whose neighborhoods are compared
@@ -48,12 +57,14 @@ class RunPair:
     fit: Alignment
     angles: Array  # degrees, ascending
     agreement: Agreement | None  # None for fewer than three points
+    p_value: float | None = None  # of the Procrustes statistic by permutations, where any were asked for
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as plain values."""
         near, m2 = self.agreement, self.fit.m2
         return {"first": self.first, "second": self.second, "procrustes_m2": m2,
                 "procrustes_correlation": float(np.sqrt(max(1 - m2, 0.0))),
+                **({} if self.p_value is None else {"procrustes_p": self.p_value}),
                 "principal_angles": self.angles.tolist(),
                 **({} if near is None else {
                     "neighbors": near.neighbors, "points": near.points,
@@ -120,8 +131,8 @@ def same_column(first: Array, second: Array) -> bool:
 
 @stage("compare")
 def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]], neighbors: int,
-                 generator: np.random.Generator) -> Comparison:
-    """Compare every two runs over their common rows."""
+                 generator: np.random.Generator, *, permutations: Permutations | None = None) -> Comparison:
+    """Compare every two runs over their common rows, with a test of their shapes where there are permutations."""
     shapes = [standardize(side.values) for side in sides]
     rows = sample_of(len(ids), len(ids) if len(ids) <= EXACT else SAMPLE, generator)
     near = min(neighbors, (len(ids) - 1) // 2)
@@ -130,7 +141,8 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
     for done, (i, j) in enumerate(every):
         alike = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
         pairs.append(RunPair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
-                             principal_angles(shapes[i], shapes[j]), alike))
+                             principal_angles(shapes[i], shapes[j]), alike,
+                             None if permutations is None else procrustes_p(shapes[i], shapes[j], permutations)))
         advance(done + 1, len(every))
     return Comparison(sides, ids, labels, pairs, align_to_first(shapes))
 

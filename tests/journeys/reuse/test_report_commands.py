@@ -1,5 +1,6 @@
 """`report` and `compare`: finished runs shown again and set side by side."""
 
+import itertools
 import json
 import os
 import re
@@ -201,7 +202,12 @@ def test_a_run_is_at_no_distance_from_itself(mlcli: Caller) -> None:
     assert called.code == 0, called.err
     pair = json.loads(called.out)["pairs"][0]
     assert pair["procrustes_m2"] < 1e-25 and pair["overlap"] == pair["jaccard"] == 1
-    assert max(pair["principal_angles"]) < 1e-10 and pair["neighbors"] == 12
+    assert max(pair["principal_angles"]) < 1e-10 and pair["neighbors"] == 12 and "procrustes_p" not in pair
+    called = mlcli("compare", "one", "two", "--permutations", "99", "-o", "page.html")
+    assert called.code == 0, called.err
+    heading, line = next(itertools.pairwise(called.out.splitlines()[-4:]))
+    assert heading.split()[3:6] == ["p", "of", "m2"] and line.split()[3] == "0.01"
+    assert "p is the share of permutations" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_runs_of_other_inputs_are_compared_with_a_warning(mlcli: Caller) -> None:
