@@ -7,11 +7,13 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.base.values.products import Name, Sparse
 from mlcli.core.similarities.projector import require_projector
-from mlcli.data.options.wording import place
+from mlcli.data.options.wording import listed, place
 from mlcli.data.write.h5ad import Content, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
+from mlcli.findings.frame.files import csv_lines
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods.principal.pca import of_answers
@@ -19,8 +21,10 @@ from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model as model_of
+from mlcli.rundir.manifest import require_intact
+from mlcli.rundir.reading import own_file
 from mlcli.runs import scanpy_members as scanpy
-from mlcli.runs.neighbor_graph import neighbor_graph
+from mlcli.runs.neighbor_graph import kept_matrix, neighbor_graph
 from mlcli.runs.scanpy_members import Places
 
 
@@ -98,6 +102,50 @@ def write_anndata(content: Exported, path: Path) -> None:
     write_h5ad(Content(run.embedding.ids, run.embedding.labels, content.features, {
         **scanpy.coordinates(run, places), **scanpy.loadings(run, content.directions, content.features, places),
         **scanpy.facts(run), **scanpy.neighbors(run, graph, "X", places)}), path)
+
+
+def kept_lines(folder: Path, name: Name) -> Iterator[str]:
+    """Return the lines of a result that a run kept as CSV: a square table, or an entry of a sparse matrix in each.
+
+    Numbers have all digits. Raises ConfigError where the run did not keep it, and UnsafeFile where it was changed.
+    """
+    run = read_run(folder)
+    if names.KEPT[name] not in run.manifest["files"]:
+        kept = [known for known, file in names.KEPT.items() if file in run.manifest["files"]]
+        raise ConfigError("NOT-KEPT", f"the run kept no {name}", where="--kept", hint=(
+            f"it kept {listed(kept)}; " if kept else "") + f"run it again with --keep {name}")
+    if names.KEPT[name].endswith(".npy"):
+        return csv_lines(["", *run.embedding.ids], _square_rows(folder, run, name))
+    header = ["source", "target", "length" if name == "graph" else "weight"]
+    return csv_lines(header, _entries(kept_matrix(folder, run, name), run.embedding.ids))
+
+
+def _square_rows(folder: Path, run: FinishedRun, name: Name) -> Iterator[Sequence[object]]:
+    """Yield the rows of a square table, each after its id."""
+    require_intact(folder, dict(run.manifest), (names.KEPT[name],))
+    with own_file(folder / names.KEPT[name]):
+        values = np.load(folder / names.KEPT[name], mmap_mode="r", allow_pickle=False)
+    for row, numbers in zip(run.embedding.ids, values, strict=True):
+        yield [row, *numbers.tolist()]
+
+
+def _entries(matrix: Sparse, ids: Sequence[str]) -> Iterator[Sequence[object]]:
+    """Yield the entries of a sparse matrix (n x n), each after the ids of its row and its column."""
+    for row, name in enumerate(ids):
+        part = slice(matrix.starts[row], matrix.starts[row + 1])
+        for column, value in zip(matrix.indices[part].tolist(), matrix.values[part].tolist(), strict=True):
+            yield [name, ids[column], value]
+
+
+def export_kept(folder: Path, name: Name, output: Path, *, force: bool = False) -> None:
+    """Writes a result that a run kept as CSV, whole or not at all."""
+    lines = kept_lines(folder, name)
+
+    def write(draft: Path) -> None:
+        with draft.open("w", encoding="utf-8", errors="replace") as file:
+            file.writelines(lines)
+
+    write_whole(output, write, force=force)
 
 
 WRITERS: Mapping[str, Callable[[Exported, Path], None]] = {"h5ad": write_anndata, "ordination": write_ordination}

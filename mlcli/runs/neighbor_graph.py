@@ -42,7 +42,7 @@ def neighbor_graph(folder: Path, run: FinishedRun, read: Callable[[], InputRows]
     if "graph" not in wanted:
         return None
     if all(names.KEPT[name] in run.manifest["files"] for name in wanted):
-        return graph_of({name: _kept(folder, run, name) for name in wanted}, run)
+        return graph_of({name: kept_matrix(folder, run, name) for name in wanted}, run)
     return None if read is None else graph_of(_again(run, read()), run)
 
 
@@ -75,7 +75,7 @@ def place(matrix: Sparse, rows: Indices, size: int) -> Sparse:
     return Sparse(starts, right[order], matrix.values[order])
 
 
-def _kept(folder: Path, run: FinishedRun, name: Name) -> Sparse:
+def kept_matrix(folder: Path, run: FinishedRun, name: Name) -> Sparse:
     """Return a sparse matrix that a run kept; raises UnsafeFile."""
     from scipy import sparse
 

@@ -17,31 +17,38 @@ from mlcli.errors import UsageError
 
 ENDINGS = {ANNDATA: "h5ad", ".txt": "ordination", ".ordination": "ordination"}
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
-                                     help="A .h5ad, .txt or .ordination file; - is ordination on standard output.")]
+                                     help="A .h5ad, .txt or .ordination file, or CSV of --kept; - is "
+                                          "standard output (ordination, or CSV of --kept).")]
 Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
     "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Into = Annotated[str | None, typer.Option("--into", show_default=False, metavar="FILE", help=(
     "A copy of the run's input (.h5ad) to write, with the results where scanpy looks for them."))]
+Kept = Annotated[Literal["graph", "weights", "distances", "kernel"] | None, typer.Option(
+    "--kept", show_default=False, help="A result that the run kept (--keep of mlcli embed), to write as CSV instead: a "
+    "square table of distances or of the kernel, a list of edges or of weights.")]
 Given = Annotated[str | None, typer.Option("--input", show_default=False, metavar="FILE", help=(
     "The run's input, if it was moved; for --into."))]
 
 
 def export(run: behavior.Run, *, output: Output = "-", format: Format = None, labels: behavior.Labels = None,
-           into: Into = None, given: Given = None, network: behavior.Network = False, force: behavior.Force = False,
-           quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+           kept: Kept = None, into: Into = None, given: Given = None, network: behavior.Network = False,
+           force: behavior.Force = False, quiet: behavior.Quiet = False, progress: behavior.Progress = None,
+           debug: behavior.Debug = False) -> None:
     """Write a finished run in the format of another program.
 
     \b
     mlcli export runs/cells-isomap -o cells.h5ad
     mlcli export runs/sites-mds -o ordination.txt
     mlcli export runs/cells-umap --into cells-umap.h5ad
+    mlcli export runs/roll-isomap --kept kernel -o kernel.csv
 
     AnnData (h5ad, for scanpy and anndata) holds coordinates in obsm, labels in obs, spectrum and options
     in uns. Ordination results (txt) are the text format of scikit-bio, QIIME 2 and Emperor. With --into everything in
     the run's input (.h5ad) is copied, and coordinates, loadings, spectrum and neighbor graph are added to it.
     """
     if into is not None:
-        if (flag := first_given({"-o": output != "-", "--format": format, "--labels": labels})) is not None:
+        if (flag := first_given({"-o": output != "-", "--format": format, "--labels": labels,
+                                 "--kept": kept})) is not None:
             raise UsageError("EXPORT-OPTION", f"--into cannot be combined with {flag}", where=flag,
                              hint="leave one of the two out")
         with set_context(network=network):
@@ -51,6 +58,19 @@ def export(run: behavior.Run, *, output: Output = "-", format: Format = None, la
                          hint="leave it out: only a copy of the input needs it")
     from mlcli.runs import export as exporting
 
+    if kept is not None:
+        if (flag := first_given({"--format": format, "--labels": labels})) is not None:
+            raise UsageError("EXPORT-OPTION", f"--kept cannot be combined with {flag}", where=flag,
+                             hint="leave it out: what a run kept is written as CSV, without labels")
+        refuse_existing(output, force)
+        if output == "-":
+            for line in exporting.kept_lines(Path(run), kept):
+                standard_output().write(line.encode("utf-8", "replace"))
+            return
+        exporting.export_kept(Path(run), kept, Path(output), force=force)
+        if not quiet:
+            say_written(f"wrote {output}", output)
+        return
     chosen = format_of(output, format)
     refuse_existing(output, force)
     if output == "-":

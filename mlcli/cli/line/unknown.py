@@ -28,7 +28,7 @@ ELSEWHERE = {  # words for what no command here does, and where it is found
                     "to scanpy (`mlcli export RUN --into FILE`)"),
     **dict.fromkeys(("permanova", "adonis", "adonis2", "envfit", "betadisper", "permdisp", "wascores", "dispersion"),
                     "`mlcli relate RUN --with FILE` does this for a finished run: see mlcli relate --help"),
-    **dict.fromkeys(("procrustes", "protest"), "`mlcli compare RUN RUN --permutations 999` does this for finished runs"),
+    **dict.fromkeys(("procrustes", "protest"), "`mlcli compare RUN RUN --permutations 999` does this"),
     **dict.fromkeys(("anosim", "simper", "mantel"), "it is not available; `mlcli relate RUN --with FILE --formula "
                     "GROUPS` tests groups by PERMANOVA, `--dispersion GROUPS` their spread"),
     **dict.fromkeys(("alpha", "omega", "reliability"), "`mlcli fa DATA --reliability` has alpha, omega and statistics "
