@@ -138,7 +138,7 @@ class FA(Method):
     New points: A new row gets the scores that the model expects given its cells.
 
     Files: `loadings.csv` holds Λ; `spectrum.csv` is that of the standardized columns. `fit` in `run.json` holds the
-    likelihood, the test that this number of factors is enough, RMSEA with its 90% interval, TLI, RMSR and BIC. It also
+    likelihood, the test that this number of factors is enough, RMSEA with its 90% interval, TLI, CFI, RMSR and BIC. It also
     says whether the columns suit factors at all: KMO, of all columns and of each, and Bartlett's test. If the input is
     a covariance matrix (`input.kind`, `input.observations`), there are loadings and no scores.
 

@@ -69,7 +69,7 @@ class GoodnessOfFit:
         chi_square, freedom = self.chi_square, self.freedom
         return {"discrepancy": self.discrepancy, "chi_square": chi_square, "degrees_of_freedom": freedom,
                 "p_value": None if chi_square is None else p_value(chi_square, freedom),
-                **self.rmsea(), "tli": self.tli(), "bic": self.bic()}
+                **self.rmsea(), "tli": self.tli(), "cfi": self.cfi(), "bic": self.bic()}
 
     def rmsea(self) -> Figures:
         """Return the root mean square error of approximation with its 90% interval (Steiger, 1990; psych).
@@ -90,6 +90,18 @@ class GoodnessOfFit:
             return None
         without = self.alone / (self.columns * (self.columns - 1) / 2)
         return (without - self.discrepancy / self.freedom) / (without - 1 / self.weight)
+
+    def cfi(self) -> float | None:
+        """Return the comparative fit index, 1 - (χ² - f) / (χ₀² - f₀) with differences of zero or more (Bentler, 1990).
+
+        χ₀² and f₀ are those of a model without factors, Bartlett's test of no correlation.
+        """
+        alone = self.sphericity()
+        if self.chi_square is None or alone["bartlett_chi_square"] is None or self.freedom <= 0:
+            return None
+        excess = max(self.chi_square - self.freedom, 0.0)
+        without = max(float(alone["bartlett_chi_square"]) - float(alone["bartlett_degrees_of_freedom"] or 0), excess)
+        return 1.0 if without == 0 else 1 - excess / without
 
     def bic(self) -> float | None:
         """Return χ² less ln n for each degree of freedom: the model with the least is preferred (Schwarz, 1978)."""
@@ -392,8 +404,8 @@ def figures(state: FactorEstimate, found: Factors, observed: Observed, names: Se
 def indices(state: FactorEstimate, observed: Observed, factors: int, names: Sequence[str]) -> dict[str, Any]:
     """Return the test of the number of factors, the indices of the fit, and the columns' sampling adequacy."""
     if observed.observations is None:
-        note("N-OBSERVATIONS", "chi-square with its p-value, RMSEA, TLI, BIC and Bartlett's test need the number of "
-             "observations: give input.observations")
+        note("N-OBSERVATIONS", "chi-square with its p-value, RMSEA, TLI, CFI, BIC and Bartlett's test need the number "
+             "of observations: give input.observations")
     moments, size = observed.moments, observed.size
     if not isinstance(moments, ColumnCovariance):
         return {**GoodnessOfFit(columns=size, factors=factors, discrepancy=None, alone=None,

@@ -9,7 +9,7 @@ from itertools import takewhile
 from mlcli.errors import escaped
 
 LONGEST = 80
-PROPER = {"bartlett": "Bartlett", **{name: name.upper() for name in ("bic", "kmo", "rmsea", "rmsr", "tli")}}
+PROPER = {"bartlett": "Bartlett", **{name: name.upper() for name in ("bic", "cfi", "kmo", "rmsea", "rmsr", "tli")}}
 HARMLESS = re.compile(r"[\w .,:;+=()/%-]*", re.ASCII).fullmatch  # nothing to escape, and nothing invisible
 
 

@@ -31,6 +31,10 @@ def test_indices_of_the_fit(name: str) -> None:
     found = of_matrix(name, expected["observations"]).fit
     for figure in ("rmsea", "rmsea_lower", "rmsea_upper", "tli", "rmsr", "bic", "chi_square"):
         assert found[figure] == pytest.approx(expected[figure], rel=2e-6, abs=1e-5), figure
+    freedom, columns = found["degrees_of_freedom"], len(found["uniquenesses"])
+    excess = expected["bartlett_chi_square"] - columns * (columns - 1) / 2
+    assert found["cfi"] == pytest.approx(1 - (expected["chi_square"] - freedom) / excess, rel=2e-6)
+    assert 0.7 < found["cfi"] < 1
     for figure in ("kmo", "bartlett_chi_square"):
         assert found[figure] == pytest.approx(expected[figure], rel=1e-11)
     assert found["bartlett_p_value"] == pytest.approx(expected["bartlett_p_value"], rel=1e-9, abs=1e-300)
@@ -41,7 +45,8 @@ def test_indices_of_the_fit(name: str) -> None:
 
 def test_indices_that_need_the_number_of_observations_are_left_out_without_it() -> None:
     found = of_matrix("Harman74").fit
-    assert all(found[name] is None for name in ("chi_square", "p_value", "rmsea", "tli", "bic", "bartlett_chi_square"))
+    figures = ("chi_square", "p_value", "rmsea", "tli", "cfi", "bic", "bartlett_chi_square")
+    assert all(found[name] is None for name in figures)
     assert found["kmo"] == pytest.approx(SUMMARY["Harman74"]["kmo"]) and found["rmsr"] > 0
 
 

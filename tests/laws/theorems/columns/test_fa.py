@@ -190,6 +190,7 @@ def test_indices_of_a_model_that_made_the_data() -> None:
     """χ² is about its degrees of freedom: RMSEA near 0, TLI near 1; the interval contains the estimate; no unit."""
     fit_of = fit("fa", POINTS).fit
     assert fit_of["rmsea_lower"] <= fit_of["rmsea"] <= fit_of["rmsea_upper"] < 0.1 and fit_of["tli"] > 0.9
+    assert fit_of["tli"] - 1e-9 <= fit_of["cfi"] <= 1 or fit_of["cfi"] == 1
     assert fit_of["rmsr"] < 0.05 and 0.5 < fit_of["kmo"] < 1 and fit_of["bartlett_p_value"] < 1e-9
     other = fit("fa", POINTS * np.linspace(1, 9, 8)).fit
     assert all(other[name] == pytest.approx(fit_of[name], rel=1e-6) for name in ("tli", "bic", "kmo", "rmsr"))
