@@ -12,7 +12,7 @@ from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
-from mlcli.data.prepare.columns import warn_beside_lists, warn_of_codes, warn_of_dominant
+from mlcli.data.prepare.columns import warn_beside_lists, warn_of_codes, warn_of_dominant, warn_of_samples
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv
@@ -116,6 +116,7 @@ def _warn_of_columns(config: RunConfig, start: Start) -> None:
     first, coded = start.reduced, list[str]()
     if start.run is None and not config.input.columns and start.source.kind == "features":
         warn_beside_lists(start.source.columns)
+        warn_of_samples(start.source.columns)
     if config.method.domain != "answers":
         for view in start.source.views:
             coded += warn_of_codes(view) if view.kind == "features" else []

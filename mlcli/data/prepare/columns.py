@@ -35,6 +35,7 @@ FEWEST = 10  # rows with an answer
 FEW = 0.25  # the largest share of rows with a code
 TYPOS = 5  # lengths of a scale: a number so far from it cannot be an answer, whether it is a usual code or not
 ELEMENT = re.compile(r"(.+)\[\d+\]")  # the name of an element of a column of lists
+OF_SAMPLES = frozenset(("PAT", "MAT", "SEX", "PHENOTYPE"))  # columns of numbers before the genotypes of PLINK
 CODE = re.compile("-?(7+|8+|9+[78]?)")  # the usual codes of missing answers
 
 
@@ -97,6 +98,14 @@ def warn_beside_lists(columns: Sequence[str]) -> None:
     if others and (name := next((name for name, count in lists.items() if count > MANY_COLUMNS), None)) is not None:
         note("W-BESIDE-LISTS", f"beside the lists {shown(name)}, columns of numbers were used: {listed(others)}; to "
              f"use the lists alone, give {option('input.columns', name)}", columns=others[:NAMED])
+
+
+def warn_of_samples(columns: Collection[str]) -> None:
+    """Warn of columns of PLINK's `.raw` that describe samples and are used as genotypes."""
+    if OF_SAMPLES.issubset(columns):
+        note("W-OF-SAMPLES", "columns of PLINK that describe samples were used as features: "
+             f"{listed(sorted(OF_SAMPLES))}; give {{input.id_column=IID}} and the genotypes by "
+             "{input.columns=FIRST:LAST}")
 
 
 def texts(found: Sequence[Codes]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.prepare.columns import Codes, codes_of, dominant_column, warn_beside_lists
+from mlcli.data.prepare.columns import Codes, codes_of, dominant_column, warn_beside_lists, warn_of_samples
 from mlcli.data.read.table import read
 from tests.data.helpers import noted
 
@@ -127,3 +127,10 @@ def test_numbers_beside_a_column_of_lists_are_named() -> None:
         with noted() as notes:
             warn_beside_lists(columns)
         assert [note.facts["columns"] for note in notes.notes if note.code == "W-BESIDE-LISTS"] == said
+
+
+def test_columns_of_plink_that_describe_samples_are_named() -> None:
+    for columns, codes in ((["PAT", "MAT", "SEX", "PHENOTYPE", "rs1_A"], ["W-OF-SAMPLES"]), (["SEX", "PHENOTYPE"], [])):
+        with noted() as notes:
+            warn_of_samples(columns)
+        assert notes.codes == codes
