@@ -114,6 +114,10 @@ def assess(result: Result) -> dict[str, Any]:
 def _warn_of_columns(config: RunConfig, start: Start) -> None:
     """Warn of columns that decide the result although they may not be meant to."""
     first, coded = start.reduced, list[str]()
+    places = start.source.places
+    if config.method.ordered and config.input.rows is not None and places is not None and (np.diff(places) != 1).any():
+        note("W-GAPS", f"{config.method.name} takes rows as a sequence, and {config.input.rows:,} rows drawn at random "
+             "leave gaps: choose consecutive rows, as by {input.where=COLUMN <= VALUE}")
     if start.run is None and not config.input.columns and start.source.kind == "features":
         warn_beside_lists(start.source.columns)
         warn_of_samples(start.source.columns)
