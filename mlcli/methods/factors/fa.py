@@ -139,8 +139,8 @@ class FA(Method):
 
     Files: `loadings.csv` holds Λ; `spectrum.csv` is that of the standardized columns. `fit` in `run.json` holds the
     likelihood, the test that this number of factors is enough, RMSEA with its 90% interval, TLI, CFI, RMSR and BIC. It
-    also says whether the columns suit factors at all: KMO, of all columns and of each, and Bartlett's test. If the input is
-    a covariance matrix (`input.kind`, `input.observations`), there are loadings and no scores.
+    also says whether the columns suit factors at all: KMO, of all columns and of each, and Bartlett's test. If the
+    input is a covariance matrix (`input.kind`, `input.observations`), there are loadings and no scores.
 
     Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones, 1966 (minres);
     Olsson, 1979 (polychoric); R's factanal and psych.

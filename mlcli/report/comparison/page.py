@@ -88,8 +88,8 @@ def pairs(comparison: Comparison) -> Part:
     places = [(i, j) for i in range(len(sides)) for j in range(i + 1, len(sides))]
     found = dict(zip(places, comparison.pairs, strict=True))
     tested = any(pair.p_value is not None for pair in comparison.pairs)
-    rows = [(names[i], names[j], four_digits(pair.fit.m2), *((number(pair.p_value),) if tested else ()), angles(pair),
-             *neighbors(pair)) for (i, j), pair in found.items()]
+    rows = [(names[i], names[j], four_digits(pair.fit.m2), *((four_digits(pair.p_value),) if tested else ()),
+             angles(pair), *neighbors(pair)) for (i, j), pair in found.items()]
     near = next((pair.agreement for pair in comparison.pairs if pair.agreement), None)
     said = f"Neighborhoods of {near.neighbors} points, seen from {near.points:,}. " if near else ""
     heading = ("run", "with", "Procrustes m²", *(("p",) if tested else ()), "principal angles", "shared neighbors",
