@@ -76,6 +76,7 @@ class Eigenvalues(Shape):
     negative_share: Number | None = None
     tolerance: Annotated[float, Field(ge=0)]
     further_at_least: list[Number] = Field(default=[])
+    shared: list[Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]] = Field(default=[])
 
 
 class Fit(Shape):

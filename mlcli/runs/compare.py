@@ -46,10 +46,24 @@ def compare(folders: Sequence[str], *, neighbors: int, seed: int, options: PageO
     with limit_threads(Compute().thread_count()), in_temporary_files():
         first, *others = [read_run(Path(folder)) for folder in folders]
         first = with_colors(with_labels(first, options.labels), Path(folders[0]), options.colors, options.input)
-        runs = [first, *others]
-        compared = side_by_side(*sides_of(runs, folders, folders), neighbors, np.random.default_rng(seed),
+        sides, ids, labels = sides_of([first, *others], folders, folders)
+        _note_shared(sides)
+        compared = side_by_side(sides, ids, labels, neighbors, np.random.default_rng(seed),
                                 permutations=Permutations(permutations, seed) if permutations else None)
         return color_comparison(compared.in_own_orientation() if options.own else compared, first)
+
+
+def _note_shared(sides: Sequence[Side]) -> None:
+    """Warn of runs of whose axes only a plane or space is determined."""
+    for side in sides:
+        for first, stop in side.shared:
+            names = f"{first + 1} {'and' if stop - first == 2 else 'to'} {stop}"
+            axes = f"{side.name[-60:]} has axes {names} of one eigenvalue"
+            if stop <= side.values.shape[1]:
+                note("W-UNDETERMINED", f"{axes}: the plane or space that they span is compared, not each of them")
+            else:
+                note("W-UNDETERMINED", f"{axes}, but {side.values.shape[1]} are kept: how alike runs are depends on an "
+                     f"arbitrary choice; keep {f'{first} or ' if first else ''}{stop} axes")
 
 
 def align(runs: Sequence[FinishedRun], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
@@ -127,4 +141,4 @@ def _side(name: str, run: FinishedRun, rows: Indices) -> Side:
     return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
                 rows=len(run.embedding.ids), values=_rows_of(run, rows), eigenvalues=eigenvalues,
                 proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
-                named=run.config.report.point_labels != "none", axes=run.axis_names(2))
+                named=run.config.report.point_labels != "none", axes=run.axis_names(2), shared=run.shared_axes)

@@ -30,6 +30,7 @@ PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 KERNELS = ("run", "with", "alignment of kernels", "difference")
 P_VALUE = "p of m2"
 MOST_PERMUTATIONS = 10**6
+SPANS = ("run", "with", "axes of one eigenvalue", "angles (degrees)")
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
                                            help="Directories of finished runs of the same rows.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False, help=(
@@ -69,7 +70,8 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
 
     Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same
     shape), as in scipy.spatial.procrustes and vegan's protest; angles are the principal angles between their spans, in
-    degrees; shared is the mean share of nearest neighbors in common.
+    degrees; shared is the mean share of nearest neighbors in common. Of axes that share an eigenvalue, the spans are
+    compared.
     """
     from mlcli.runs import compare as comparing
 
@@ -126,10 +128,12 @@ def lines_of(document: dict[str, Any], width: int = WIDTH) -> list[str]:
     differing = [(path, *values) for path, values in document["options"].items()]
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
     tested = any("procrustes_p" in pair for pair in document["pairs"])
+    spans = [span for pair in document["pairs"] for span in spans_of(pair, numbers)]
     parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)], width),
              below_one_another([("option that differs", *places), *differing], width) if differing else [],
              aligned([PAIRS if not tested else (*PAIRS[:3], P_VALUE, *PAIRS[3:]), *pairs]),
-             kernel_lines(document, numbers), [f"{document['rows']:,} rows in common"]]
+             aligned([SPANS, *spans]) if spans else [], kernel_lines(document, numbers),
+             [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
@@ -161,12 +165,23 @@ def brief(value: float | None) -> str:
 
 def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
     """Two runs compared."""
-    angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
+    return (numbers[pair["first"]], numbers[pair["second"]], f"{pair['procrustes_m2']:.4g}",
+            angles_of(pair["principal_angles"]), share_of(pair, "overlap"), share_of(pair, "jaccard"))
+
+
+def spans_of(pair: dict[str, Any], numbers: dict[str, str]) -> list[Cells]:
+    """Two runs compared by the spaces of axes that share an eigenvalue."""
+    return [(numbers[pair["first"]], numbers[pair["second"]], f"{span['first']} to {span['last']}",
+             angles_of(span["principal_angles"]))
+            for span in pair.get("axes", ())
+            if span["last"] > span["first"] or not span["principal_angles"]]
+
+
+def angles_of(angles: Sequence[float]) -> str:
+    """Principal angles in degrees, the first and the last of many."""
     shown = " ".join(f"{angle:.2f}" for angle in angles[:ANGLES]) + (
         f" .. {angles[-1]:.2f}" if len(angles) > ANGLES else "")
-    tested = (f"{pair['procrustes_p']:.4g}",) if "procrustes_p" in pair else ()
-    return (numbers[pair["first"]], numbers[pair["second"]], f"{m2:.4g}", *tested, shown or number(None),
-            share_of(pair, "overlap"), share_of(pair, "jaccard"))
+    return shown or number(None)
 
 
 def share_of(pair: dict[str, Any], name: str) -> str:

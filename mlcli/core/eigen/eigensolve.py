@@ -22,12 +22,13 @@ ROOM = 2**19  # numbers of the eigenvectors kept for it
 DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
 ROUNDINGS = 10  # of the largest number and of each row, that an operator has
 NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are worth a warning
+UNCERTAIN = 0.1  # sine of an angle beyond which an axis has no certain digit
 
 
 class Eigensolve(SpectrumRequest):
     """The number of axes to keep, and how the eigenvalues are computed."""
 
-    @stage("eigensolve", version=4)
+    @stage("eigensolve", version=5)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """Return the spectrum of a centered kernel whose rank is at most `limit`.
 
@@ -46,13 +47,16 @@ class Eigensolve(SpectrumRequest):
         vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
         turns = axis_turns(kernel, solved, vectors.shape[1])
+        shared = shared_subspaces(kernel, solved, count)
+        _note_shared(shared, count)
         frobenius = float(np.linalg.norm(solved.values)) if solved.complete else kernel.frobenius
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
                         tolerance=max(solved.tolerance, kernel.tolerance),
                         further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
                         solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
-                        of_inverse=kernel.inverse, centering=kernel.centering, steps=solved.steps, turns=turns)
+                        of_inverse=kernel.inverse, centering=kernel.centering, steps=solved.steps, turns=turns,
+                        shared=np.array(shared, dtype=np.int64).reshape(-1, 2))
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """Return the number of axes to keep, of those with a positive eigenvalue."""
@@ -198,13 +202,8 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
     sizes = close.sizes
     breaks = np.flatnonzero(np.abs(np.diff(sizes)) > close.near) + 1
     edges = [0, *breaks.tolist(), len(sizes)]
-    groups = [(a, b) for a, b in pairwise(edges)
-              if b - a > 1 and a < count and abs(sizes[a] - sizes[b - 1]) <= close.wide]
-    if groups:
-        names = ", ".join(f"{a + 1} to {b}" for a, b in groups)
-        note("W-TIED", f"eigenvalues {names} are equal: their axes are determined only up to a rotation",
-             sizes=[b - a for a, b in groups])
-    return groups
+    return [(a, b) for a, b in pairwise(edges)
+            if b - a > 1 and a < count and abs(sizes[a] - sizes[b - 1]) <= close.wide]
 
 
 def axis_turns(kernel: Kernel, solved: Solved, count: int) -> Array:
@@ -217,28 +216,71 @@ def axis_turns(kernel: Kernel, solved: Solved, count: int) -> Array:
     Source: Davis and Kahan, "The rotation of eigenvectors by a perturbation", 1970; Wedin, "Perturbation bounds for
     the SVD", 1972.
     """
-    close, values = kernel.closeness(solved), solved.positive
-    top, following, share = max(float(values[:1].max(initial=0.0)), -solved.least), np.full(1, np.nan), 1.0
-    rounding = max(close.rounding, 0.0 if solved.by_roots else solved.size * EPS * kernel.entries)
+    close, values, following, share = kernel.closeness(solved), solved.positive, np.full(1, np.nan), 1.0
     if solved.complete:  # but for the null vector of a cost, which has no part in its inverse
         following = np.zeros(1)
     elif len(solved.at_least):
         following, share = np.maximum(solved.at_least[:1], 0.0), 0.5
     apart = _gaps(values, following, share)
-    separate = apart
-    if kernel.inverse:
-        with np.errstate(divide="ignore"):
-            separate = _gaps(close.sizes, 1 / np.sqrt(following), share)
-    elif solved.by_roots:
-        separate = _gaps(close.sizes, np.sqrt(following), share)
-    left = solved.residuals if len(solved.residuals) else np.full(len(values), solved.tolerance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turns = ROUNDINGS * rounding / separate + (left[: len(values)] + kernel.tolerance) * max(
-            top, kernel.entries) / apart
-    turns[(apart == 0) | (separate == 0)] = 1.0
+    with np.errstate(divide="ignore"):
+        separate = _gaps(close.sizes, _scaled(kernel, solved, following), share)
+    turns = _turns(kernel, solved, separate, apart, _left(solved))
     found = np.full(count, np.nan)  # an axis without extent has no angle
     found[: len(values)] = np.minimum(turns, 1.0)[:count]
     return found
+
+
+def shared_subspaces(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
+    """Return the runs (start, stop) of axes that share an eigenvalue within its error, of those with kept axes.
+
+    The gap between neighbors of a run alone leaves no certain digit (`axis_turns`), so that only the space that all of
+    them span is determined. Eigenvalues after the computed ones count by their lower bounds: a run may end beyond.
+    """
+    values, left = solved.positive, _left(solved)
+    known = len(values)
+    if known == len(solved.values) and not solved.complete:
+        values = np.append(values, solved.at_least[solved.at_least > solved.floor])
+        left = np.append(left, np.full(len(values) - known, left[-1:].max(initial=0.0)))
+    share = np.where(np.arange(1, len(values)) < known, 1.0, 0.5)
+    apart, separate = (np.abs(np.diff(sizes)) * share for sizes in (values, _scaled(kernel, solved, values)))
+    turns = _turns(kernel, solved, separate, apart, np.maximum(left[1:], left[:-1]))
+    edges = [0, *(np.flatnonzero(turns <= UNCERTAIN) + 1).tolist(), len(values)]
+    return [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count]
+
+
+def _note_shared(shared: list[tuple[int, int]], count: int) -> None:
+    """Warn of axes that share an eigenvalue, and of those whose partners are not kept."""
+    if not shared:
+        return
+    names = ", ".join(f"{a + 1} {'and' if b - a == 2 else 'to'} {b}" for a, b in shared)
+    first, last = shared[-1]
+    cut = "" if last <= count else f"; axes {first + 1} to {last} are cut: keep {f'{first} or ' if first else ''}{last}"
+    note("W-UNDETERMINED", f"eigenvalues {names} are equal within their error: of the axes that share one, only the "
+         f"plane or space that they span is determined{cut}", sizes=[b - a for a, b in shared], cut=last > count)
+
+
+def _left(solved: Solved) -> Array:
+    """Return the residuals of the axes with a positive eigenvalue (m), relative to the largest."""
+    count = len(solved.positive)
+    return solved.residuals[:count] if len(solved.residuals) else np.full(count, solved.tolerance)
+
+
+def _scaled(kernel: Kernel, solved: Solved, values: Array) -> Array:
+    """Return eigenvalues, an (m,) array, as numbers of the operator that is solved."""
+    return 1 / np.sqrt(values) if kernel.inverse else np.sqrt(values) if solved.by_roots else values
+
+
+def _turns(kernel: Kernel, solved: Solved, separate: Array, apart: Array, left: Array) -> Array:
+    """Return bounds of sines from gaps in the operator that is solved, gaps of eigenvalues, and residuals.
+
+    All are (m,) arrays. It is infinite without a gap.
+    """
+    close = kernel.closeness(solved)
+    rounding = max(close.rounding, 0.0 if solved.by_roots else solved.size * EPS * kernel.entries)
+    top = max(float(solved.positive[:1].max(initial=0.0)), -solved.least, kernel.entries)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turns = ROUNDINGS * rounding / separate + (left + kernel.tolerance) * top / apart
+    return np.where((apart == 0) | (separate == 0), np.inf, turns)
 
 
 def _gaps(sizes: Array, following: Array, share: float) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks, nonzero_columns
 from mlcli.base.stored import result
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.scaling import Unit
 from mlcli.core.centering import Centering, uncentered
@@ -92,6 +92,8 @@ class Spectrum:
     constrained: AnyArray | None = None  # m, whether an eigenvalue is of constrained axes; None where none is
     steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, eigenvalue, residual
     turns: Array = field(default_factory=lambda: np.zeros(0))  # bounds of the sines by which rounding turns axes (p)
+    shared: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # start and stop of axes that
+    # share an eigenvalue within its error (g x 2), of those with kept axes: only the space that they span is determined
     adjusted: Array = field(default_factory=lambda: np.zeros(0))  # of the first axes: inertias as they are compared
     adjusted_total: float = float("nan")  # the inertia that these are shares of
 

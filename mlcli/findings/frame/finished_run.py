@@ -98,6 +98,11 @@ class FinishedRun:
                            self.spectrum_facts.get("further_at_least", ()) if len(values) == computed else (), line)
 
     @property
+    def shared_axes(self) -> list[tuple[int, int]]:
+        """The runs (start, stop) of axes that share an eigenvalue; one may end beyond the kept axes."""
+        return [(first - 1, last) for first, last in self.spectrum_facts.get("shared", ())]
+
+    @property
     def scree(self) -> ScreeValues | None:
         """The spectrum for the scree plot: of factor analysis all eigenvalues of the correlations."""
         if not self.correlations:

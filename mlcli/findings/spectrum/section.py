@@ -14,6 +14,9 @@ from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, ex
 LEADING = 10  # eigenvalues in the table
 CERTAIN = ("Certain digits of an axis are those that rounding, and what the solver leaves, cannot change: on other "
            "machines they are the same. An axis with none may turn into its neighbor.")
+SHARED = ("Only the {space} that they span is determined: within it the axes are one choice of many, and what is read "
+          "off a single one, as a loading or an order of points, depends on that choice.")
+CUT = "{kept} of them {are} kept, so that the embedding itself depends on that choice: keep {counts} axes."
 EXPECTED = "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
@@ -53,12 +56,24 @@ def spectrum(run: FinishedRun) -> Part:
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
                    sentence(CERTAIN, "soft") if digits else None,
+                   *(sentence(_shared(first, stop, run.embedding.values.shape[1])) for first, stop in run.shared_axes),
                    sentence(OVERLAP, "soft") if run.overlapping else None,
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))
 
 
 def _percent(share: float | None) -> str:
     return UNKNOWN if share is None else percent(share, 2)
+
+
+def _shared(first: int, stop: int, kept: int) -> str:
+    """Return what is to be said of the components `first` to `stop` (from 0, exclusive), of one eigenvalue."""
+    size, inside = stop - first, min(stop, kept) - first
+    names = f"{first + 1} {'and' if size == 2 else 'to'} {stop}"
+    said = f"Components {names} share an eigenvalue within its error. " + SHARED.format(
+        space="plane" if size == 2 else "space")
+    counts = f"{first} or {stop}" if first else f"{stop}"
+    return said if inside == size else f"{said} " + CUT.format(kept=inside, are="is" if inside == 1 else "are",
+                                                               counts=counts)
 
 
 def _bounds(eigenvalues: ScreeValues) -> Part:

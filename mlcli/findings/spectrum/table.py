@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.frame.finished_run import CONSTRAINED, CsvColumns
-from mlcli.findings.spectrum import ADJUSTED, DIGITS, HEADER
+from mlcli.findings.spectrum import ADJUSTED, DIGITS, HEADER, SHARED
 from mlcli.rundir.reading import damaged
 
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
@@ -19,7 +19,7 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
     inverse of a cost, the cost of each axis follows its eigenvalue; of a constrained ordination, whether it is that of
     a constrained axis, 1 or 0; of answers, its adjusted inertia with its share. Axes that the eigensolver bounds have
-    their certain digits.
+    their certain digits; those that share an eigenvalue, the first component of their span.
     """
     proportions, costs, adjusted = spectrum.proportions, spectrum.costs, spectrum.adjusted
     columns = dict(zip(HEADER[1:], [spectrum.eigenvalues, proportions, np.cumsum(proportions)], strict=True))
@@ -27,6 +27,11 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
         columns["cost"] = costs
     if np.isfinite(spectrum.turns).any():
         columns[DIGITS] = _padded(spectrum.certain_digits, len(proportions))
+    if len(spectrum.shared):
+        partners = np.full(len(proportions), np.nan)
+        for first, stop in spectrum.shared.tolist():
+            partners[first:stop] = first + 1
+        columns[SHARED] = partners
     if spectrum.constrained is not None:
         columns[CONSTRAINED] = spectrum.constrained.astype(np.float64)
     if len(adjusted):
@@ -44,7 +49,7 @@ def _padded(values: Array, size: int) -> Array:
 
 def require_consistent(rows: CsvColumns, path: Path) -> None:
     """Raise UnsafeFile for another running sum than that of the shares, adjusted inertias without theirs, marks of
-    constrained axes that are neither 1 nor 0, and for numbers of digits that no double has.
+    constrained axes that are neither 1 nor 0, numbers of digits that no double has, and axes that share with none.
     """
     if not rows.columns.keys().isdisjoint(ADJUSTED) and not rows.columns.keys() >= {*ADJUSTED}:
         raise damaged(path, f"{' and '.join(ADJUSTED)} are columns of one table")
@@ -54,6 +59,10 @@ def require_consistent(rows: CsvColumns, path: Path) -> None:
         digits = [number for number in rows.numbers_or_none(DIGITS) if number is not None]
         if not {*digits} <= {*map(float, range(16))}:
             raise damaged(path, f"{DIGITS} are whole numbers from 0 to 15")
+    if SHARED in rows.columns:
+        named = [(place, first) for place, first in enumerate(rows.numbers_or_none(SHARED), 1) if first is not None]
+        if any(first != place and (place - 1, first) not in named for place, first in named):
+            raise damaged(path, f"{SHARED} is the first component of each run of equal eigenvalues")
     shares, given = rows.array("proportion"), rows.array("cumulative")
     with np.errstate(over="ignore", invalid="ignore"):
         sums, sizes = np.cumsum(shares), np.cumsum(np.abs(shares))
@@ -63,12 +72,13 @@ def require_consistent(rows: CsvColumns, path: Path) -> None:
         raise damaged(path, "cumulative is not the running sum of the proportions", line)
 
 
-def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | list[float | None] | None]:
+def spectrum_facts(spectrum: Spectrum) -> dict[str, object]:
     """Return the spectrum in figures, for run.json: the trace and its parts, each part with its own name.
 
     If only the largest eigenvalues were computed, the sums of positive eigenvalues, of absolute values and of negative
     ones are null. Bounds of the sum of negative ones, from the trace and the Frobenius norm, are given instead.
     `further_at_least` holds lower bounds of the next eigenvalues in order; it is empty if one is not a double.
+    `shared` holds the first and the last component of each run of axes that share an eigenvalue.
     """
     values, bounds = spectrum.eigenvalues, spectrum.further_at_least
     whole, (least, most) = spectrum.complete, spectrum.negative_mass
@@ -86,6 +96,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
         "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
         "certain_digits": [_finite(float(digits)) for digits in spectrum.certain_digits],  # of each axis
+        **({"shared": [[first + 1, stop] for first, stop in spectrum.shared.tolist()]} if len(spectrum.shared) else {}),
         "tolerance": spectrum.tolerance, "further_at_least": bounds.tolist() if np.isfinite(bounds).all() else [],
     }
 

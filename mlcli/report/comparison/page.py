@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlcli.base.types import Array
 from mlcli.base.units import percent
 from mlcli.config.report_options import LABELED
 from mlcli.findings.quality.section import MEASURES
@@ -101,13 +102,29 @@ def pairs(comparison: Comparison) -> Part:
         "rotated, reflected and scaled to fit the other: 0 is the same shape, 1 no similarity. Principal angles are "
         f"between the spans of the centered embeddings, in degrees.{test}", "soft")
     if len(sides) <= FEW:
-        return section("Similarity of the runs", every, meaning)
+        return section("Similarity of the runs", every, meaning, spans(comparison))
     shapes = square({place: f"{pair.fit.m2:.3f}" for place, pair in found.items()}, sides)
     shared = square({place: f"{pair.agreement.overlap:.3f}" for place, pair in found.items() if pair.agreement}, sides)
     return section("Similarity of the runs", sentence("Procrustes m² of each pair of runs:"),
                    across("run", shapes, sides, numeric=True),
                    *((sentence("Shared neighbors of each pair of runs:"), across("run", shared, sides, numeric=True))
-                     if near else ()), meaning, fold(f"All {len(rows)} pairs, with principal angles", every))
+                     if near else ()), meaning, fold(f"All {len(rows)} pairs, with principal angles", every),
+                   spans(comparison))
+
+
+def spans(comparison: Comparison) -> Part:
+    """Return the axes of every two runs one by one, where some share an eigenvalue and are compared by their space."""
+    sides, names = comparison.sides, heads(comparison.sides)
+    places = [(i, j) for i in range(len(sides)) for j in range(i + 1, len(sides))]
+    rows = [(names[i], names[j], f"{span.start + 1}" if span.single else f"{span.start + 1} to {span.stop}",
+             angle_list(span.angles) if len(span.angles) else "not compared: cut")
+            for (i, j), pair in zip(places, comparison.pairs, strict=True) for span in pair.spans]
+    if not any(side.shared for side in sides):
+        return None
+    return join([sentence("Axes that share an eigenvalue in either run are compared by the plane or space that they "
+                          "span, since only that is determined; where a run keeps a part of them, there is nothing to "
+                          "compare, and m², principal angles and neighbors above depend on an arbitrary choice."),
+                 table(("run", "with", "axes", "principal angles"), rows, (2, 3))])
 
 
 def square(cells: dict[tuple[int, int], str], sides: Sequence[Side]) -> Rows:
@@ -127,8 +144,13 @@ def across(first: str, rows: Rows, sides: Sequence[Side], *, numeric: bool) -> P
 
 
 def angles(pair: RunPair) -> str:
-    """Return the principal angles in degrees to 0.01, ascending; the first four of many."""
-    shown = [f"{round(float(angle), 2):.3g}°" for angle in pair.angles]
+    """Return the principal angles of two runs."""
+    return angle_list(pair.angles)
+
+
+def angle_list(angles: Array) -> str:
+    """Return angles (m) in degrees to 0.01, ascending; the first four of many."""
+    shown = [f"{round(float(angle), 2):.3g}°" for angle in angles]
     return ", ".join(shown[:4]) + (f" to {shown[-1]}" if len(shown) > 4 else "")
 
 
@@ -221,7 +243,8 @@ ALIGNED = ("Each embedding is centered, scaled to the same size, and aligned wit
            "one of fewer axes with as many leading axes of the first; two axes are drawn. Axes that the rotation mixes "
            "are called aligned: the first of them lies along the first axis of the first run.")
 OWN = ("Each embedding is centered and scaled to the same size, in its own orientation; its first two axes are drawn. "
-       "Signs and, where eigenvalues are close, the order of axes are arbitrary.")
+       "Signs and, where eigenvalues are close, the order of axes are arbitrary. Axes that share an eigenvalue are "
+       "rotated among themselves to fit the first run.")
 MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,30 @@ class Side:
     sha256: str | None = None  # of its input
     named: bool = True  # whether names may be drawn next to few points
     axes: Sequence[str] = ()  # labels of its first axes
+    shared: Sequence[tuple[int, int]] = ()  # start and stop of axes that share an eigenvalue, kept or not
+
+    def cuts(self, span: "Span") -> bool:
+        """Whether it keeps some, but not all, of its axes that share an eigenvalue with one of these."""
+        kept = self.values.shape[1]
+        return any(first < span.stop and span.start < stop and stop > kept for first, stop in self.shared)
+
+
+@frozen
+class Span:
+    """Axes of two runs that are compared by the space that they span: one axis, or those that share an eigenvalue."""
+
+    start: int
+    stop: int
+    angles: Array  # principal angles in degrees, ascending; none where a run cuts the space
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one axis."""
+        return self.stop - self.start == 1
+
+    def document(self) -> dict[str, Any]:
+        """Return the comparison as plain values; axes count from 1."""
+        return {"first": self.start + 1, "last": self.stop, "principal_angles": self.angles.tolist()}
 
 
 @frozen
@@ -58,6 +82,7 @@ class RunPair:
     angles: Array  # degrees, ascending
     agreement: Agreement | None  # None for fewer than three points
     p_value: float | None = None  # of the Procrustes statistic by permutations, where any were asked for
+    spans: Sequence[Span] = ()  # of the axes that both have, where both rank them by eigenvalues
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as plain values."""
@@ -66,6 +91,7 @@ class RunPair:
                 "procrustes_correlation": float(np.sqrt(max(1 - m2, 0.0))),
                 **({} if self.p_value is None else {"procrustes_p": self.p_value}),
                 "principal_angles": self.angles.tolist(),
+                **({"axes": [span.document() for span in self.spans]} if self.spans else {}),
                 **({} if near is None else {
                     "neighbors": near.neighbors, "points": near.points,
                     "overlap": near.overlap, "overlap_se": near.overlap_se,
@@ -86,8 +112,19 @@ class Comparison:
     measured: frozenset[str] = frozenset()  # labels that are measurements, whose colors are a scale
 
     def in_own_orientation(self) -> "Comparison":
-        """Return the comparison with each embedding as its run has it, but for its place and its size."""
-        return replace(self, placed=[standardize(side.values) for side in self.sides], aligned=False)
+        """Return the comparison with each embedding as its run has it, but for its place and its size.
+
+        Axes that share an eigenvalue are rotated within their space to fit the first run, as they have no orientation.
+        """
+        first, placed = standardize(self.sides[0].values), list[Array]()
+        for side in self.sides:
+            own = standardize(side.values)
+            for span in compare_spans((self.sides[0], side), (first, own)):
+                if not span.single and len(span.angles):
+                    axes = slice(span.start, span.stop)
+                    own[:, axes] = procrustes(first[:, axes], own[:, axes]).turned
+            placed.append(own)
+        return replace(self, placed=placed, aligned=False)
 
     def axis_labels(self, place: int) -> list[str]:
         """Return the labels of a run's first two axes, which are called aligned unless they are its own axes.
@@ -142,9 +179,28 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
         alike = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
         pairs.append(RunPair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
                              principal_angles(shapes[i], shapes[j]), alike,
-                             None if permutations is None else procrustes_p(shapes[i], shapes[j], permutations)))
+                             None if permutations is None else procrustes_p(shapes[i], shapes[j], permutations),
+                             compare_spans((sides[i], sides[j]), (shapes[i], shapes[j]))))
         advance(done + 1, len(every))
     return Comparison(sides, ids, labels, pairs, align_to_first(shapes))
+
+
+def compare_spans(sides: tuple[Side, Side], shapes: tuple[Array, Array]) -> list[Span]:
+    """Return the axes that two runs have compared one by one, those that share an eigenvalue in either by their space.
+
+    `shapes` are their standardized embeddings, (n, p) and (n, q) arrays. None where a run does not rank its axes by
+    eigenvalues, and no angles of a space that a run cuts.
+    """
+    if not all(len(side.eigenvalues) for side in sides):
+        return []
+    both = min(shape.shape[1] for shape in shapes)
+    joined = np.zeros(both, dtype=bool)  # whether an axis is in one space with that before it
+    for start, stop in (run for side in sides for run in side.shared):
+        joined[start + 1 : stop] = True
+    edges = [*np.flatnonzero(~joined).tolist(), both]
+    spans = [Span(start, stop, np.empty(0)) for start, stop in pairwise(edges)]
+    return [span if any(side.cuts(span) for side in sides) else replace(span, angles=principal_angles(
+        *(shape[:, span.start : span.stop] for shape in shapes))) for span in spans]
 
 
 def align_runs(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:

@@ -112,7 +112,7 @@ def test_b42_single_precision_is_computed_in_double(mlcli: Caller) -> None:
 
 
 def test_b43_equal_eigenvalues_are_told(mlcli: Caller) -> None:
-    made(mlcli, np.vstack([np.eye(4), -np.eye(4)]), "-p", "2", warning="W-TIED")
+    made(mlcli, np.vstack([np.eye(4), -np.eye(4)]), "-p", "2", warning="W-UNDETERMINED")
 
 
 def test_b44_a_label_of_one_class_changes_nothing(mlcli: Caller) -> None:

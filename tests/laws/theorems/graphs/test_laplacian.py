@@ -71,7 +71,7 @@ def test_a_ring_has_cosines_and_their_costs() -> None:
     expected = np.sort(np.repeat(1 - np.cos(2 * np.pi * np.arange(1, 30) / size), 2))
     assert np.abs(model.spectrum.costs[:58] - expected).max() <= 1e-12
     assert np.abs(np.hypot(*model.embedding.T) - np.sqrt(2)).max() <= 1e-10
-    assert "W-TIED" in notes.codes
+    assert "W-UNDETERMINED" in notes.codes
 
 
 def test_binary_weights_see_no_scale_and_heat_weights_keep_their_unit() -> None:
