@@ -165,7 +165,8 @@ def brief(value: float | None) -> str:
 
 def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
     """Two runs compared."""
-    return (numbers[pair["first"]], numbers[pair["second"]], f"{pair['procrustes_m2']:.4g}",
+    tested = (f"{pair['procrustes_p']:.4g}",) if "procrustes_p" in pair else ()
+    return (numbers[pair["first"]], numbers[pair["second"]], f"{pair['procrustes_m2']:.4g}", *tested,
             angles_of(pair["principal_angles"]), share_of(pair, "overlap"), share_of(pair, "jaccard"))
 
 
