@@ -140,3 +140,21 @@ def test_all_of_curved_dissimilarities_are_the_positive_ones() -> None:
     assert model.embedding.shape[1] == int((model.spectrum.values > 1e-12 * model.spectrum.values[0]).sum()) < 179
     with pytest.raises(GeometryError):
         fit("mds", CURVED, components=model.embedding.shape[1] + 1)
+
+
+def test_axes_that_share_an_eigenvalue_name_its_first_component() -> None:
+    grid = np.array([[i, j] for i in range(5) for j in range(5)], dtype=float)
+    model = fit("mds", grid)
+    head, *rows = spectrum_table(model.spectrum, 3).splitlines()
+    assert head.endswith(",shares_with") and [row.rpartition(",")[2] for row in rows] == ["1", "1", ""]
+    assert spectrum_facts(model.spectrum)["shared"] == [[1, 2]]
+    plain = fit("mds", POINTS).spectrum
+    assert "shares_with" not in spectrum_table(plain, None) and "shared" not in spectrum_facts(plain)
+
+
+def test_axes_by_landmarks_have_an_angle() -> None:
+    model = fit("mds", POINTS, metric="cityblock", landmarks=60)
+    head, *rows = spectrum_table(model.spectrum, None).splitlines()
+    last = [row.rpartition(",")[2] for row in rows]
+    assert head.endswith(",cumulative,angle_bound") and {*last[2:]} == {""}
+    assert [float(cell) for cell in last[:2]] == spectrum_facts(model.spectrum)["angle_bounds"]

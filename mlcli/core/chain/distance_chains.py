@@ -15,6 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
+from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.eigen.eigensolve import NOTABLE
@@ -196,15 +197,30 @@ class LandmarkChain(Composition[Model]):
         points = self.chain.data.values
         rows = rows_of(points)
         with running("coordinates"):
-            return place_features(self.of_landmarks, points) if rows is None else place_rows(self.of_landmarks, rows)
+            if rows is not None:
+                return place_rows(self.of_landmarks, rows)
+            placed = place_features(self.of_landmarks, points)
+            return placed if self.chain.stages.correction != "none" else self.with_errors(placed)
+
+    def with_errors(self, placed: Model) -> Model:
+        """Return the placed points with bounds of the errors of their axes, by distances of sampled points to all."""
+        chain, points, count = self.chain, self.chain.data.values, self.chain.stages.landmarks or 0
+        sample = sample_rows(len(points), count, placed.embedding.shape[1], chain.compute)
+        similarity: Any = placed.required_projector.similarity
+        base = similarity.base if chain.kernel.bent else similarity
+        to_sample = replace(base, points=points[sample]) if isinstance(base, Distances) else replace(
+            base, landmarks=sample)
+        to_sample = replace(similarity, base=to_sample) if chain.kernel.bent else to_sample
+        return with_errors(placed, sample, lambda some: to_sample.rows(points[some]), centered=chain.double)
 
     @placed.cost
     def _(self) -> list[Step]:
         count, points = self.chain.stages.landmarks or 0, self.chain.data.values
-        rows, step = rows_of(points), landmark_step(count, len(points), self.placing)
+        axes, rows = self.chain.stages.eigensolve.wanted(count), rows_of(points)
         if rows is None:
-            return [step]
-        axes = self.chain.stages.eigensolve.wanted(count)
+            sampled = 0 if self.chain.stages.correction != "none" else sample_count(len(points), count, axes)
+            return [landmark_step(count, len(points), self.placing, sampled)]
+        step = landmark_step(count, len(points), self.placing)
         return [replace(step, passes=placing_passes(rows, count, axes, step.seconds))]
 
     def result(self) -> Model:

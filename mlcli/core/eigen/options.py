@@ -171,10 +171,13 @@ def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> I
     return np.sort(generator.choice(size, min(count, size), replace=False))
 
 
-def landmark_step(count: int, points: int, memory: float) -> Step:
-    """Return the step that places all points by `count` landmarks; `memory` is its bytes."""
-    return Step("coordinates", f"{points} points placed by {count} landmarks", 45 * pass_cost(count * points), memory,
-                remedy="use fewer landmarks")
+def landmark_step(count: int, points: int, memory: float, sampled: int = 0) -> Step:
+    """Return the step that places all points by `count` landmarks; `memory` is its bytes.
+
+    Its error is estimated from the kernel rows of `sampled` points.
+    """
+    return Step("coordinates", f"{points} points placed by {count} landmarks",
+                45 * pass_cost((count + sampled) * points), memory, remedy="use fewer landmarks")
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

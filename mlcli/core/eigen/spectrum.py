@@ -94,6 +94,7 @@ class Spectrum:
     turns: Array = field(default_factory=lambda: np.zeros(0))  # bounds of the sines by which rounding turns axes (p)
     shared: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # start and stop of axes that
     # share an eigenvalue within its error (g x 2), of those with kept axes: only the space that they span is determined
+    errors: Array = field(default_factory=lambda: np.zeros(0))  # of axes by landmarks (p): bounds of angles in degrees
     adjusted: Array = field(default_factory=lambda: np.zeros(0))  # of the first axes: inertias as they are compared
     adjusted_total: float = float("nan")  # the inertia that these are shares of
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 HEADER = ("component", "eigenvalue", "proportion", "cumulative")
 DIGITS = "certain_digits"  # of axes
 SHARED = "shares_with"  # the first component with the same eigenvalue, of axes of which only the span is determined
+ANGLES = "angle_bound"  # degrees, of axes by landmarks
 ADJUSTED = "adjusted", "adjusted_share"  # of answers: inertias, and their shares of the adjusted total
 TABLE = File("spectrum.csv", Columns(HEADER, counts=HEADER[:1]))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.findings.spectrum import ADJUSTED, DIGITS, SpectrumFinding
+from mlcli.findings.spectrum import ADJUSTED, ANGLES, DIGITS, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import four_digits
 from mlcli.report.figures.scree import OVERLAP, WHY, ScreeValues, cumulative, exceed_one, positive_shares, scree
@@ -17,6 +17,9 @@ CERTAIN = ("Certain digits of an axis are those that rounding, and what the solv
 SHARED = ("Only the {space} that they span is determined: within it the axes are one choice of many, and what is read "
           "off a single one, as a loading or an order of points, depends on that choice.")
 CUT = "{kept} of them {are} kept, so that the embedding itself depends on that choice: keep {counts} axes."
+ERRORS = ("Axes by landmarks differ from those of all points by at most these angles, at 95% confidence for each: the "
+          "residual of the axis, estimated from exact rows of some points, over the gap between eigenvalues, which is "
+          "estimated too. At 90° nothing is known of the axis.")
 EXPECTED = "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
@@ -48,6 +51,11 @@ def spectrum(run: FinishedRun) -> Part:
         head.append("certain digits")
         rows = [(*row, UNKNOWN if count is None else f"{count:.0f}")
                 for row, count in zip_longest(rows, digits[:len(rows)])]
+    angles = [] if given is None or ANGLES not in given.columns else given.numbers_or_none(ANGLES)
+    if angles:
+        head.append("angle to the exact axis, at most")
+        rows = [(*row, UNKNOWN if angle is None else f"{angle:.3g}°")
+                for row, angle in zip_longest(rows, angles[:len(rows)])]
     drawn = run.scree or eigenvalues
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
@@ -56,6 +64,7 @@ def spectrum(run: FinishedRun) -> Part:
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
                    sentence(CERTAIN, "soft") if digits else None,
+                   sentence(ERRORS, "soft") if angles else None,
                    *(sentence(_shared(first, stop, run.embedding.values.shape[1])) for first, stop in run.shared_axes),
                    sentence(OVERLAP, "soft") if run.overlapping else None,
                    sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative, 2) else None, _negative(summary))

@@ -7,9 +7,10 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.findings.frame.finished_run import CONSTRAINED, CsvColumns
-from mlcli.findings.spectrum import ADJUSTED, DIGITS, HEADER, SHARED
+from mlcli.findings.spectrum import ADJUSTED, ANGLES, DIGITS, HEADER, SHARED
 from mlcli.rundir.reading import damaged
 
+RIGHT = 90  # degrees
 ALIKE = 1e-9  # relative difference of sums that were added otherwise
 
 
@@ -19,7 +20,8 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
     inverse of a cost, the cost of each axis follows its eigenvalue; of a constrained ordination, whether it is that of
     a constrained axis, 1 or 0; of answers, its adjusted inertia with its share. Axes that the eigensolver bounds have
-    their certain digits; those that share an eigenvalue, the first component of their span.
+    their certain digits; those that share an eigenvalue, the first component of their span;
+    those by landmarks, the bounds of their angles to the axes of all points.
     """
     proportions, costs, adjusted = spectrum.proportions, spectrum.costs, spectrum.adjusted
     columns = dict(zip(HEADER[1:], [spectrum.eigenvalues, proportions, np.cumsum(proportions)], strict=True))
@@ -27,6 +29,8 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> CsvColumns:
         columns["cost"] = costs
     if np.isfinite(spectrum.turns).any():
         columns[DIGITS] = _padded(spectrum.certain_digits, len(proportions))
+    if len(spectrum.errors):
+        columns[ANGLES] = _padded(spectrum.errors, len(proportions))
     if len(spectrum.shared):
         partners = np.full(len(proportions), np.nan)
         for first, stop in spectrum.shared.tolist():
@@ -49,7 +53,8 @@ def _padded(values: Array, size: int) -> Array:
 
 def require_consistent(rows: CsvColumns, path: Path) -> None:
     """Raise UnsafeFile for another running sum than that of the shares, adjusted inertias without theirs, marks of
-    constrained axes that are neither 1 nor 0, numbers of digits that no double has, and axes that share with none.
+    constrained axes that are neither 1 nor 0, numbers of digits that no double has, angles
+    that are none, and axes that share with none.
     """
     if not rows.columns.keys().isdisjoint(ADJUSTED) and not rows.columns.keys() >= {*ADJUSTED}:
         raise damaged(path, f"{' and '.join(ADJUSTED)} are columns of one table")
@@ -59,6 +64,8 @@ def require_consistent(rows: CsvColumns, path: Path) -> None:
         digits = [number for number in rows.numbers_or_none(DIGITS) if number is not None]
         if not {*digits} <= {*map(float, range(16))}:
             raise damaged(path, f"{DIGITS} are whole numbers from 0 to 15")
+    if ANGLES in rows.columns and not all(0 <= (angle or 0.0) <= RIGHT for angle in rows.numbers_or_none(ANGLES)):
+        raise damaged(path, f"{ANGLES} are angles from 0 to {RIGHT} degrees")
     if SHARED in rows.columns:
         named = [(place, first) for place, first in enumerate(rows.numbers_or_none(SHARED), 1) if first is not None]
         if any(first != place and (place - 1, first) not in named for place, first in named):
@@ -97,6 +104,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, object]:
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
         "certain_digits": [_finite(float(digits)) for digits in spectrum.certain_digits],  # of each axis
         **({"shared": [[first + 1, stop] for first, stop in spectrum.shared.tolist()]} if len(spectrum.shared) else {}),
+        **({"angle_bounds": [_finite(float(angle)) for angle in spectrum.errors]} if len(spectrum.errors) else {}),
         "tolerance": spectrum.tolerance, "further_at_least": bounds.tolist() if np.isfinite(bounds).all() else [],
     }
 

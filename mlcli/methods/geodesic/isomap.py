@@ -19,6 +19,7 @@ from mlcli.core.chain.distance_chains import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel
+from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors
 from mlcli.core.chain.nystrom import COPIES, place_points
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
@@ -52,6 +53,8 @@ class Isomap(Method):
     shortest path along these edges, as a road follows a valley, and MDS (`mds`) embeds these path lengths. If all
     points are neighbors, Isomap is MDS itself. Some eigenvalues are negative, since path lengths are seldom Euclidean
     distances.
+
+    With landmarks `spectrum.csv` says by how many degrees an axis may differ from that of all points (docs/scale.md).
 
     New points: A new point is joined to its nearest training points, also if the graph is mutual, and is placed by its
     path lengths to all training points.
@@ -257,13 +260,25 @@ class LandmarkPaths(PathStages):
         (_, similarity), rows = self.kernel, self.rows
         with running("coordinates"):
             rows = similarity.function.of_halved(rows) if self.chain.kernel.bent else rows
-            return place_points(build_fit(self.chain, self.spectrum, similarity, kept=self.kept), rows)
+            placed = place_points(build_fit(self.chain, self.spectrum, similarity, kept=self.kept), rows)
+            return self.with_errors(placed, similarity)
+
+    def with_errors(self, placed: Model, similarity: Any) -> Model:
+        """Return the placed points with bounds of the errors of their axes, by paths from sampled points to all."""
+        chain, axes = self.chain, placed.embedding.shape[1]
+        sample = sample_rows(self.graph.size, len(self.landmarks), axes, chain.compute)
+        halved = chain.geodesic.from_landmarks(self.graph, sample)
+        function = similarity.function.of_halved if chain.kernel.bent else None
+        return with_errors(placed, sample, lambda some: halved[some] if function is None else function(
+            halved[some].copy()), centered=chain.double)
 
     @placed.cost
     def _(self) -> list[Step]:
         count, (solving,) = self.plan.landmarks, self.spectrum_steps()
-        placed = 8.0 * COPIES * self.graph.size * self.chain.stages.eigensolve.wanted(count)
-        return [landmark_step(count, self.graph.size, solving.memory + placed)]
+        size, axes = self.graph.size, self.chain.stages.eigensolve.wanted(count)
+        sampled = sample_count(size, count, axes)
+        step = landmark_step(count, size, solving.memory + 8.0 * size * (COPIES * axes + sampled), sampled)
+        return [replace(step, seconds=step.seconds + self.plan.seconds * sampled / count)]
 
     def result(self) -> Model:
         """Return all points as they are placed."""

@@ -37,7 +37,8 @@ class KernelPCA(Method):
 
     With `landmarks` m, the eigenproblem is that of a random sample of m rows, drawn with the seed. Every row x is
     placed by its centered kernel values k(x) with these rows: y = k(x) V / √λ (Nyström's formula), which is exact for m
-    = n. A default rate then comes from the landmarks.
+    = n. A default rate then comes from the landmarks. `spectrum.csv` says by how many degrees an axis may differ from
+    that of all rows (docs/scale.md).
 
     New points: The kernel values of a new point with the training points are centered as those of the training points
     were, and projected on the same eigenvectors.

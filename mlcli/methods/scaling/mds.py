@@ -29,6 +29,8 @@ class MDS(Method):
     axes. A `correction` adds the smallest constant that makes all eigenvalues nonnegative: that of Lingoes to the
     squared dissimilarities, that of Cailliez to the dissimilarities.
 
+    With landmarks `spectrum.csv` says by how many degrees an axis may differ from that of all points (docs/scale.md).
+
     New points: New points are placed by Gower's interpolation, from their dissimilarities to the training points.
 
     Source: Torgerson, 1952; Gower, 1966 and 1968; Lingoes, 1971; Cailliez, 1983.

@@ -7,7 +7,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.core.centering import Centering
-from mlcli.core.chain import nystrom
+from mlcli.core.chain import landmark_error, nystrom
 from mlcli.core.similarities.kernels import Distances
 from tests.support import fit
 
@@ -24,7 +24,8 @@ def test_rows_of_landmarks_are_never_in_memory_together(method: str, monkeypatch
         sizes.append(found.size)
         return found
 
-    monkeypatch.setattr(nystrom, "TOGETHER", 2000)
+    for module in (nystrom, landmark_error):
+        monkeypatch.setattr(module, "TOGETHER", 2000)
     monkeypatch.setattr(Distances, "rows", counted)
     assert np.abs(fit(method, POINTS, landmarks=40).embedding - expected).max() < 1e-12 * np.abs(expected).max()
     assert len(sizes) >= 10 and max(sizes) <= 2000

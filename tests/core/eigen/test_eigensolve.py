@@ -10,6 +10,7 @@ from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.kernels.factored import Factored
 from mlcli.core.kernels.forms import Dense
+from tests.support import Notes
 
 
 def basis(columns: int, size: int = 64) -> Array:
@@ -89,3 +90,42 @@ def test_exactly_equal_eigenvalues_have_no_certain_digit() -> None:
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     spectrum = Eigensolve(components=2)(Factored(corners, "auto", uncentered(2), centered=False), 2, Compute())
     assert spectrum.certain_digits.tolist() == [0, 0]
+
+
+def shared(values: Array, count: int, **options: object) -> tuple[list[list[int]], Notes]:
+    """The runs of axes that share an eigenvalue, in the matrix with these eigenvalues."""
+    with Notes() as notes:
+        spectrum, _ = solved(values, count, **options)
+    return spectrum.shared.tolist(), notes
+
+
+def test_axes_of_equal_eigenvalues_are_named_with_those_that_are_not_kept() -> None:
+    values = np.array([3.0, 2.0, 2.0, 1.0, 1.0, 1.0, 0.5])
+    assert shared(values, 3)[0] == [[1, 3]] and shared(values, 2)[0] == [[1, 3]] and shared(values, 1)[0] == []
+    cut, notes = shared(values, 5)
+    assert cut == [[1, 3], [3, 6]] and notes.codes == {"W-UNDETERMINED"}
+    assert shared(np.array([3.0, 2.0, 1.0, 1.0]), 2)[1].codes == set()
+
+
+@pytest.mark.parametrize(("points", "run"), [
+    (np.array([[i, j] for i in range(5) for j in range(5)], dtype=float), [0, 2]),  # a square grid
+    (np.eye(6), [0, 5]),  # a regular simplex
+    (np.vstack([np.eye(3), -np.eye(3)]), [0, 3])])  # an octahedron on a sphere
+def test_symmetric_points_have_one_space(points: Array, run: list[int]) -> None:
+    centered = points - points.mean(axis=0)
+    assert Eigensolve(components=2)(Dense.of(points @ points.T), 5, Compute()).shared.tolist() == [run]
+    assert Eigensolve(components=2)(Factored(centered, "svd", uncentered(points.shape[1]), digits=True, centered=False),
+                                    5, Compute()).shared.tolist() == [run]
+
+
+def test_an_equal_eigenvalue_after_the_computed_ones_is_seen_by_its_lower_bound() -> None:
+    values = np.concatenate([[4.0, 2.0, 2.0], np.geomspace(1, 0.01, 200)])
+    assert shared(values, 2, solver="krylov", tolerance=1e-12)[0] == [[1, 3]]
+
+
+def test_what_an_iterative_solver_leaves_may_join_axes() -> None:
+    values = np.concatenate([[4.0, 2.0, 1.99], np.geomspace(1, 0.01, 200)])
+    assert shared(values, 3, solver="krylov", tolerance=1e-12)[0] == []
+    spectrum, _ = solved(values, 3, solver="krylov", tolerance=1e-3)
+    known = spectrum.certain_digits
+    assert (spectrum.shared.tolist() == [[1, 3]]) == (known[1:3].min() == 0)
