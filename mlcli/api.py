@@ -29,7 +29,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import Affine, NoProjection, Projector
 from mlcli.data.read.in_memory import HERE, new_rows, table_of
 from mlcli.data.table.table import Table, axis_names
-from mlcli.errors import MlcliError, Spelling, UsageError, as_assignment
+from mlcli.errors import ConfigError, MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.spectrum import TABLE as SPECTRUM
@@ -37,12 +37,12 @@ from mlcli.report.drawing.text import visible
 from mlcli.rundir.archive import model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.model import StoredModel
+from mlcli.rundir.model import PlacedRows, StoredModel
 from mlcli.rundir.reading import csv_of
 
 OPTIONS = (  # flags of `mlcli embed` that are keywords of `embed`
     "components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale", "reduce",
-    "seed", "threads", "portable", "memory_limit")
+    "calibrate", "seed", "threads", "portable", "memory_limit")
 KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view",
             **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
 
@@ -103,6 +103,18 @@ class Loadings:
 
 
 @frozen
+class OffManifold:
+    """How far rows lie off the manifold of a fit, as in the columns of `mlcli project`."""
+
+    coordinates: Array  # m x p
+    scores: Array  # m; larger is farther, and a usual training row has about one
+    p: Array  # m: (1 + #{sᵢ >= s}) / (n + 1) over n calibration scores
+    exact: bool  # whether these are of rows that were held out of the fit; else p is approximate
+    hotelling_t2: Array | None = None  # m, of pca, ppca and fa
+    q: Array | None = None  # m
+
+
+@frozen
 class Run:
     """A run: its coordinates, what ranks its axes, its fit, and the way of new rows to coordinates and back.
 
@@ -149,12 +161,28 @@ class Run:
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
         for rows that do not fit, and ConfigError where the method places no new points.
         """
-        from mlcli.runs.project import placed
+        return np.array(self._placed(array).coordinates.values)  # a copy, as tables are read-only
 
+    def off_manifold(self, array: Any) -> "OffManifold":
+        """How far new rows (m x d), given as to `project`, lie off the manifold of the fit, with p and coordinates.
+
+        Raises what `project` does, and ConfigError where the run has no scores of rows.
+        """
+        found = self._placed(array)
+        if found.scores is None or found.p is None:
+            raise ConfigError("NO-SCORES", "this run does not tell how far new rows are off its manifold",
+                              hint="fit features or dissimilarities by a method that places new points; a run of an "
+                              "earlier version has to be made again")
+        score = self._model.score
+        return OffManifold(np.array(found.coordinates.values), found.scores, found.p,
+                           score is not None and score.exact, **found.linear)
+
+    def _placed(self, array: Any) -> PlacedRows:
+        """Place new rows (m x d) by every step."""
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
-            return np.array(placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
-                                                   model.coding)).values)  # a copy, as tables are read-only
+            return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
+                                        model.coding))
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).
@@ -238,7 +266,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     columns; `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda.
     `view` is a second array of the same rows, for methods of two views. `options` are flags of the command by their
     names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance, scale="standard", reduce,
-    seed, threads, portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
+    calibrate (the share of the rows that are held out of the fit, for exact p of `off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
     Numbers are certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError
     and GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need
     too much memory.
@@ -269,7 +297,7 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
                                                    found.divisor, found.frobenius / found.divisor)
     weights = model.loadings
     loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
-    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), result.finished(),
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), result.scored.model,
                 loadings=loadings, fit=dict(model.fit))
 
 

@@ -90,6 +90,7 @@ FLAGS = {
     "keep": Flag("report.keep", ("--keep",), heading=headings.OUTPUT),
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True, heading=headings.REPORT),
     "reliability": Flag("report.reliability", ("--reliability",), True, heading=headings.REPORT),
+    "calibrate": Flag("report.calibration", ("--calibrate",), heading=headings.REPORT),
     "interactive": Flag("report.interactive", ("--interactive",), True, heading=headings.REPORT),
     "seed": Flag("compute.seed", ("--seed",), heading=headings.COMPUTE),
     "threads": Flag("compute.threads", ("--threads",), heading=headings.COMPUTE),

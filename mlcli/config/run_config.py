@@ -56,7 +56,8 @@ class RunConfig(Options):
             self.method.require_decoder(self.input.gives, "report.image")
         if self.report.arrows:
             self.method.require_loadings(self.input.gives, "report.arrows")
-        chosen = [finding.name for finding in self.report.wanted() if finding.option and finding.default is None]
+        chosen = [finding.name for finding in self.report.wanted() if finding.option and finding.default is None
+                  and not finding.of_model]
         written = [f"report.{name}" for name in ("keep", "draw_graph", "image", "interactive", *chosen, "title")
                    if getattr(self.report, name)]
         written += [f"report.{name}" for name in self.report.plotting]

@@ -30,6 +30,7 @@ NAMES = {  # the module of this package and the class of each
     "private": "private:PrivateFinding",
     "reliability": "reliability:ReliabilityFinding",
     "genes": "genes:GenesFinding",
+    "calibration": "calibration:CalibrationFinding",
 }
 
 RESERVED = ("run", "config", "certificate", "model", "report", "error")  # begin names of other files of a run

@@ -144,6 +144,7 @@ class Finding(ABC, Generic[Value]):
     output: ClassVar[bool] = False  # whether `report.outputs` lists it
     stage: ClassVar[str] = ""  # the sentence about the stage of this name
     columns: ClassVar[Sequence[str]] = ()  # of runs.csv: keys in its facts
+    of_model: ClassVar[bool] = False  # whether the model has it as well, so that it counts in Python, without files
     on_page: ClassVar[bool] = True  # whether it has sections: pages of finished runs read no others
 
     @classmethod

@@ -18,6 +18,7 @@ from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import note_unused
+from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.findings.frame.finished_run import FinishedRun
@@ -66,6 +67,9 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
 
 def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict: bool = False) -> dict[str, Any]:
     """Run a configuration and write the embedding as CSV to an open file; `strict` makes warnings errors."""
+    if config.report.setting("calibration") is not None:
+        raise ConfigError("UNUSED", "calibration has no effect: standard output takes the embedding alone",
+                          where="report.calibration", hint="leave it out, or give a directory (-o)")
     with Session.open(config, process) as session, in_temporary_files():
         result = compute(session)
         certificate = certificate_of(result, None)
@@ -147,7 +151,7 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
         if result.start.reduced is not None:
             np.save(folder / names.SCORES, result.method_input.values)
         if config.report.writes("model"):
-            model = {**vars(result.finished()), "unfolded": result.model.unfolded}
+            model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
             arrays[names.ARRAYS] = archive.save(folder, model)
     if products := config.report.products_to_keep():
         write_kept(folder, result.model.products, products)

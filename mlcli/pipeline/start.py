@@ -11,7 +11,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from mlcli.base.context import set_context
+from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import mute_notes, note, running, stage
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
@@ -22,11 +25,12 @@ from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.categories import require_unchanged
-from mlcli.data.prepare.missing import REMEDY
+from mlcli.data.prepare.missing import REMEDY, finite_rows
 from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError, UnsafeFile, option, options_in
+from mlcli.findings import FINDINGS
 from mlcli.findings.frame.result import ReducedInput, Start
 from mlcli.methods import methods_accepting, methods_with_metric
 from mlcli.methods.principal.pca import PCA
@@ -39,6 +43,8 @@ from mlcli.rundir.model import StoredModel
 from mlcli.rundir.reading import is_there
 
 LAYER = "prepare.variable_genes.layer"
+CALIBRATION = FINDINGS["calibration"]
+DRAW = 1  # of the draw of rows to hold out, beside the seed: another one than that of `input.rows`
 
 
 def read_gene_layer(config: RunConfig, name: str, table: Table, *, from_file: bool) -> Table:
@@ -66,6 +72,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
+    source, held = hold_out(config, source)
     require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
     layer, genes = None, config.prepare.variable_genes
     if genes is not None and genes.layer is not None and not is_sketch(source):
@@ -74,10 +81,38 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     with _gaps_dropped(config):
         prepared = prepare(config.prepare, source, layer)
     if config.prepare.reduce is None:
-        return Start(source, run, prepared)
+        return Start(source, run, prepared, held_out=held)
     first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)
     scores = first.scores
-    return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first)
+    return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first, held)
+
+
+def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
+    """Return the rows of a table to fit, and those that `report.calibration` holds out, drawn with the seed.
+
+    Where rows with gaps are dropped, complete ones are drawn. Raises ConfigError for a table that is read in blocks.
+    """
+    share = config.report.setting(CALIBRATION.name)
+    if share is None or is_sketch(source):
+        return source, None
+    if is_run(config.input.path):
+        raise ConfigError("CALIBRATION", "the rows of a finished run were all fitted by it, and none can be held out",
+                          where="report.calibration", hint="make that run with {report.calibration}, or leave it out "
+                          "here")
+    if rows_of(source.values) is not None:
+        CALIBRATION.refuse_blocks()
+    usable = np.arange(source.rows)
+    if source.kind == "features" and config.prepare.missing == "drop":
+        usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
+    generator = np.random.default_rng((config.compute.seed, DRAW))
+    chosen = np.sort(generator.choice(usable, max(round(share * len(usable)), min(len(usable), 1)), replace=False))
+    fitted = np.setdiff1d(np.arange(source.rows), chosen)
+    whole, held = source.take(fitted), source.take(chosen)
+    if source.kind != "features":  # dissimilarities from the rows of the fit
+        held = replace(held, values=source.values[np.ix_(chosen, fitted)], columns=whole.columns)
+    note("N-HELD-OUT", f"{len(chosen):,} of {counted(source.rows, 'row')} held out of the fit, and placed by it: p of "
+         "new rows is from their scores", rows=len(chosen))
+    return whole, held
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.core.graph.graph import Graph
 from mlcli.core.metrics import METRICS
 from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Preparation
@@ -55,6 +56,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.similarities.base": ("columns",),
     "core.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "core.similarities.of_distances": ("of-distances",),
+    "core.similarities.off_manifold": ("reference-rows", "manifold-score"),
     "core.similarities.path_lengths": ("geodesics", "given-graph"),
     "core.similarities.preimages": ("barycentric-decoder", "kernel-ridge-decoder", "fixed-point-decoder"),
     "core.similarities.projector": ("no-projection", "projector", "decoder"),
@@ -159,7 +161,7 @@ LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
-    "invented": False}
+    "invented": False, "score": None}
 ARCHIVE = Archive(Kinds())
 
 
@@ -315,6 +317,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and isinstance(model["id_name"], str) and model["kind"] in get_args(Input.model_fields["kind"].annotation)
             and isinstance(model["invented"], bool)):
         raise Unfit("a part of the model is of another type")
+    if not isinstance(model["score"], ManifoldScore | None):
+        raise Unfit("score is of another type")
     width = None if model["kind"] == "features" else len(model["trained"])
     for number, step in enumerate(model["reductions"]):
         place = f"reductions.{number}."
@@ -324,7 +328,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
             raise Unfit(f"{place}projector has other axes than the next step has columns")
         width = None
     parts = [*nested_parts(preparation, "preparation"), *nested_parts(projector, "projector"),
-             *nested_parts(unfolded, "unfolded"), *nested_parts(model["joint"], "joint")]
+             *nested_parts(model["score"], "score"), *nested_parts(unfolded, "unfolded"), *nested_parts(model["joint"], "joint")]
     require_step(preparation, projector, parts, "", width)
     require_views(projector, model["views"], model["joint"])
 

@@ -1,7 +1,7 @@
 """The model of a run: the reading of new rows, and the steps that place them, each with its preparation."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.core.similarities.off_manifold import ManifoldScore
 from mlcli.core.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.categories import Categories
@@ -30,11 +31,19 @@ class Reduction:
 
     preparation: Preparation
     projector: Projector | NoProjection
+    score: ManifoldScore | None = None  # None where rows have none, and of models of earlier versions
 
     def place(self, table: Table) -> Table:
         """The coordinates of new rows, treated as those of the fit were; raises ConfigError where there are none."""
+        return self.place_prepared(self.prepared(table))
+
+    def prepared(self, table: Table) -> Table:
+        """The new rows as the method takes them."""
+        return self.preparation.apply(table) if table.kind == "features" else table
+
+    def place_prepared(self, prepared: Table) -> Table:
+        """The coordinates of prepared rows; raises ConfigError where there are none."""
         projector = require_projector(self.projector)
-        prepared = self.preparation.apply(table) if table.kind == "features" else table
         with prepared.rows_named():
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
             labels = next(iter(prepared.labels.values()), None)
@@ -94,6 +103,7 @@ class StoredModel:
     coding: "Coding | None" = None  # of answers, in words or reverse-keyed
     joint: "JointViews | None" = None  # how coordinates given several views follow
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
+    score: ManifoldScore | None = None  # of the last step
 
     def of_view(self, number: int) -> "StoredModel":
         """Return the model that places rows of one view alone; the first has number 1."""
@@ -101,7 +111,7 @@ class StoredModel:
             return self
         view = self.views[number - 2]
         return replace(self, reductions=(), preparation=view.preparation, projector=view.projector, views=(),
-                       joint=None)
+                       joint=None, score=view.score)
 
     @property
     def drops(self) -> bool:
@@ -111,4 +121,55 @@ class StoredModel:
     @property
     def steps(self) -> tuple[Reduction, ...]:
         """The whole way from the first input to coordinates."""
-        return (*self.reductions, Reduction(self.preparation, self.projector))
+        return (*self.reductions, Reduction(self.preparation, self.projector, self.score))
+
+    def place(self, table: Table) -> "PlacedRows":
+        """The coordinates of new rows by every step, and how far they are off the manifold.
+
+        Scores of the steps of one run have one calibration; of several runs, p is the least of each times their number
+        (Bonferroni). Raises ConfigError where a step places no rows.
+        """
+        scores, shares, linear = list[Array](), list[Array](), dict[str, Array]()
+        own, unknown = list[Array](), self.score is None
+        for step in self.steps:
+            step.projector.require_places()
+            prepared = step.prepared(table)
+            table = step.place_prepared(prepared)
+            score = step.score
+            if score is None or unknown:
+                continue
+            found = score.of(require_projector(step.projector), prepared.values, table.values)
+            own.append(found)
+            if score.linear:
+                unit = require_projector(step.projector).input_unit
+                linear = {T2: score.hotelling(table.values), Q: unit.plain(unit.plain(found * score.scale))}
+            if score.calibration is not None:
+                scores.append(np.max(own, axis=0))
+                shares.append(score.p(scores[-1]))
+                own = []
+        if not shares:
+            return PlacedRows(table)
+        return PlacedRows(table, np.max(scores, axis=0), np.minimum(len(shares) * np.min(shares, axis=0), 1.0),
+                          linear if self.steps[-1].score is not None and self.steps[-1].score.linear else {})
+
+
+SCORE, P, T2, Q = "off_manifold", "off_manifold_p", "hotelling_t2", "q"  # columns beside coordinates
+
+
+@frozen
+class PlacedRows:
+    """Coordinates of new rows, and how far each is off the manifold where the model knows."""
+
+    coordinates: Table
+    scores: Array | None = None  # m; larger is farther, and a usual training row has about one
+    p: Array | None = None  # m
+    linear: Mapping[str, Array] = field(default_factory=dict)  # T² and Q of linear models (m each)
+
+    @property
+    def table(self) -> Table:
+        """The coordinates, with the other numbers as further columns."""
+        if self.scores is None or self.p is None:
+            return self.coordinates
+        beside = {SCORE: self.scores, P: self.p, **self.linear}
+        return replace(self.coordinates, values=np.column_stack([self.coordinates.values, *beside.values()]),
+                       columns=(*self.coordinates.columns, *beside))

@@ -167,6 +167,7 @@ class Manifest(Shape):
     plugins: list[Added] = Field(default=[])
     asked: str | None = None  # the hash of the options; none in runs of earlier versions
     input: Inputs
+    held_out: Annotated[int, Field(ge=0)] = 0  # rows that were read and not fitted
     reduced: Reduced | None = None
     embedding: Sizes
     spectrum: Eigenvalues | None = None  # where the method has one

@@ -31,7 +31,7 @@ from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import embedding_files, intact_embedding, intact_ids
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.model import Reduction, StoredModel
+from mlcli.rundir.model import SCORE, Reduction, StoredModel
 
 NEW = "new"  # before the numbers of new rows without ids
 
@@ -83,11 +83,8 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Tab
 
 
 def placed(run: StoredModel, table: Table) -> Table:
-    """The coordinates of new rows, by every step of the run."""
-    for step in run.steps:
-        step.projector.require_places()
-        table = step.place(table)
-    return table
+    """The coordinates of new rows, by every step of the run, and beside them how far off the manifold they are."""
+    return run.place(table).table
 
 
 def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new: Input, compute: Compute, *,
@@ -108,9 +105,10 @@ def place_views(folder: Path, manifest: Mapping[str, Any], run: StoredModel, new
     if run.joint is None:
         raise ConfigError("AS-VIEW", "the coordinates of this run are those of rows of one view", where="--view",
                           hint="leave it out, and project each file by itself (--as-view)")
-    values = run.joint.combine([table.values for table in matched], [number - 1 for number in numbers],
+    axes = axis_names(require_projector(run.projector).axes.shape[1])
+    values = run.joint.combine([table.values[:, : len(axes)] for table in matched], [number - 1 for number in numbers],
                                len(run.views) + 1)
-    return replace(matched[0], values=values)
+    return replace(matched[0], values=values, columns=axes)
 
 
 def rows_of_view(folder: Path, manifest: Mapping[str, Any], run: StoredModel, given: Input, number: int,
@@ -191,9 +189,15 @@ def classified(run: StoredModel, table: Table) -> Table:
         return run.steps[-1].classify(table)
 
 
+def coordinates_alone(table: Table) -> Table:
+    """Return a table of new rows without the columns beside their coordinates."""
+    count = table.columns.index(SCORE) if SCORE in table.columns else len(table.columns)
+    return replace(table, values=table.values[:, :count], columns=table.columns[:count])
+
+
 def picture(folder: Path, new: Table | MappedTable) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
-    new = new.whole() if isinstance(new, MappedTable) else new
+    new = coordinates_alone(new.whole() if isinstance(new, MappedTable) else new)
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
     return new_points_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),

@@ -142,6 +142,7 @@ class Gaussian(OfProducts):
 class Sigmoid(OfProducts):
     """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
 
+    definite: ClassVar[bool] = False
     name: Literal["sigmoid"] = "sigmoid"
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.")
@@ -219,6 +220,7 @@ class Radial:
     metric: RowMetric
     rate: float
     name: ClassVar[str] = "gaussian"
+    definite: ClassVar[bool] = False
     movable: ClassVar[bool] = False
     exponential: ClassVar[bool] = False
 

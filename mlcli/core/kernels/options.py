@@ -73,6 +73,7 @@ class OfProducts(KernelOptions):
 
     direct: ClassVar[bool] = True
     of_coordinates: ClassVar[bool] = True
+    definite: ClassVar[bool] = True  # whether no matrix of its values has a negative eigenvalue
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     exponential: ClassVar[bool] = False  # whether values are exp of the factors' inner products, which are at most zero
     unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
@@ -121,6 +122,10 @@ class Pairwise(Protocol):
     @property
     def name(self) -> str:
         """Name of the function, for messages."""
+
+    @property
+    def definite(self) -> bool:
+        """Whether no matrix of its values has a negative eigenvalue."""
 
     @property
     def movable(self) -> bool:

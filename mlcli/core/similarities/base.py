@@ -81,6 +81,12 @@ class Similarity:
         raise ConfigError("NO-PROJECTION", "this run was made from a graph: new points cannot be compared with its "
                           "points, which have no features", hint="fit the graph with the new points in it")
 
+    def diagonal(self, new: Array) -> Array | None:
+        """Return k(x, x), an (m,) array, of an (m, d) array of new points; None where no kernel of theirs is known, or
+        it may have negative eigenvalues.
+        """
+        return None
+
     def combine(self, rows: Array, axes: Array) -> Array:
         """Return the coordinates (m x p) of centered rows (m x c) along axes (c x p)."""
         return rows @ axes

@@ -40,6 +40,11 @@ class KernelValues(Similarity):
         """Return k(x, xⱼ), an (m, n) array, for an (m, d) array of new points."""
         return self.function(new - self.origin, self.points)
 
+    def diagonal(self, new: Array) -> Array | None:
+        """Return k(x, x), an (m,) array, of an (m, d) array of new points; None for functions of indefinite kernels."""
+        function = self.function
+        return function.diagonal(new - self.origin) if function.definite else None
+
     @property
     def roundings(self) -> int:
         """The degree of the kernel's power, or one."""
@@ -78,6 +83,11 @@ class Distances(Similarity):
     def rows(self, new: Array) -> Array:
         """Return -δ²/2, an (m, n) array, with the correction of the training distances."""
         return gower(self.correction.squared(squared(self.metric, new, self.points)))
+
+    def diagonal(self, new: Array) -> Array | None:
+        """Return zeros, an (m,) array, of an (m, d) array of new points; None for distances that may not be Euclidean.
+        """
+        return np.zeros(len(new)) if self.metric.plain and self.correction.rule == "none" else None
 
     @property
     def parts(self) -> Parts:

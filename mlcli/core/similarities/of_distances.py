@@ -34,6 +34,10 @@ class OfDistances(OfOtherDistances):
         """Return k(δ), an (m, n) array, for an (m, d) array of new points."""
         return self.function.of_halved(self.base.rows(new))
 
+    def diagonal(self, new: Array) -> Array | None:
+        """Return ones, an (m,) array, of an (m, d) array of new points; None where distances may not be Euclidean."""
+        return None if self.base.diagonal(new) is None else np.ones(len(new))
+
     @property
     def parts(self) -> Parts:
         """The parts of the distances, and the function."""

@@ -23,6 +23,7 @@ from mlcli.rundir.model import Reduction, StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
+    from mlcli.findings.frame.off_manifold import ScoredModel
 
 
 @frozen
@@ -47,6 +48,7 @@ class Start:
     run: StoredModel | None  # whose embedding the source is
     prepared: Prepared  # the method's input
     reduced: ReducedInput | None = None
+    held_out: Table | None = None  # rows that were read and not fitted, for `report.calibration`
 
     @property
     def previous_steps(self) -> tuple[Reduction, ...]:
@@ -102,7 +104,11 @@ class Start:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts for run.json of PCA before the method; none without it."""
+        """Facts for run.json of rows that were held out, and of PCA before the method; none without them."""
+        return {**({} if self.held_out is None else {"held_out": len(self.held_out.ids)}), **self._facts_of_reduction}
+
+    @property
+    def _facts_of_reduction(self) -> dict[str, Any]:
         if self.reduced is None:
             return {}
         kept, spectrum = self.reduced.model.embedding.shape[1], self.reduced.model.ranks
@@ -166,8 +172,15 @@ class Result:
         return None if rows is None else rows.some(most)
 
     def finished(self) -> StoredModel:
-        """Return the model for later use."""
+        """Return the model for later use, without scores of rows off the manifold."""
         return self.start.finished(self.config.input, self.embedding, self.model)
+
+    @cached_property
+    def scored(self) -> "ScoredModel":
+        """The model for later use with the scores of rows off the manifold, and the rows that were held out."""
+        from mlcli.findings.frame.off_manifold import score_model
+
+        return score_model(self)
 
 
 def embedded_rows(table: Table, model: Model) -> Table:

@@ -1,0 +1,114 @@
+"""Calibration: rows that the fit has not seen, by whose scores new rows are judged as on or off the manifold."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+from pydantic import Field
+
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.options import option
+from mlcli.errors import ConfigError
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.config.run_config import RunConfig
+    from mlcli.data.table.table import Table
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
+    from mlcli.findings.frame.plan import FitPlan
+    from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
+    from mlcli.report.drawing.html import Part
+
+SCORE = "off_manifold"
+ROWS = File("calibration.csv", Columns((SCORE,), texts=1))
+WHERE = "report.calibration"
+
+
+class CalibrationFinding(Finding["CsvColumns"]):
+    """Coordinates and scores of the rows that were held out of the fit."""
+
+    name = "calibration"
+    files = (ROWS,)
+    option = (Annotated[float, Field(gt=0, lt=1)] | None, option(
+        None, "Share of the rows that are held out of the fit, drawn with the seed, and placed by it. `mlcli project` "
+        "then gives exact p that new rows are off the manifold; without it they are approximate."))
+    stage = "Places the rows that were held out of the fit, and scores how far off the manifold they are."
+    of_model = True
+    columns = ("calibration_rows", "calibration_median", "calibration_95")
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
+        """Return ids, coordinates and scores of the rows held out.
+
+        Raises ConfigError where the method places no new rows, or a row depends on those before and after it.
+        """
+        from mlcli.base.stages.stage import running
+        from mlcli.core.similarities.projector import NoProjection
+        from mlcli.findings.frame.finished_run import CsvColumns
+
+        projector = result.model.projector
+        if isinstance(projector, NoProjection):
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and no row that is held out can be placed: "
+                              f"{projector.reason}", where=WHERE, hint="leave it out")
+        if not projector.similarity.rowwise:
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {result.config.method.name} are a "
+                              "sequence, of which none can be left out", where=WHERE, hint="leave it out: p of new "
+                              "rows is then approximate")
+        with running(self.name):
+            held = result.scored.held_out
+        if held is None or held.scores is None:
+            return None
+        table = held.coordinates
+        return CsvColumns({"id": list(table.ids), **dict(zip(table.columns, table.values.T.tolist(), strict=True)),
+                           SCORE: held.scores.tolist()})
+
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
+        """Return what p of new rows means, with the scores as a curve."""
+        from mlcli.findings.calibration.section import calibration
+
+        return [(Place.RESULT, calibration(value))]
+
+    def facts(self, value: "CsvColumns | None") -> Mapping[str, Any]:
+        """Return the number of rows, and the median and the 95 % quantile of their scores."""
+        if value is None:
+            return {}
+        import numpy as np
+
+        scores = np.array(value.numbers(SCORE))
+        middle, high = np.quantile(scores, (0.5, 0.95)).tolist()
+        return {self.name: dict(zip(self.columns, (len(scores), middle, high), strict=True))}
+
+    def headline(self) -> Sequence[str]:
+        """Return all keys of the fact."""
+        return self.columns
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return the number of rows and their scores in one line."""
+        fact = summary.get(self.name)
+        if not fact:
+            return ()
+        count, middle, high = (fact[name] for name in self.columns)
+        return (f"calibration: {count:,} rows held out, whose scores off the manifold have the median {middle:.3g} and "
+                f"the 95% quantile {high:.3g}",)
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return a line for each row that is held out, at most one for each row."""
+        return 3.0 * table.rows
+
+    def require(self, config: "RunConfig") -> None:
+        """Raise ConfigError where no rows can be held out, or be placed by the fit."""
+        if not config.report.setting(self.name):
+            return
+        kind = config.input.gives
+        if kind not in ("features", "dissimilarities"):
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and no rows of a {kind} can be held out",
+                              where=WHERE, hint="leave it out, or give features or dissimilarities")
+
+    def refuse_blocks(self) -> NoReturn:
+        """Raise ConfigError: rows are held out of a table in memory."""
+        raise ConfigError("CALIBRATION", "no rows can be held out of a table that is read in blocks of rows",
+                          where=WHERE, hint="leave it out, or give {input.stream=never}")
+
+    def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
+        """Return the cost of placing the rows that are held out: their share of the fit, at most."""
+        share = plan.config.report.setting(self.name)
+        return Step(self.name, f"{share:.0%} of the rows", share * sum(step.seconds for step in fit), plan.memory_after)
