@@ -45,22 +45,27 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
                assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
-               picture: str | None = None, classes: str | None = None, json: bool = False) -> None:
+               picture: str | None = None, classes: str | None = None, json: bool = False,
+               p_below: float | None = None, share: float | None = None) -> None:
     """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that.
 
     Says at the end what was written: as a line on standard error, or with `json` as a document on standard output.
 
     With a picture, the table's points are drawn there among the run's. With a file of classes, the run makes two
-    tables, and the second one is written there.
+    tables, and the second one is written there. Of coordinates, rows with p `p_below` a bound are counted, and more of
+    them than a `share` raise DataError once all is written. NPY files, which name no columns, hold coordinates alone.
     """
     from mlcli.engine.threads import threads_of
     from mlcli.rundir.journal import recording
+    from mlcli.runs.off_manifold import USUAL, OffManifoldCount, mapped
+    from mlcli.runs.project import coordinates_alone
     from mlcli.runs.project import picture as picture_of
 
     if json and output == "-":
         raise UsageError("ONE-OUTPUT", "standard output cannot hold both the table and the JSON document",
                          where="--json", hint="write the table to a file: -o FILE")
-    format_of(output, format)
+    unnamed = format_of(output, format) == "npy"
+    count = OffManifoldCount(USUAL if p_below is None else p_below, asked=(p_below, share) != (None, None))
     refuse_existing(output, force)
     require_picture(picture, output, force)
     require_classes(classes, output, picture, force)
@@ -73,16 +78,20 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         found = use(Path(run), config.input, config.compute)
         table, others = (found, None) if classes is None else found
         with nullcontext() if picture is None else drawn(picture_of(Path(run), table), picture, force=force):
+            shown = count.watch(table)
+            shown = mapped(coordinates_alone, shown) if unnamed else shown
             if classes is not None:
                 write_out(others, classes, None, force=force)
-            rows, columns = write_out(table, output, format, force=force)
+            rows, columns = write_out(shown, output, format, force=force)
     files = [written for written in (picture, classes, output) if written not in (None, "-")]
     if json:
         print_json({"run": run, "input": path, "output": output, "rows": rows, "columns": list(columns),
                     **({} if picture is None else {"picture": picture}),
-                    **({} if classes is None else {"classes": classes}),
+                    **({} if classes is None else {"classes": classes}), **count.facts(),
                     "notes": [*journal.noted("W-"), *journal.noted("N-")]})
     elif not quiet:
         for written in files:
             said = f": {rows:,} x {len(columns):,}" if written == output else ""
             say_written(f"wrote {written}{said}", written)
+    if share is not None:
+        count.require_share(share, path, output)

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.scratch import parts
+from mlcli.base.rows.scratch import parts, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
@@ -18,6 +18,7 @@ from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
+from mlcli.core.similarities.projector import NoProjection
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
@@ -26,6 +27,7 @@ from mlcli.findings.frame.result import Result, Start
 from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
 from mlcli.rundir.json_values import json_value
+from mlcli.rundir.model import Reduction
 from mlcli.rundir.output import failed_name
 
 FORMAT = 1
@@ -129,6 +131,7 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         subject = subject_of(config.method, given, model, plan)
         checks = [same_model(stored, result)] if stored else []
         checks += [*_rows(result, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
+        checks += _off_manifold(result, model, stored, plan)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
 
@@ -203,6 +206,39 @@ def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list
     model = first.model if not stored else replace(first.model, projector=stored["reductions"][-1].projector)
     checks = _numbers(first.method, subject_of(first.method, first.given.table.data(), model, plan))
     return [replace(check, name=f"reduce: {check.name}") for check in checks]
+
+
+def _off_manifold(result: Result, model: Model, stored: Mapping[str, Any], plan: Plan) -> list[Check]:
+    """The scores from which p of new rows is computed, of training rows or of those held out, computed again."""
+    score, start, projector = stored.get("score"), result.input, model.projector
+    if score is None or start is None or isinstance(projector, NoProjection):
+        return []
+    from mlcli.certify.off_manifold import ScoredStep, off_manifold_check
+    from mlcli.findings.frame.off_manifold import sample_rows
+
+    places, held, steps = sample_rows(result), start.held_out, []
+    first, kept = start.reduced, result.model.kept
+    fits = [] if first is None else [(stored["reductions"][-1], first.model, first.given.table)]
+    fits.append((Reduction(stored["preparation"], projector, score), model, result.prepared))
+    if held is not None and held.kind != "features" and kept is not None:
+        held = replace(held, values=held.values[:, kept])
+    for step, fitted, table in fits:
+        if step.score is None:
+            continue
+        found, own = step.projector, places
+        if held is not None:
+            prepared = step.prepared(held)
+            held = step.place_prepared(prepared)
+            rows, coordinates = prepared.values, held.values
+        else:
+            own = kept[places] if table is not result.prepared and kept is not None and places is not None else places
+            rows = table.values[own]
+            coordinates = found.project(rows) if fitted.others else take_rows(fitted.embedding, own)
+        steps.append(ScoredStep(step.score, found, fitted.ranks.axis_eigenvalues, values=table.values,
+                                embedding=coordinates if fitted.others else fitted.embedding, rows=rows,
+                                coordinates=coordinates, places=None if start.held_out is not None else
+                                np.arange(len(rows)) if fitted.others else own))
+    return [off_manifold_check(steps, score.calibration, plan)]
 
 
 def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:

@@ -92,12 +92,12 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
 
     Where rows with gaps are dropped, complete ones are drawn. Raises ConfigError for a table that is read in blocks.
     """
-    share = config.report.setting(CALIBRATION.name)
-    if share is None or is_sketch(source):
+    asked = config.report.setting(CALIBRATION.name)
+    if asked is None or is_sketch(source):
         return source, None
     if is_run(config.input.path):
         raise ConfigError("CALIBRATION", "the rows of a finished run were all fitted by it, and none can be held out",
-                          where="report.calibration", hint="make that run with {report.calibration}, or leave it out "
+                          where="report.calibration", hint="make that run with {report.calibration.share}, or leave it out "
                           "here")
     if rows_of(source.values) is not None:
         CALIBRATION.refuse_blocks()
@@ -105,7 +105,7 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
     if source.kind == "features" and config.prepare.missing == "drop":
         usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
     generator = np.random.default_rng((config.compute.seed, DRAW))
-    chosen = np.sort(generator.choice(usable, max(round(share * len(usable)), min(len(usable), 1)), replace=False))
+    chosen = np.sort(generator.choice(usable, max(round(asked.share * len(usable)), min(len(usable), 1)), replace=False))
     fitted = np.setdiff1d(np.arange(source.rows), chosen)
     whole, held = source.take(fitted), source.take(chosen)
     if source.kind != "features":  # dissimilarities from the rows of the fit

@@ -1,12 +1,10 @@
 """Calibration: rows that the fit has not seen, by whose scores new rows are judged as on or off the manifold."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlcli.base.stages.steps import Step
-from mlcli.base.values.options import option
+from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError
 from mlcli.findings.finding import Columns, File, Finding, Place
 
@@ -24,14 +22,19 @@ ROWS = File("calibration.csv", Columns((SCORE,), texts=1))
 WHERE = "report.calibration"
 
 
+class Calibration(Options):
+    """Rows held out of the fit, for exact p that new rows are off the manifold; null: none, and p is approximate."""
+
+    share: float = option(0.2, "Share of the rows that are held out of the fit, drawn with the seed, and placed by it: "
+                          "p of new rows is computed from their scores.", gt=0, lt=1)
+
+
 class CalibrationFinding(Finding["CsvColumns"]):
     """Coordinates and scores of the rows that were held out of the fit."""
 
     name = "calibration"
     files = (ROWS,)
-    option = (Annotated[float, Field(gt=0, lt=1)] | None, option(
-        None, "Share of the rows that are held out of the fit, drawn with the seed, and placed by it. `mlcli project` "
-        "then gives exact p that new rows are off the manifold; without it they are approximate."))
+    option = (Calibration | None, None)
     stage = "Places the rows that were held out of the fit, and scores how far off the manifold they are."
     of_model = True
     columns = ("calibration_rows", "calibration_median", "calibration_95")
@@ -110,5 +113,5 @@ class CalibrationFinding(Finding["CsvColumns"]):
 
     def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the cost of placing the rows that are held out: their share of the fit, at most."""
-        share = plan.config.report.setting(self.name)
+        share = plan.config.report.setting(self.name).share
         return Step(self.name, f"{share:.0%} of the rows", share * sum(step.seconds for step in fit), plan.memory_after)

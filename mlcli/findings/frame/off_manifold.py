@@ -155,7 +155,8 @@ def score_step(method: Method, model: Model, table: Table, places: Indices) -> t
         return None, None
     if table.kind == "dissimilarities":
         training = TrainingRows.of(table.values, model.embedding, places)
-        return by_neighbors(training, *with_reaches(training.rows[:, places], None, places))
+        measured = model.projector.input_unit.measured(training.rows[:, places])
+        return by_neighbors(training, *with_reaches(measured, None, places))
     if model.others:
         return score_view(model.projector, table.values, places)
     training = TrainingRows.of(table.values, model.embedding, places)
@@ -171,7 +172,7 @@ def score_view(projector: Projector, values: Array, places: Indices) -> tuple[Ma
     """
     coordinates = projector.project(values[places])
     mean, precision = moments(coordinates)
-    training = TrainingRows(values[places], places, coordinates, len(values), mean, precision)
+    training = TrainingRows(values[places], places, coordinates, len(places), mean, precision)
     return score_rows(projector, training, None, linear=False)
 
 

@@ -1,0 +1,132 @@
+"""Scores of rows off the manifold, computed again by other formulas: those that p of new rows is computed from."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check, count
+from mlcli.certify.subject import Plan
+from mlcli.core.check.kernels import of_function, of_other_distances, of_points
+from mlcli.core.check.metrics import bounded_distances, squared
+from mlcli.core.metrics import RowMetric
+from mlcli.core.similarities.base import Similarity
+from mlcli.core.similarities.off_manifold import NEAREST, ManifoldScore
+from mlcli.core.similarities.projector import Projector
+
+MOST = 6  # rows that are scored again, unless all are
+ROW = 2e-3  # seconds for a row
+NEAR = 1e-6  # relative difference of a score
+CANCELED = 1e-9  # rounding of a squared length, of which little may be left
+
+
+@frozen
+class ScoredStep:
+    """A step of a run with the rows whose scores are computed again, and the training rows."""
+
+    score: ManifoldScore
+    projector: Projector
+    eigenvalues: Array  # of the axes; none where the method has none
+    values: Array  # n x d, prepared training rows; n x n dissimilarities
+    embedding: Array  # n x p
+    rows: Array  # m x d, those of the calibration
+    coordinates: Array  # m x p, of these
+    places: Indices | None  # m, of training rows among all, each of which is left out; None for rows held out
+
+    def again(self, chosen: Indices) -> tuple[Array, Array]:
+        """Return scores (b) of some rows by their numbers (b), and the rounding of each."""
+        unit, similarity = self.projector.input_unit, self.projector.similarity
+        rows = np.asarray(unit.measured(self.rows[chosen]))
+        if self.score.reference is not None:
+            found = np.array([self._relative(row, similarity.comparison, None if self.places is None else number)
+                              for row, number in zip(rows, chosen.tolist(), strict=True)])
+            return found / self.score.scale, NEAR * found / self.score.scale
+        own = self.projector.output_unit.measured(self.coordinates[chosen])
+        if self.score.lengths is None:
+            assert self.projector.decoder is not None
+            there = ~np.isnan(rows)
+            gaps = np.where(there, rows - self.projector.decoder(own), 0.0)
+            found = np.linalg.norm(gaps, axis=1) ** 2 * there.shape[1] / np.maximum(there.sum(axis=1), 1)
+            sizes = np.nansum(rows**2, axis=1) + 1e-300
+        else:
+            found, sizes = self._left_by_axes(rows, own)
+        if self.places is not None:
+            left = 1 - self._leverages()[self.places[chosen]]
+            found, sizes = found / left**2, sizes / left**2
+        return found / self.score.scale, (NEAR * found + CANCELED * sizes) / self.score.scale
+
+    def _relative(self, row: Array, metric: RowMetric, left_out: int | None) -> float:
+        """Return the distance of a row (d) to its nearest reference rows over theirs, without one of these (a number).
+        """
+        reference = self.score.reference
+        assert reference is not None
+        points, places = reference.points, reference.places
+        far = row[places] if points is None else lengths(metric, row[None], points)[0]
+
+        def between(one: int) -> Array:
+            """Return distances of a reference row from all (z)."""
+            if points is not None:
+                return lengths(metric, points[one : one + 1], points)[0]
+            assert places is not None
+            return np.asarray(self.projector.input_unit.measured(self.values[places[one], places]))
+
+        gone = [] if left_out is None else [left_out]
+        kept = np.setdiff1d(np.arange(len(far)), gone)
+        near = kept[np.argsort(far[kept], kind="stable")[:NEAREST]]
+        theirs = [np.sort(np.delete(between(one), [one, *gone]))[:NEAREST].mean() for one in near.tolist()]
+        least = np.finfo(float).eps * float(reference.reaches.max(initial=0.0)) or 1.0
+        return float(far[near].mean() / max(float(np.mean(theirs)), least))
+
+    def _left_by_axes(self, rows: Array, coordinates: Array) -> tuple[Array, Array]:
+        """Return ‖φ(x) - μ‖² less the squares along the axes for rows (m x d), and the sizes of what is subtracted."""
+        similarity, centering = self.projector.similarity, self.projector.centering
+        kernel, own = kernel_rows(similarity, rows)
+        moved = own - 2 * kernel.mean(axis=1) + centering.means.mean() if centering.across else own
+        norms = self.eigenvalues * np.sum(self.projector.axes**2, axis=0)
+        along = np.sum(np.divide(coordinates**2, norms, out=np.zeros_like(coordinates), where=norms > 0), axis=1)
+        return np.maximum(moved - along, 0.0), np.abs(own) + np.abs(kernel).mean(axis=1) + along
+
+    def _leverages(self) -> Array:
+        """Return the leverage of each training row (n) in a regression on its coordinates and a constant."""
+        design = self.embedding - self.embedding.mean(axis=0)
+        sizes = np.abs(design).max(axis=0, initial=0.0)
+        left, values, _ = np.linalg.svd(design / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
+        kept = values > 1e-10 * values.max(initial=0.0)
+        found = np.sum(left[:, kept] ** 2, axis=1) + 1 / len(design)
+        return np.minimum(found, 1 - 1 / len(design))
+
+
+def lengths(metric: RowMetric, left: Array, right: Array) -> Array:
+    """Return distances (m x n) of rows (m x d, n x d) by the definition of their metric."""
+    return np.sqrt(squared(left, right)) if metric.plain else bounded_distances(metric, left, right).distances
+
+
+def kernel_rows(similarity: Similarity, rows: Array) -> tuple[Array, Array]:
+    """Return k(x, xⱼ) (m x n) and k(x, x) (m) of rows (m x d) and the model's points, by the kernel's definition."""
+    points, origin = similarity.parts.points, similarity.parts.origin
+    assert points is not None
+    every = np.vstack([points, rows - (0.0 if origin is None else origin)])
+    function, correction, source = similarity.parts.function, similarity.parts.correction, similarity.source
+    if correction is None:
+        witness = of_function(function, every)
+    else:
+        witness = of_points(every, correction)
+        witness = witness if source is similarity else of_other_distances(function, witness)
+    chosen = len(points) + np.arange(len(rows))
+    found = witness.rows(chosen)
+    return found[:, : len(points)], found[np.arange(len(rows)), chosen]
+
+
+def off_manifold_check(steps: Sequence[ScoredStep], calibration: Array, plan: Plan) -> Check:
+    """Check that calibration scores (j) are those of the rows, each the largest of all steps; and their number."""
+    size = len(steps[0].rows)
+    chosen = plan.sample(0.1, ROW, size, least=MOST)
+    wrong = abs(len(calibration) - size)
+    found, errors = (np.max(part, axis=0) for part in zip(*(step.again(chosen) for step in steps), strict=True))
+    after = np.clip(np.searchsorted(calibration, found), 1, max(len(calibration) - 1, 1))
+    near = calibration[np.stack([after - 1, np.minimum(after, len(calibration) - 1)])] if len(calibration) else found
+    wrong += int(np.sum(np.abs(near - found).min(axis=0) > errors + NEAR)) if len(calibration) else size
+    what = "training rows, each left out" if steps[0].places is not None else "rows held out"
+    return count("off manifold", wrong, f"scores of {len(chosen)} {what} that are not among those of the model",
+                 exact=len(chosen) == size)

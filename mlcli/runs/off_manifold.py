@@ -1,0 +1,70 @@
+"""New rows counted by p that they are off the manifold, as their table is written; and the alarm of a job."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlcli.data.options.wording import counted, listed
+from mlcli.data.read.new_rows import MappedTable
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError, DataError
+from mlcli.rundir.model import SCORE, P
+
+USUAL = 0.05  # p below which rows are counted where nothing else is said
+NAMED = 5  # rows in a message
+
+
+@dataclass
+class OffManifoldCount:
+    """The new rows with p below a bound, counted while the parts of their table pass."""
+
+    below: float
+    asked: bool  # whether a run without p is an error
+    rows: int = 0
+    found: int = 0
+    first: tuple[str, ...] = ()
+    known: bool = False  # whether the run has p of new rows
+
+    def watch(self, table: Table | MappedTable) -> Table | MappedTable:
+        """Return a table that is counted: now, or part by part when it is written.
+
+        Raises ConfigError where rows were to be counted and the run has no p.
+        """
+        return mapped(self._count, table)
+
+    def _count(self, table: Table) -> Table:
+        if P in table.columns:
+            low = (table.values[:, table.columns.index(P)] < self.below).nonzero()[0].tolist()
+            self.known, self.rows, self.found = True, self.rows + len(table.ids), self.found + len(low)
+            self.first = (*self.first, *(table.ids[row] for row in low[:NAMED]))[:NAMED]
+        elif self.asked:
+            raise ConfigError("NO-SCORES", "this run has no p that new rows are off its manifold", where="--p-below",
+                              hint="leave out --p-below and --share; features and dissimilarities have p where rows "
+                              "of one view are placed, and a run of an earlier version after it is made again")
+        return table
+
+    @property
+    def share(self) -> float:
+        """The share of the rows with p below the bound."""
+        return self.found / max(self.rows, 1)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the count as plain values; empty where the run has no p."""
+        return {} if not self.known else {
+            "off_manifold": {"p_below": self.below, "rows": self.found, "share": self.share}}
+
+    def require_share(self, most: float, path: str, output: str) -> None:
+        """Raise DataError where more than a share of the rows have p below the bound."""
+        if self.share > most:
+            raise DataError("OFF-MANIFOLD", f"{self.found:,} of {counted(self.rows, 'new row')} ({self.share:.1%}) have "
+                            f"p below {self.below:g}, and at most {most:.1%} may: {listed(self.first, NAMED, self.found)}", where=path,
+                            hint=f"the columns {SCORE} and {P} in {'the output' if output == '-' else output} say how "
+                            "far each is; fit the run again with such rows if they belong to it")
+
+
+def mapped(change: Callable[[Table], Table], table: Table | MappedTable) -> Table | MappedTable:
+    """Apply a function to a table, or to its parts when they are computed."""
+    if isinstance(table, Table):
+        return change(table)
+    place = table.place
+    return replace(table, place=lambda part: change(place(part)))
