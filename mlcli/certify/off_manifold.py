@@ -9,7 +9,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.subject import Plan
 from mlcli.core.check.kernels import of_function, of_other_distances, of_points
-from mlcli.core.check.metrics import bounded_distances, squared
+from mlcli.core.check.metrics import FORMULAS, bounded_distances, squared
 from mlcli.core.metrics import RowMetric
 from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.off_manifold import NEAREST, ManifoldScore
@@ -98,8 +98,15 @@ class ScoredStep:
 
 
 def lengths(metric: RowMetric, left: Array, right: Array) -> Array:
-    """Return distances (m x n) of rows (m x d, n x d) by the definition of their metric."""
-    return np.sqrt(squared(left, right)) if metric.plain else bounded_distances(metric, left, right).distances
+    """Return distances (m x n) of rows (m x d, n x d) by the definition of their metric.
+
+    Those of correspondence analysis have none but the rows that represent others.
+    """
+    if metric.plain:
+        return np.sqrt(squared(left, right))
+    if metric.name in FORMULAS or hasattr(metric, "definition"):
+        return bounded_distances(metric, left, right).distances
+    return metric.lengths(squared(metric.represent(left), metric.represent(right)))
 
 
 def kernel_rows(similarity: Similarity, rows: Array) -> tuple[Array, Array]:

@@ -234,7 +234,7 @@ def _off_manifold(result: Result, model: Model, stored: Mapping[str, Any], plan:
             own = kept[places] if table is not result.prepared and kept is not None and places is not None else places
             rows = table.values[own]
             coordinates = found.project(rows) if fitted.others else take_rows(fitted.embedding, own)
-        steps.append(ScoredStep(step.score, found, fitted.ranks.axis_eigenvalues, values=table.values,
+        steps.append(ScoredStep(step.score, found, fitted.ranks.solved[: found.axes.shape[1]], values=table.values,
                                 embedding=coordinates if fitted.others else fitted.embedding, rows=rows,
                                 coordinates=coordinates, places=None if start.held_out is not None else
                                 np.arange(len(rows)) if fitted.others else own))

@@ -110,6 +110,41 @@ def noise_variance(run: Run) -> Any:
     return max(0.0, float(variances[0] / kept[0] * (1 - kept.sum()) / left))
 
 
+def column_distribution(run: Run) -> tuple[Array, Array] | None:
+    """Return mean (d) and covariance (d x d) of the normal distribution that pca, ppca or fa fitted to the rows.
+
+    That of PCA is of variances over n - 1 and of equal noise in all other directions, as in scikit-learn. None of other
+    methods, and of a covariance that is singular.
+    """
+    affine, noise = affine_of(run), noise_variance(run)
+    if METHODS[run.method].columns_model == "none" or affine is None or noise is None or run.loadings is None:
+        return None
+    if run.method == "pca":
+        rows, variances = components(run), explained_variance(run)
+        if rows is None or variances is None:
+            return None
+        covariance = (rows.T * np.maximum(variances - noise, 0.0)) @ rows
+    else:
+        covariance = run.loadings.values @ run.loadings.values.T
+    covariance[np.diag_indices_from(covariance)] += noise
+    return None if np.linalg.matrix_rank(covariance) < len(covariance) else (affine.mean, covariance)
+
+
+def log_likelihoods(distribution: tuple[Array, Array], rows: Array) -> Array:
+    """Return the logarithm of the density of rows (m x d) under a mean (d) and a covariance (d x d); of a row with
+    missing cells (NaN), that of its others.
+    """
+    mean, covariance = distribution
+    seen, found = ~np.isnan(rows), np.empty(len(rows))
+    for pattern in np.unique(seen, axis=0):
+        where = np.flatnonzero((seen == pattern).all(axis=1))
+        gaps = (rows[where] - mean)[:, pattern]
+        part = covariance[np.ix_(pattern, pattern)]
+        squares = np.einsum("ij,ij->i", gaps, np.linalg.solve(part, gaps.T).T)
+        found[where] = -0.5 * (squares + pattern.sum() * np.log(2 * np.pi) + np.linalg.slogdet(part)[1])
+    return found
+
+
 def eigenvectors(run: Run) -> Array | None:
     """Return the eigenvectors of the centered kernel, of length one (n x p)."""
     sizes = sizes_of(run)

@@ -36,7 +36,14 @@ from mlcli.methods.layouts import LayoutMethod
 from mlcli.pipeline.read_run import config_of
 from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest
-from mlcli.sklearn.attributes import ATTRIBUTES, EIGENVALUES, error_of_rank, of_classes
+from mlcli.sklearn.attributes import (
+    ATTRIBUTES,
+    EIGENVALUES,
+    column_distribution,
+    error_of_rank,
+    log_likelihoods,
+    of_classes,
+)
 from mlcli.sklearn.parameters import (
     EDGES,
     GRAPHS,
@@ -162,6 +169,24 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             with refusals():
                 values = check_array(X, dtype=np.float64, estimator=self)
             return self._in_precision(self.run_.reconstruct(values), X)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return how usual rows (m, d) are, larger is more usual (m): for PCA, PPCA and FA the log-likelihood, as in
+        scikit-learn; for others the negative score off the manifold, about -1 for a usual row.
+
+        Raises ConfigError where the distribution that was fitted is singular, or the run has no scores.
+        """
+        with self.estimator_call(), recording():
+            self._require_fitted()
+            with refusals():
+                values = validate_data(self, X, reset=False, **self._rules())
+            if self.method.columns_model == "none":
+                return self._in_precision(-self.run_.off_manifold(values).scores, X)
+            known = column_distribution(self.run_)
+            if known is None:
+                raise ConfigError("LIKELIHOOD", "the fit leaves no noise, so that rows have no density",
+                                  hint="ask for fewer axes (components)")
+            return self._in_precision(log_likelihoods(known, values.toarray() if issparse(values) else values), X)
 
     @available_if(of_rank)  # type: ignore[untyped-decorator]
     def reconstruction_error(self) -> float:

@@ -1,0 +1,87 @@
+"""Columns beside the coordinates of new rows, and the alarm where many of them are off the manifold."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.support import Caller
+from tests.wording import Wording
+
+POINTS = np.random.default_rng(8).standard_normal((60, 3)) * [3, 2, 0.3]
+FAR = POINTS[:10] + [0.0, 0.0, 40.0]
+COLUMNS = "off_manifold,off_manifold_p"
+
+
+@pytest.fixture
+def run(mlcli: Caller) -> str:
+    """A finished run, with files of rows like its own and of rows of which a third is not."""
+    np.savetxt("data.csv", POINTS, delimiter=",", header="a,b,c", comments="")
+    np.savetxt("mixed.csv", np.vstack([POINTS[:20], FAR]), delimiter=",", header="a,b,c", comments="")
+    assert mlcli.bare("embed", "data.csv", "-o", "run").code == 0
+    return "run"
+
+
+def test_the_alarm_ends_with_65_after_the_table_is_written(mlcli: Caller, wording: Wording, run: str) -> None:
+    called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--p-below", "0.05", "--share", "0.2")
+    assert called.code == 65 and "E-OFF-MANIFOLD" in wording(called.err)
+    assert "new21" in called.err and len(Path("new.csv").read_text().splitlines()) == 31
+    quiet = mlcli("project", run, "mixed.csv", "-o", "same.csv", "--p-below", "0.05", "--share", "0.5")
+    assert quiet.code == 0 and Path("same.csv").read_bytes() == Path("new.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("arguments", "below", "code"), [
+    ((), 0.05, 0), (("--p-below", "0.5"), 0.5, 0), (("--share", "0"), 0.05, 65)])
+def test_the_document_has_the_share_whether_the_alarm_rings_or_not(arguments: tuple[str, ...], below: float, code: int,
+                                                                  mlcli: Caller, run: str) -> None:
+    called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--json", *arguments)
+    assert called.code == code
+    rows = np.array([float(line.split(",")[4]) for line in Path("new.csv").read_text().splitlines()[1:]])
+    assert json.loads(called.out)["off_manifold"] == {
+        "p_below": below, "rows": int(np.sum(rows < below)), "share": pytest.approx(np.mean(rows < below))}
+
+
+def test_rows_that_are_read_in_blocks_are_counted_part_by_part(mlcli: Caller, run: str) -> None:
+    whole = mlcli("project", run, "mixed.csv", "--share", "0.2")
+    parts = mlcli("project", run, "mixed.csv", "--share", "0.2", "--set", "input.stream=always")
+    assert (whole.code, parts.code) == (65, 65) and COLUMNS in whole.out.splitlines()[0]
+    one, other = (np.array([[float(cell) for cell in line.split(",")[1:]] for line in called.out.splitlines()[1:]])
+                  for called in (whole, parts))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_files_without_names_of_columns_hold_coordinates_alone(mlcli: Caller, run: str) -> None:
+    assert mlcli("project", run, "mixed.csv", "-o", "new.npy", "--share", "0.2").code == 65
+    assert np.load("new.npy").shape == (30, 2)
+    assert mlcli("reconstruct", run, "new.npy", "-q").code == 0
+
+
+def test_models_of_earlier_versions_place_rows_without_scores(mlcli: Caller, wording: Wording, run: str) -> None:
+    import hashlib
+
+    path = Path(run, "model.json")
+    model = json.loads(path.read_text())
+    del model["model"]["score"]
+    path.write_text(json.dumps(model))
+    manifest = json.loads(Path(run, "run.json").read_text())
+    manifest["files"]["model.json"] = {"bytes": path.stat().st_size,
+                                       "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    Path(run, "run.json").write_text(json.dumps(manifest))
+    called = mlcli("project", run, "mixed.csv")
+    assert called.code == 0 and called.out.startswith("row,y1,y2\n") and "N-NO-SCORES" in wording(called.err)
+    asked = mlcli("project", run, "mixed.csv", "--share", "0.2", "-q", "-o", "new.csv")
+    assert asked.code == 78 and wording(asked.err) == ["E-NO-SCORES"] and not Path("new.csv").exists()
+
+
+@pytest.mark.parametrize("kind", ["kernel", "views"])
+def test_rows_of_given_kernels_have_no_scores_and_rows_of_one_view_do(kind: str, mlcli: Caller, run: str) -> None:
+    if kind == "kernel":
+        np.save("kernel.npy", POINTS @ POINTS.T)
+        mlcli.bare("embed", "kernel.npy", "--kind", "kernel", "-m", "kpca", "-o", "other")
+        assert COLUMNS not in mlcli("project", "other", "kernel.npy").out
+        return
+    Path("pairs.csv").write_text("x,y\n" + "\n".join(f"{a!r},{b!r}" for a, b in (POINTS[:, :2] ** 2).tolist()))
+    mlcli.bare("embed", "data.csv", "-m", "cca", "-p", "1", "--view", "pairs.csv", "-o", "other")
+    for file, number in (("data.csv", "1"), ("pairs.csv", "2")):
+        assert COLUMNS in mlcli("project", "other", file, "--as-view", number).out.splitlines()[0]
