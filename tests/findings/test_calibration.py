@@ -1,94 +1,11 @@
-"""Rows held out of the fit: they are no part of it, each row is accounted for, and p is from their scores."""
-
-import json
-from pathlib import Path
+"""Rows held out of the fit in Python: their draw follows the seed, p is exact, and all steps count."""
 
 import numpy as np
 import pytest
 
 import mlcli as package
-from tests.journeys.support import Caller
-from tests.wording import Wording
 
 POINTS = np.random.default_rng(3).standard_normal((80, 3)) * [3, 2, 0.3]
-
-
-def write(path: str, rows: np.ndarray, first: int = 0) -> None:
-    """A table with ids."""
-    lines = [f"r{first + row}," + ",".join(map(repr, values)) for row, values in enumerate(rows.tolist())]
-    Path(path).write_text("\n".join(["id,a,b,c", *lines]) + "\n")
-
-
-def table(path: str) -> tuple[list[str], np.ndarray]:
-    """Ids and numbers of a CSV file."""
-    lines = [line.split(",") for line in Path(path).read_text().splitlines()[1:]]
-    return [line[0] for line in lines], np.array([[float(cell) for cell in line[1:]] for line in lines])
-
-
-def test_rows_held_out_are_no_part_of_the_fit(mlcli: Caller, wording: Wording) -> None:
-    write("data.csv", POINTS)
-    called = mlcli.bare("embed", "data.csv", "--calibrate", "0.25", "-o", "run")
-    assert called.code == 0 and "N-HELD-OUT" in wording(called.err)
-    (kept, fitted), (held, placed) = table("run/embedding.csv"), table("run/calibration.csv")
-    assert len(held) == 20 and sorted([*kept, *held]) == sorted(f"r{row}" for row in range(80))
-    assert json.loads(Path("run/run.json").read_text())["held_out"] == 20
-    write("rest.csv", POINTS[[int(name[1:]) for name in kept]])
-    assert mlcli.bare("embed", "rest.csv", "-o", "rest").code == 0
-    np.testing.assert_array_equal(table("rest/embedding.csv")[1], fitted)
-    write("held.csv", POINTS[[int(name[1:]) for name in held]])
-    mlcli("project", "run", "held.csv", "-o", "new.csv", "-q")
-    columns = table("new.csv")[1]
-    np.testing.assert_array_equal(columns[:, :2], placed[:, :2])
-    np.testing.assert_allclose(columns[:, 2], placed[:, 2], rtol=1e-12)
-    above = np.sum(np.sort(placed[:, 2])[:, None] >= columns[:, 2], axis=0)
-    np.testing.assert_allclose(columns[:, 3], (1 + above) / 21)
-    assert mlcli("verify", "run").code == 0
-
-
-def test_dissimilarities_are_held_out_as_rows_and_columns(mlcli: Caller) -> None:
-    far = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
-    np.save("far.npy", far)
-    assert mlcli.bare("embed", "far.npy", "--dissimilarities", "-m", "mds", "--calibrate", "0.25", "-o", "run").code == 0
-    kept = np.array([int(name) - 1 for name in table("run/embedding.csv")[0]])
-    held, placed = table("run/calibration.csv")
-    run = package.open_run("run")
-    found = run.off_manifold(far[np.ix_([int(name) - 1 for name in held], kept)])
-    assert found.exact
-    np.testing.assert_allclose(found.scores, placed[:, 2], rtol=1e-9)
-
-
-def test_rows_with_gaps_are_dropped_and_not_held_out(mlcli: Caller) -> None:
-    rows = POINTS.copy()
-    rows[::4, 1] = np.nan
-    write("data.csv", rows)
-    called = mlcli.bare("embed", "data.csv", "--calibrate", "0.5", "--set", "prepare.missing=drop", "-o", "run")
-    assert called.code == 0
-    counts = [len(table(f"run/{name}.csv")[0]) for name in ("embedding", "calibration")]
-    assert counts == [30, 30] and len(Path("run/dropped.csv").read_text().splitlines()) == 21
-
-
-@pytest.mark.parametrize("arguments", [
-    ("graph.npz", "--graph", "-m", "laplacian"),
-    ("run", "-m", "pca"),
-    ("data.csv", "-m", "gpdm", "--set", "method.minimize.limit=1"),
-    ("data.csv", "--set", "input.stream=always")])
-def test_it_is_refused_by_name_where_no_row_can_be_held_out(arguments: tuple[str, ...], mlcli: Caller,
-                                                           wording: Wording) -> None:
-    from scipy.sparse import csr_array, save_npz
-
-    write("data.csv", POINTS)
-    save_npz("graph.npz", csr_array(np.eye(30, k=1) + np.eye(30, k=-1)))
-    if arguments[0] == "run":
-        mlcli.bare("embed", "data.csv", "-o", "run")
-    called = mlcli("embed", *arguments, "--calibrate", "0.2", "-o", "out", "-q")
-    assert called.code == 78 and wording(called.err) == ["E-CALIBRATION"]
-    assert not Path("out").exists()
-
-
-def test_it_has_no_effect_on_standard_output(mlcli: Caller, wording: Wording) -> None:
-    write("data.csv", POINTS)
-    called = mlcli("embed", "data.csv", "--calibrate", "0.2", "-o", "-")
-    assert called.code == 78 and called.out == "" and wording(called.err) == ["E-UNUSED"]
 
 
 def test_the_draw_follows_the_seed_and_p_is_exact_in_python() -> None:

@@ -19,7 +19,7 @@ def run(mlcli: Caller) -> str:
     """A finished run, with files of rows like its own and of rows of which a third is not."""
     np.savetxt("data.csv", POINTS, delimiter=",", header="a,b,c", comments="")
     np.savetxt("mixed.csv", np.vstack([POINTS[:20], FAR]), delimiter=",", header="a,b,c", comments="")
-    assert mlcli.bare("embed", "data.csv", "-o", "run").code == 0
+    assert mlcli.bare("data.csv", "-o", "run").code == 0
     return "run"
 
 
@@ -78,10 +78,10 @@ def test_models_of_earlier_versions_place_rows_without_scores(mlcli: Caller, wor
 def test_rows_of_given_kernels_have_no_scores_and_rows_of_one_view_do(kind: str, mlcli: Caller, run: str) -> None:
     if kind == "kernel":
         np.save("kernel.npy", POINTS @ POINTS.T)
-        mlcli.bare("embed", "kernel.npy", "--kind", "kernel", "-m", "kpca", "-o", "other")
+        mlcli.bare("kernel.npy", "--kind", "kernel", "-m", "kpca", "-o", "other")
         assert COLUMNS not in mlcli("project", "other", "kernel.npy").out
         return
     Path("pairs.csv").write_text("x,y\n" + "\n".join(f"{a!r},{b!r}" for a, b in (POINTS[:, :2] ** 2).tolist()))
-    mlcli.bare("embed", "data.csv", "-m", "cca", "-p", "1", "--view", "pairs.csv", "-o", "other")
+    mlcli.bare("data.csv", "-m", "cca", "-p", "1", "--view", "pairs.csv", "-o", "other")
     for file, number in (("data.csv", "1"), ("pairs.csv", "2")):
         assert COLUMNS in mlcli("project", "other", file, "--as-view", number).out.splitlines()[0]
