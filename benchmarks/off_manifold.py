@@ -18,9 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
-
 import numpy as np
 
 import mlcli
@@ -34,9 +31,9 @@ SHARED = Path(os.environ.get("SHARED", "shared"))
 PAGE = Path(__file__).parents[1] / "docs" / "off-manifold.md"
 FIT, HELD, NEW, SPLITS, APPROXIMATE = 200, 201, 200, 20, 4
 LEVEL = 0.05
-FAST = ("pca", "ppca", "fa", "mds", "kpca", "ica", "nmf", "random", "vae", "autoencoder", "isomap", "lle", "ltsa", "hlle",
-        "mlle", "npe", "lpp", "lltsa", "laplacian", "diffusion", "phate", "sammon", "smacof", "sfa", "umap", "tsne",
-        "sde", "gplvm", "nmds")
+FAST = ("pca", "ppca", "fa", "mds", "kpca", "ica", "nmf", "random", "vae", "autoencoder", "isomap", "lle", "ltsa",
+        "hlle", "mlle", "npe", "lpp", "lltsa", "laplacian", "diffusion", "phate", "sammon", "smacof", "sfa", "umap",
+        "tsne", "sde", "gplvm", "nmds")
 LARGER = {"hlle": {"method.neighbors.count": 12}}
 ELSEWHERE = ("class", "permuted", "noise")
 DETECTORS = ("IsolationForest", "EllipticEnvelope")
@@ -62,7 +59,8 @@ def data_sets() -> Mapping[str, DataSet]:
     flow = flow.argmax(axis=1) if flow.ndim > 1 else flow
     first, usual = color == color[0], flow != flow[0]
     generated = {name: DataSet(sample(name, 1000, 7, noise).values, none) for name, noise in (
-        ("swiss-roll", 0.1), ("s-curve", 0.05), ("torus", 0.05), ("noisy-plane", None), ("ball", None), ("spots", 0.02))}
+        ("swiss-roll", 0.1), ("s-curve", 0.05), ("torus", 0.05), ("noisy-plane", None), ("ball", None),
+        ("spots", 0.02))}
     return {
         "mnist ones": DataSet(digits[names == 1], digits[names == 7]), "mnist threes": DataSet(
             digits[names == 3], digits[names == 8]),

@@ -266,7 +266,8 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     columns; `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda.
     `view` is a second array of the same rows, for methods of two views. `options` are flags of the command by their
     names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance, scale="standard", reduce,
-    calibrate (the share of the rows that are held out of the fit, for exact p of `off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
+    calibrate (the share of the rows to hold out of the fit, for exact p of `Run.off_manifold`), seed, threads,
+    portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
     Numbers are certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError
     and GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need
     too much memory.

@@ -111,7 +111,8 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
 def has_blocks(config: RunConfig) -> bool:
     """Whether blocks of the table's rows can be read, and prepared as the options say; raises DataError."""
     input = with_blocks(config).input
-    return config.prepare.in_blocks and config.report.setting("calibration") is None and can_be_cut(input, config.compute, config.method.distance.categories)
+    whole = config.report.setting("calibration") is not None or not config.prepare.in_blocks
+    return not whole and can_be_cut(input, config.compute, config.method.distance.categories)
 
 
 def with_blocks(config: RunConfig) -> RunConfig:

@@ -44,6 +44,7 @@ from mlcli.rundir.reading import is_there
 
 LAYER = "prepare.variable_genes.layer"
 CALIBRATION = FINDINGS["calibration"]
+FEWEST = 2  # rows that a fit needs in any case
 DRAW = 1  # of the draw of rows to hold out, beside the seed: another one than that of `input.rows`
 
 
@@ -97,15 +98,19 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
         return source, None
     if is_run(config.input.path):
         raise ConfigError("CALIBRATION", "the rows of a finished run were all fitted by it, and none can be held out",
-                          where="report.calibration", hint="make that run with {report.calibration.share}, or leave it out "
-                          "here")
+                          where="report.calibration", hint="make that run with {report.calibration.share}, or leave it "
+                          "out here")
     if rows_of(source.values) is not None:
         CALIBRATION.refuse_blocks()
     usable = np.arange(source.rows)
     if source.kind == "features" and config.prepare.missing == "drop":
         usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
     generator = np.random.default_rng((config.compute.seed, DRAW))
-    chosen = np.sort(generator.choice(usable, max(round(asked.share * len(usable)), min(len(usable), 1)), replace=False))
+    count = max(round(asked.share * len(usable)), 1)
+    if count > len(usable) - FEWEST:
+        raise ConfigError("CALIBRATION", f"of {counted(len(usable), 'row')} {count} cannot be held out of the fit",
+                          where="report.calibration.share", hint="leave it out, or give a smaller share")
+    chosen = np.sort(generator.choice(usable, count, replace=False))
     fitted = np.setdiff1d(np.arange(source.rows), chosen)
     whole, held = source.take(fitted), source.take(chosen)
     if source.kind != "features":  # dissimilarities from the rows of the fit

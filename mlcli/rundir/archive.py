@@ -328,7 +328,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
             raise Unfit(f"{place}projector has other axes than the next step has columns")
         width = None
     parts = [*nested_parts(preparation, "preparation"), *nested_parts(projector, "projector"),
-             *nested_parts(model["score"], "score"), *nested_parts(unfolded, "unfolded"), *nested_parts(model["joint"], "joint")]
+             *nested_parts(model["score"], "score"), *nested_parts(unfolded, "unfolded"),
+             *nested_parts(model["joint"], "joint")]
     require_step(preparation, projector, parts, "", width)
     require_views(projector, model["views"], model["joint"])
 

@@ -56,10 +56,12 @@ class OffManifoldCount:
     def require_share(self, most: float, path: str, output: str) -> None:
         """Raise DataError where more than a share of the rows have p below the bound."""
         if self.share > most:
-            raise DataError("OFF-MANIFOLD", f"{self.found:,} of {counted(self.rows, 'new row')} ({self.share:.1%}) have "
-                            f"p below {self.below:g}, and at most {most:.1%} may: {listed(self.first, NAMED, self.found)}", where=path,
-                            hint=f"the columns {SCORE} and {P} in {'the output' if output == '-' else output} say how "
-                            "far each is; fit the run again with such rows if they belong to it")
+            rows = f"{self.found:,} of {counted(self.rows, 'new row')} ({self.share:.1%}) have p below {self.below:g}"
+            file = "the output" if output == "-" else output
+            raise DataError("OFF-MANIFOLD", f"{rows}, and at most {most:.1%} may: "
+                            f"{listed(self.first, NAMED, self.found)}", where=path,
+                            hint=f"the columns {SCORE} and {P} in {file} say how far each is; fit the run again with "
+                            "such rows if they belong to it")
 
 
 def mapped(change: Callable[[Table], Table], table: Table | MappedTable) -> Table | MappedTable:

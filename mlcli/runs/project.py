@@ -179,8 +179,8 @@ def _rows_to_place(folder: Path, manifest: dict[str, Any], run: StoredModel, new
     for step in run.steps:
         step.projector.require_places()
     if run.score is None and run.kind in ("features", "dissimilarities") and not run.views:
-        note("N-NO-SCORES", "the run does not tell how far new rows are off its manifold: an earlier version made it, or "
-             "it has too few rows; made again, it does")
+        note("N-NO-SCORES", "the run does not tell how far new rows are off its manifold: an earlier version made it; "
+             "made again, it does")
     return with_own_ids(folder, manifest, read_rows(run, own_input(folder, manifest), new, compute))
 
 

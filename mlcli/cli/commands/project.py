@@ -19,7 +19,7 @@ New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The
 PBelow = Annotated[float | None, typer.Option("--p-below", metavar="P", min=0, max=1, show_default=False, help=(
     "Count the new rows with a smaller off_manifold_p (default: 0.05). --json names their number and share."))]
 Share = Annotated[float | None, typer.Option("--share", metavar="SHARE", min=0, max=1, show_default=False, help=(
-    "Largest share of the new rows that may be below it: of more, the table is written, and exit code 65 is an alarm."))]
+    "Largest share of the new rows that may be below it: of more, the table is written and exit code 65 is an alarm."))]
 AsView = Annotated[list[int] | None, typer.Option("--as-view", metavar="NUMBER", show_default=False, help=(
     "The view of a run of several views that NEW has rows of, from 1 (default: 1). Repeatable: then that of each "
     "--view."))]
@@ -30,9 +30,9 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "portable", "memory_limit")
 def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View = None, output: behavior.Table = "-",
             format: behavior.TableFormat = None, picture: Picture = None, classes: Classes = None,
-            p_below: PBelow = None, share: Share = None, assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
-            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
-            **flags: Any) -> None:
+            p_below: PBelow = None, share: Share = None, assignments: Assignments = None,
+            force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+            progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
     \b

@@ -148,7 +148,8 @@ def sample_rows(result: Result) -> Indices | None:
     return np.sort(result.config.compute.generator().choice(table.rows, most, replace=False))
 
 
-def score_step(method: Method, model: Model, table: Table, places: Indices) -> tuple[ManifoldScore | None, Array | None]:
+def score_step(method: Method, model: Model, table: Table,
+               places: Indices) -> tuple[ManifoldScore | None, Array | None]:
     """Return the score of a method's step, and those of its training rows at some places, each left out (m)."""
     assert isinstance(model.projector, Projector)
     if model.needs_all_views:
