@@ -23,26 +23,28 @@ CANCELED = 1e-9  # rounding of a squared length, of which little may be left
 
 @frozen
 class ScoredStep:
-    """A step of a run with the rows whose scores are computed again, and the training rows."""
+    """A step of a run with the calibration rows whose scores are computed again, and the training rows."""
 
     score: ManifoldScore
     projector: Projector
     eigenvalues: Array  # of the axes; none where the method has none
     values: Array  # n x d, prepared training rows; n x n dissimilarities
     embedding: Array  # n x p
-    rows: Array  # m x d, those of the calibration
+    rows: Array  # m x d
     coordinates: Array  # m x p, of these
-    places: Indices | None  # m, of training rows among all, each of which is left out; None for rows held out
+    numbers: Indices | None  # m, among those of the calibration; None for rows held out: the others are left out
+    places: Indices  # m, among all training rows
 
-    def again(self, chosen: Indices) -> tuple[Array, Array]:
-        """Return scores (b) of some rows by their numbers (b), and the rounding of each."""
+    def again(self) -> tuple[Array, Array]:
+        """Return the scores of the rows (m), and the rounding of each."""
         unit, similarity = self.projector.input_unit, self.projector.similarity
-        rows = np.asarray(unit.measured(self.rows[chosen]))
+        rows = np.asarray(unit.measured(self.rows))
         if self.score.reference is not None:
-            found = np.array([self._relative(row, similarity.comparison, None if self.places is None else number)
-                              for row, number in zip(rows, chosen.tolist(), strict=True)])
+            gone: list[int | None] = [None] * len(rows) if self.numbers is None else [*self.numbers.tolist()]
+            found = np.array([self._relative(row, similarity.comparison, number)
+                              for row, number in zip(rows, gone, strict=True)])
             return found / self.score.scale, NEAR * found / self.score.scale
-        own = self.projector.output_unit.measured(self.coordinates[chosen])
+        own = self.projector.output_unit.measured(self.coordinates)
         if self.score.lengths is None:
             assert self.projector.decoder is not None
             there = ~np.isnan(rows)
@@ -51,8 +53,8 @@ class ScoredStep:
             sizes = np.nansum(rows**2, axis=1) + 1e-300
         else:
             found, sizes = self._left_by_axes(rows, own)
-        if self.places is not None:
-            left = 1 - self._leverages()[self.places[chosen]]
+        if self.numbers is not None:
+            left = 1 - self._leverages()[self.places]
             found, sizes = found / left**2, sizes / left**2
         return found / self.score.scale, (NEAR * found + CANCELED * sizes) / self.score.scale
 
@@ -125,15 +127,19 @@ def kernel_rows(similarity: Similarity, rows: Array) -> tuple[Array, Array]:
     return found[:, : len(points)], found[np.arange(len(rows)), chosen]
 
 
-def off_manifold_check(steps: Sequence[ScoredStep], calibration: Array, plan: Plan) -> Check:
-    """Check that calibration scores (j) are those of the rows, each the largest of all steps; and their number."""
-    size = len(steps[0].rows)
-    chosen = plan.sample(0.1, ROW, size, least=MOST)
+def chosen_scores(size: int, plan: Plan) -> Indices:
+    """Return the numbers of the calibration rows whose scores are computed again, of so many."""
+    return plan.sample(0.1, ROW, size, least=MOST) if plan.rows is None else np.arange(min(size, MOST))
+
+
+def off_manifold_check(steps: Sequence[ScoredStep], calibration: Array, size: int) -> Check:
+    """Check that calibration scores (j) are those of some of `size` rows, each the largest of all steps, and as many.
+    """
     wrong = abs(len(calibration) - size)
-    found, errors = (np.max(part, axis=0) for part in zip(*(step.again(chosen) for step in steps), strict=True))
+    found, errors = (np.max(part, axis=0) for part in zip(*(step.again() for step in steps), strict=True))
     after = np.clip(np.searchsorted(calibration, found), 1, max(len(calibration) - 1, 1))
     near = calibration[np.stack([after - 1, np.minimum(after, len(calibration) - 1)])] if len(calibration) else found
     wrong += int(np.sum(np.abs(near - found).min(axis=0) > errors + NEAR)) if len(calibration) else size
-    what = "training rows, each left out" if steps[0].places is not None else "rows held out"
-    return count("off manifold", wrong, f"scores of {len(chosen)} {what} that are not among those of the model",
-                 exact=len(chosen) == size)
+    what = "training rows, each left out" if steps[0].numbers is not None else "rows held out"
+    return count("off manifold", wrong, f"scores of {len(found)} {what} that are not among those of the model",
+                 exact=len(found) == size)

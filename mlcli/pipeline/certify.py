@@ -213,32 +213,39 @@ def _off_manifold(result: Result, model: Model, stored: Mapping[str, Any], plan:
     score, start, projector = stored.get("score"), result.input, model.projector
     if score is None or start is None or isinstance(projector, NoProjection):
         return []
-    from mlcli.certify.off_manifold import ScoredStep, off_manifold_check
+    from mlcli.certify.off_manifold import ScoredStep, chosen_scores, off_manifold_check
     from mlcli.findings.frame.off_manifold import sample_rows
 
-    places, held, steps = sample_rows(result), start.held_out, []
-    first, kept = start.reduced, result.model.kept
+    places, held, steps = sample_rows(result), start.held_out, list[ScoredStep]()
+    if places is None:
+        return [skipped("off manifold", "rows of this run have no scores")]
+    sampled, size = places, len(places) if held is None else len(held.ids)
+    chosen = chosen_scores(size, plan)
+    places, first, kept = places[chosen] if held is None else places, start.reduced, result.model.kept
+    held = None if held is None else held.views[0].take(chosen)
     fits = [] if first is None else [(stored["reductions"][-1], first.model, first.given.table)]
     fits.append((Reduction(stored["preparation"], projector, score), model, result.prepared))
     if held is not None and held.kind != "features" and kept is not None:
         held = replace(held, values=held.values[:, kept])
     for step, fitted, table in fits:
-        if step.score is None:
-            continue
         found, own = step.projector, places
+        if step.score is None or isinstance(found, NoProjection):
+            continue
         if held is not None:
             prepared = step.prepared(held)
             held = step.place_prepared(prepared)
             rows, coordinates = prepared.values, held.values
         else:
-            own = kept[places] if table is not result.prepared and kept is not None and places is not None else places
+            own = kept[places] if table is not result.prepared and kept is not None else places
             rows = table.values[own]
             coordinates = found.project(rows) if fitted.others else take_rows(fitted.embedding, own)
+            if fitted.others:  # those that rows of the first view have alone
+                fitted = replace(fitted, embedding=found.project(table.values[sampled]))
         steps.append(ScoredStep(step.score, found, fitted.ranks.solved[: found.axes.shape[1]], values=table.values,
-                                embedding=coordinates if fitted.others else fitted.embedding, rows=rows,
-                                coordinates=coordinates, places=None if start.held_out is not None else
-                                np.arange(len(rows)) if fitted.others else own))
-    return [off_manifold_check(steps, score.calibration, plan)]
+                                embedding=fitted.embedding, rows=rows,
+                                coordinates=coordinates, numbers=None if held is not None else chosen,
+                                places=chosen if fitted.others else own))
+    return [] if score.calibration is None else [off_manifold_check(steps, score.calibration, size)]
 
 
 def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
