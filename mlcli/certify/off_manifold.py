@@ -18,6 +18,7 @@ from mlcli.core.similarities.projector import Projector
 MOST = 6  # rows that are scored again, unless all are
 ROW = 2e-3  # seconds for a row
 NEAR = 1e-6  # relative difference of a score
+TIED = 1e-9  # relative difference of distances that may be equal
 CANCELED = 1e-9  # rounding of a squared length, of which little may be left
 
 
@@ -41,9 +42,9 @@ class ScoredStep:
         rows = np.asarray(unit.measured(self.rows))
         if self.score.reference is not None:
             gone: list[int | None] = [None] * len(rows) if self.numbers is None else [*self.numbers.tolist()]
-            found = np.array([self._relative(row, similarity.comparison, number)
-                              for row, number in zip(rows, gone, strict=True)])
-            return found / self.score.scale, NEAR * found / self.score.scale
+            low, high = np.transpose([self._relative(row, similarity.comparison, number)
+                                      for row, number in zip(rows, gone, strict=True)]) / self.score.scale
+            return (low + high) / 2, (high - low) / 2 + NEAR * high
         own = self.projector.output_unit.measured(self.coordinates)
         if self.score.lengths is None:
             assert self.projector.decoder is not None
@@ -58,8 +59,9 @@ class ScoredStep:
             found, sizes = found / left**2, sizes / left**2
         return found / self.score.scale, (NEAR * found + CANCELED * sizes) / self.score.scale
 
-    def _relative(self, row: Array, metric: RowMetric, left_out: int | None) -> float:
-        """Return the distance of a row (d) to its nearest reference rows over theirs, without one of these (a number).
+    def _relative(self, row: Array, metric: RowMetric, left_out: int | None) -> tuple[float, float]:
+        """Return the distance of a row (d) to its nearest reference rows over theirs, without one of these (a number):
+        the least and the largest, as rounding decides which of several rows at the same distance are the nearest.
         """
         reference = self.score.reference
         assert reference is not None
@@ -75,10 +77,19 @@ class ScoredStep:
 
         gone = [] if left_out is None else [left_out]
         kept = np.setdiff1d(np.arange(len(far)), gone)
-        near = kept[np.argsort(far[kept], kind="stable")[:NEAREST]]
-        theirs = [np.sort(np.delete(between(one), [one, *gone]))[:NEAREST].mean() for one in near.tolist()]
+        lengths_of_near = np.sort(far[kept])[:NEAREST]
+        count, last = len(lengths_of_near), lengths_of_near[-1]
+        near = kept[far[kept] < last * (1 - TIED)]
+        tied = np.setdiff1d(kept[far[kept] <= last * (1 + TIED)], near)
+        reaches = {one: float(np.sort(np.delete(between(one), [one, *gone]))[:NEAREST].mean())
+                   for one in (*near.tolist(), *tied.tolist())}
+        sure, open_reaches = [reaches[one] for one in near.tolist()], sorted(reaches[one] for one in tied.tolist())
+        slots = count - len(sure)
+        ends = [sum([*sure, *some]) / count for some in (open_reaches[len(open_reaches) - slots :],
+                                                         open_reaches[:slots])]
         least = np.finfo(float).eps * float(reference.reaches.max(initial=0.0)) or 1.0
-        return float(far[near].mean() / max(float(np.mean(theirs)), least))
+        low, high = (float(lengths_of_near.mean()) / max(end, least) for end in ends)
+        return low, high
 
     def _left_by_axes(self, rows: Array, coordinates: Array) -> tuple[Array, Array]:
         """Return ‖φ(x) - μ‖² less the squares along the axes for rows (m x d), and the sizes of what is subtracted."""

@@ -23,6 +23,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
+from mlcli.core.graph.search import smallest
 from mlcli.core.metrics.distances import between, distances_to
 from mlcli.core.similarities.preimages import Barycentric, FixedPoint, KernelRidge
 from mlcli.core.similarities.projector import Projector
@@ -48,10 +49,9 @@ class ReferenceRows:
         """Return the distance of new rows (m x d) to the nearest of these rows, over the mean reach of those (m)."""
         found, lengths = np.empty(len(measured)), self._lengths(projector)
         for block in row_blocks(len(measured), NUMBERS, max(len(self.reaches), measured.shape[1])):
-            far = lengths(measured[block])
-            near = np.argsort(far, axis=1, kind="stable")[:, :NEAREST]
-            own = np.take_along_axis(far, near, axis=1).mean(axis=1)
-            found[block] = self._relative(own, self.reaches[near].mean(axis=1))
+            far = np.ascontiguousarray(lengths(measured[block]))
+            near, own = smallest(far, min(NEAREST, far.shape[1]), None)
+            found[block] = self._relative(own.mean(axis=1), self.reaches[near].mean(axis=1))
         return found
 
     def left_out(self, between_all: Array) -> Array:
@@ -59,15 +59,12 @@ class ReferenceRows:
 
         The reaches of the others are then without it as well.
         """
-        count = min(NEAREST, len(between_all) - 1)
-        far = between_all.copy()
-        np.fill_diagonal(far, np.inf)
-        near = np.argsort(far, axis=1, kind="stable")[:, : count + 1]
-        lengths = np.take_along_axis(far, near, axis=1)
-        wider = lengths.shape[1] > count and bool(np.isfinite(lengths[:, -1]).all())
+        count, size = min(NEAREST, len(between_all) - 1), len(between_all)
+        wider = size > count + 1
+        near, lengths = smallest(between_all, count + wider, np.arange(size))
         own, others = lengths[:, :count].mean(axis=1), near[:, :count]
         theirs = near[others]  # z x k x (k + 1): the neighbors of each neighbor
-        among = theirs[:, :, :count] == np.arange(len(far))[:, None, None]
+        among = theirs[:, :, :count] == np.arange(size)[:, None, None]
         sums = lengths[:, :count].sum(axis=1)[others]
         replaced = np.where(among, lengths[others][:, :, :count], 0.0).sum(axis=2)
         instead = np.where(among.any(axis=2), lengths[:, -1][others] if wider else replaced, 0.0)
@@ -193,10 +190,9 @@ def reference_of(projector: Projector, measured: Array, held: Array | None = Non
 
 def with_reaches(far: Array, points: Array | None, places: Indices | None) -> tuple[ReferenceRows, Array]:
     """Return rows to compare with, and their scores left out one by one (z), from their distances (z x z)."""
-    others = far.copy()
-    np.fill_diagonal(others, np.inf)
-    count = min(NEAREST, len(far) - 1)
-    reference = ReferenceRows(points, places, np.sort(others, axis=1)[:, :count].mean(axis=1))
+    far = np.ascontiguousarray(far)
+    _, lengths = smallest(far, min(NEAREST, len(far) - 1), np.arange(len(far)))
+    reference = ReferenceRows(points, places, lengths.mean(axis=1))
     return reference, reference.left_out(far)
 
 

@@ -72,6 +72,15 @@ def test_a_wrong_score_fails_the_certificate(fault: str, tmp_path: Path, monkeyp
     assert {name for name, check in checks.items() if check["verdict"] == "fail"} == {"off manifold"}
 
 
+@pytest.mark.parametrize("sections", [{}, HELD], ids=["left out", "held out"])
+@pytest.mark.parametrize("method", ["isomap", "manhattan", "pca"])
+def test_ties_of_a_grid_are_no_fault(method: str, sections: dict[str, Any], tmp_path: Path) -> None:
+    grid = np.array([[a, b / 3] for a in range(9) for b in range(7)]) * 0.1
+    report = {**sections.get("report", {}), "certify": "full"}
+    checks = judged(configured(tmp_path, METHODS[method], np.vstack([grid, grid[:3]]), report=report))
+    assert checks["off manifold"]["verdict"] == "pass"
+
+
 @pytest.mark.parametrize("sections", [{}, HELD, {"prepare": {"reduce": 3}}], ids=["left out", "held out", "reduced"])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_honest_run_passes_in_every_row(method: str, sections: dict[str, Any], tmp_path: Path) -> None:
