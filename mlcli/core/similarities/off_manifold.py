@@ -67,8 +67,9 @@ class ReferenceRows:
         among = theirs[:, :, :count] == np.arange(size)[:, None, None]
         sums = lengths[:, :count].sum(axis=1)[others]
         replaced = np.where(among, lengths[others][:, :, :count], 0.0).sum(axis=2)
-        instead = np.where(among.any(axis=2), lengths[:, -1][others] if wider else replaced, 0.0)
-        return self._relative(own, ((sums - replaced + instead) / count).mean(axis=1))
+        instead = np.where(among.any(axis=2), lengths[:, -1][others], 0.0) if wider else 0.0
+        left = count if wider else max(count - 1, 1)  # of few rows a neighbor has all others for neighbors
+        return self._relative(own, ((sums - replaced + instead) / left).mean(axis=1))
 
     def _lengths(self, projector: Projector) -> Callable[[Array], Array]:
         """Return the function that gives distances (m x z) of new rows (m x d), in blocks of them."""
