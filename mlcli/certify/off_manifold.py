@@ -76,11 +76,11 @@ class ScoredStep:
             return np.asarray(self.projector.input_unit.measured(self.values[places[one], places]))
 
         gone = [] if left_out is None else [left_out]
-        kept = np.setdiff1d(np.arange(len(far)), gone)
+        kept = np.delete(np.arange(len(far)), gone)
         lengths_of_near = np.sort(far[kept])[:NEAREST]
         count, last = len(lengths_of_near), lengths_of_near[-1]
-        near = kept[far[kept] < last * (1 - TIED)]
-        tied = np.setdiff1d(kept[far[kept] <= last * (1 + TIED)], near)
+        nearer = far[kept] < last * (1 - TIED)
+        near, tied = kept[nearer], kept[~nearer & (far[kept] <= last * (1 + TIED))]
         reaches = {one: float(np.sort(np.delete(between(one), [one, *gone]))[:NEAREST].mean())
                    for one in (*near.tolist(), *tied.tolist())}
         sure, open_reaches = [reaches[one] for one in near.tolist()], sorted(reaches[one] for one in tied.tolist())
@@ -102,7 +102,8 @@ class ScoredStep:
 
     def _leverages(self) -> Array:
         """Return the leverage of each training row (n) in a regression on its coordinates and a constant."""
-        design = self.embedding - self.embedding.mean(axis=0)
+        coordinates = self.projector.output_unit.measured(self.embedding)
+        design = coordinates - coordinates.mean(axis=0)
         sizes = np.abs(design).max(axis=0, initial=0.0)
         left, values, _ = np.linalg.svd(design / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
         kept = values > 1e-10 * values.max(initial=0.0)
@@ -151,6 +152,6 @@ def off_manifold_check(steps: Sequence[ScoredStep], calibration: Array, size: in
     after = np.clip(np.searchsorted(calibration, found), 1, max(len(calibration) - 1, 1))
     near = calibration[np.stack([after - 1, np.minimum(after, len(calibration) - 1)])] if len(calibration) else found
     wrong += int(np.sum(np.abs(near - found).min(axis=0) > errors + NEAR)) if len(calibration) else size
-    what = "training rows, each left out" if steps[0].numbers is not None else "rows held out"
+    what = "training rows left out one by one" if steps[0].numbers is not None else "rows held out"
     return count("off manifold", wrong, f"scores of {len(found)} {what} that are not among those of the model",
                  exact=len(found) == size)

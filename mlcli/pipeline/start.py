@@ -111,7 +111,7 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
         raise ConfigError("CALIBRATION", f"of {counted(len(usable), 'row')} {count} cannot be held out of the fit",
                           where="report.calibration.share", hint="leave it out, or give a smaller share")
     chosen = np.sort(generator.choice(usable, count, replace=False))
-    fitted = np.setdiff1d(np.arange(source.rows), chosen)
+    fitted = np.delete(np.arange(source.rows), chosen)
     whole, held = source.take(fitted), source.take(chosen)
     if source.kind != "features":  # dissimilarities from the rows of the fit
         held = replace(held, values=source.values[np.ix_(chosen, fitted)], columns=whole.columns)

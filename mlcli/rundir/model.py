@@ -141,8 +141,10 @@ class StoredModel:
             found = score.of(require_projector(step.projector), prepared.values, table.values)
             own.append(found)
             if score.linear:
-                unit = require_projector(step.projector).input_unit
-                linear = {T2: score.hotelling(table.values), Q: unit.plain(unit.plain(found * score.scale))}
+                projector = require_projector(step.projector)
+                unit = projector.input_unit
+                linear = {T2: score.hotelling(projector, table.values),
+                          Q: unit.plain(unit.plain(found * score.scale))}
             if score.calibration is not None:
                 scores.append(np.max(own, axis=0))
                 shares.append(score.p(scores[-1]))

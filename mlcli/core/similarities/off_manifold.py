@@ -95,7 +95,7 @@ class ManifoldScore:
 
     kind: Kind
     scale: float  # mean of training rows
-    mean: Array  # p, of the coordinates
+    mean: Array  # p, of the coordinates in the units of the computation
     precision: Array  # p x p, the inverse of their covariance; zero along axes without extent
     lengths: Array | None = None  # p, of the axes of coordinates in the feature space of a kernel
     reference: ReferenceRows | None = None  # of neighbors
@@ -132,9 +132,9 @@ class ManifoldScore:
         below = np.searchsorted(self.calibration, scores, side="left")
         return np.asarray((1 + len(self.calibration) - below) / (len(self.calibration) + 1))
 
-    def hotelling(self, coordinates: Array) -> Array:
+    def hotelling(self, projector: Projector, coordinates: Array) -> Array:
         """Return T² (m) of coordinates (m x p): squared distances from the mean, in variances of the training rows."""
-        gaps = coordinates - self.mean
+        gaps = projector.output_unit.measured(coordinates) - self.mean
         return np.asarray(np.einsum("ij,jk,ik->i", gaps, self.precision, gaps))
 
 

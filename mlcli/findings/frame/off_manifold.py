@@ -16,6 +16,7 @@ from mlcli.base.rows.scratch import take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import Unit
 from mlcli.core.model import Model
 from mlcli.core.similarities.off_manifold import (
     ManifoldScore,
@@ -52,19 +53,14 @@ class TrainingRows:
     places: Indices  # m
     coordinates: Array  # m x p
     count: int  # n
-    mean: Array  # p
+    mean: Array  # p, in the units of the computation
     precision: Array  # p x p
 
     @classmethod
-    def of(cls, values: Array, embedding: Array, places: Indices) -> "TrainingRows":
-        """Return the sample at some places (m) of prepared rows (n x d) and of their coordinates (n x p)."""
-        mean, precision = moments(embedding)
+    def of(cls, values: Array, embedding: Array, places: Indices, unit: Unit) -> "TrainingRows":
+        """Return the sample at some places (m) of prepared rows (n x d) and of their coordinates (n x p), of a unit."""
+        mean, precision = moments(unit.measured(embedding))
         return cls(values[places], places, take_rows(embedding, places), len(embedding), mean, precision)
-
-    def hotelling(self) -> Array:
-        """Return T² of the rows (m)."""
-        gaps = self.coordinates - self.mean
-        return np.asarray(np.einsum("ij,jk,ik->i", gaps, self.precision, gaps))
 
 
 def moments(embedding: Array) -> tuple[Array, Array]:
@@ -155,12 +151,12 @@ def score_step(method: Method, model: Model, table: Table,
     if model.needs_all_views:
         return None, None
     if table.kind == "dissimilarities":
-        training = TrainingRows.of(table.values, model.embedding, places)
+        training = TrainingRows.of(table.values, model.embedding, places, model.projector.output_unit)
         measured = model.projector.input_unit.measured(training.rows[:, places])
         return by_neighbors(training, *with_reaches(measured, None, places))
     if model.others:
         return score_view(model.projector, table.values, places)
-    training = TrainingRows.of(table.values, model.embedding, places)
+    training = TrainingRows.of(table.values, model.embedding, places, model.projector.output_unit)
     of_chain = method.chain_of(table.kind) is not None and model.spectrum is not None
     return score_rows(model.projector, training, model if of_chain else None,
                       linear=method.columns_model != "none")
@@ -172,7 +168,7 @@ def score_view(projector: Projector, values: Array, places: Indices) -> tuple[Ma
     Coordinates are those that its rows have alone.
     """
     coordinates = projector.project(values[places])
-    mean, precision = moments(coordinates)
+    mean, precision = moments(projector.output_unit.measured(coordinates))
     training = TrainingRows(values[places], places, coordinates, len(places), mean, precision)
     return score_rows(projector, training, None, linear=False)
 
@@ -189,8 +185,8 @@ def score_rows(projector: Projector, training: TrainingRows, chain: Model | None
         return by_neighbors(training, *reference_of(projector, measured, projector.similarity.parts.points))
     lengths = axis_lengths(projector, chain) if kind == "residual" and chain is not None else None
     score = ManifoldScore(kind, 1.0, training.mean, training.precision, lengths, linear=linear)
-    found = leverage_free(score.measured(projector, training.rows, training.coordinates), training.hotelling(),
-                          training.count)
+    found = leverage_free(score.measured(projector, training.rows, training.coordinates),
+                          score.hotelling(projector, training.coordinates), training.count)
     return of_scale(score, found)
 
 

@@ -53,6 +53,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "counts_layer": (["--counts-layer", "12"], "12"),
     "scale": (["--scale", "standard"], "standard"),
     "reduce": (["--reduce", "0.5"], 0.5),
+    "calibrate": (["--calibrate", "0.25"], 0.25),
     "output": (["-o", "012"], "012"),
     "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
     "outputs": (["--outputs", "model,embedding", "--outputs", "spectrum"], ("embedding", "spectrum", "model")),

@@ -51,7 +51,8 @@ def test_answers_in_text_need_no_options(mlcli: Caller) -> None:
     assert head == "component,eigenvalue,proportion,cumulative,adjusted,adjusted_share"
     assert mlcli("verify", "--full", "run").code == 0
     again = mlcli("project", "run", "answers.csv")
-    assert again.out == Path("run/embedding.csv").read_text()
+    cut = [line.rsplit(",", 2)[0] for line in again.out.splitlines()]
+    assert cut == Path("run/embedding.csv").read_text().splitlines()
 
 
 @pytest.mark.parametrize(("row", "told"), [
