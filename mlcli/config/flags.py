@@ -91,6 +91,7 @@ FLAGS = {
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True, heading=headings.REPORT),
     "reliability": Flag("report.reliability", ("--reliability",), True, heading=headings.REPORT),
     "calibrate": Flag("report.calibration.share", ("--calibrate",), heading=headings.REPORT),
+    "discontinuity": Flag("report.discontinuity", ("--discontinuity",), True, heading=headings.REPORT),
     "interactive": Flag("report.interactive", ("--interactive",), True, heading=headings.REPORT),
     "seed": Flag("compute.seed", ("--seed",), heading=headings.COMPUTE),
     "threads": Flag("compute.threads", ("--threads",), heading=headings.COMPUTE),

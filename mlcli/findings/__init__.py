@@ -22,6 +22,7 @@ NAMES = {  # the module of this package and the class of each
     "images": "images:ImagesFinding",
     "decoded": "decoded:DecodedFinding",
     "stability": "stability:StabilityFinding",
+    "discontinuity": "discontinuity:DiscontinuityFinding",
     "hubness": "hubness:HubnessFinding",
     "posterior": "posterior:PosteriorFinding",
     "forecast": "forecast:ForecastFinding",

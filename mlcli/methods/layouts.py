@@ -27,6 +27,7 @@ from mlcli.core.layouts.first_coordinates import classical_start, layout_starts,
 from mlcli.core.layouts.goodness import metric_goodness
 from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.core.layouts.new_points import LeastStress
+from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.layouts.several_starts import BestMinimization, Minimization, Starts, run_starts, workers
@@ -64,6 +65,15 @@ class LayoutMethod(Method):
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
     beside_baseline: ClassVar = True
+
+    @property
+    def neighborhood(self) -> float:
+        """The number of neighbors of a point that count; zero where all points do."""
+        return 0.0
+
+    def point_losses(self, data: Input, model: Model, compute: Compute) -> LayoutLosses | None:
+        """Return the loss of each point of a fitted layout as a function of its own place; None where it has none."""
+        raise NotImplementedError
 
     def stored(self, data: Input) -> float:
         """Return the bytes of training rows in the model, all of which place new points."""
@@ -192,6 +202,13 @@ class StressMethod(LayoutMethod):
         with mute_notes():
             return run_starts(self.runner(pairs), Starts(
                 self.starts, len(pairs), partial(layout_starts, pairs, first, axes, self.starts, compute)))
+
+    def point_losses(self, data: Input, model: Model, compute: Compute) -> LayoutLosses | None:
+        """Return the stress of each point as a function of its own place, with disparities as they are."""
+        from mlcli.core.layouts.own_stress import stress_losses
+
+        assert isinstance(model.projector, Projector) and isinstance(model.projector.similarity, LeastStress)
+        return stress_losses(model.projector.similarity, None if isinstance(data, Features) else data.values)
 
     def without_extent(self, pairs: Pairs) -> Minimization:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""

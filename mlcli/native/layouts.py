@@ -36,8 +36,9 @@ def stress_rows(points: Array, sources: Array, *, lengths: Array, weights: Array
                 rows: slice) -> tuple[Array, Array, Array]:
     """Return Σ w δ / d (x - x'), Σ w (x - x') (m x p each), and Σ w (δ - d)², Σ w δ d and Σ w d² (m x 3) of some rows.
 
-    `points` is (n x p), `sources` the same by `turn_sources`, `lengths` δ (n x n). Weights (n x n) may be None: all are
-    one then, and there is no second array. δ / d is zero where d is. Raises ValueError for rows out of range.
+    `points` is (r x p), `sources` those (n x p) that they are compared with, by `turn_sources`, `lengths` δ (r x n).
+    Weights (r x n) may be None: all are one then, and there is no second array. δ / d is zero where d is. Raises
+    ValueError for rows out of range.
     """
     count, axes = rows.stop - rows.start, points.shape[1]
     pulled, sums = np.empty((count, axes)), np.empty((count, 3))

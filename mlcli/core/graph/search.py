@@ -90,9 +90,11 @@ def nearest_of_some(points: Array, rows: Indices, count: int, metric: RowMetric 
     return _select(represented[rows], represented, count, rows, metric)
 
 
-def nearest_of_new(new: Array, points: Array, count: int, metric: RowMetric = EUCLIDEAN) -> Lists:
-    """Return the `count` nearest of (n, d) points for every new point (m x d)."""
-    return _select(metric.represent(new), metric.represent(points), min(count, len(points)), None, metric)
+def nearest_of_new(new: Array, points: Array, count: int, metric: RowMetric = EUCLIDEAN,
+                   without: Indices | None = None) -> Lists:
+    """Return the `count` nearest of (n, d) points for every new point (m x d), `without` one of these for each (m)."""
+    most = len(points) - (without is not None)
+    return _select(metric.represent(new), metric.represent(points), min(count, most), without, metric)
 
 
 def _select(new: Array, points: Array, count: int, own: Indices | None, metric: RowMetric) -> Lists:

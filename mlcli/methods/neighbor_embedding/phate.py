@@ -13,7 +13,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
@@ -23,6 +23,7 @@ from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import by_size
 from mlcli.core.graph.pieces import listed
 from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
@@ -163,6 +164,26 @@ class PHATE(MajorizedMethod):
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
         """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
         return AGAIN * sum(step.seconds for step in steps if step.stage == "distances")
+
+    @property
+    def neighborhood(self) -> float:
+        """The neighbor that the width of affinities is the distance to."""
+        return float(self.nearest)
+
+    def point_losses(self, data: Input, model: Model, compute: Compute) -> LayoutLosses | None:
+        """Return the stress of each point's potential distances; None where clusters are laid out: a point of these is
+        a mean of places, and has no loss of its own.
+        """
+        from mlcli.methods.neighbor_embedding.own_losses import potential_losses
+
+        if self.landmark_count(data) is not None:
+            return None
+        time = int(model.fit["time"])
+        walk = PHATEComposition(self.replace(time=time), data, compute).walk[0]
+        assert isinstance(model.projector, Projector)
+        placing = model.projector.similarity
+        return potential_losses(model.embedding, walk, time, self.gamma,
+                                placing if isinstance(placing, DecaySteps) else None)
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

@@ -66,15 +66,18 @@ def spread_rows(points: Array, low: Array, spacing: float, grid: Array) -> None:
 
 def collect_rows(points: Array, low: Array, spacing: float, grid: Array) -> tuple[Array, Array]:
     """Return slopes (n x p) and values (n) at points of the spline that a grid's nodes span."""
-    def work(rows: slice) -> Array:
-        nodes, places = _nodes(points[rows], low, spacing, grid.shape)
-        held, axes = grid.ravel()[nodes], range(len(places))
-        slopes = [np.sum(held * _products(places, [spline_slopes if axis == own else spline_values for axis in axes]),
-                         axis=1) / spacing for own in axes]
-        return np.stack([*slopes, np.sum(held * _products(places, [spline_values for _ in axes]), axis=1)], axis=1)
+    parts = list(in_order(lambda rows: _collect(points[rows], low, spacing, grid),
+                          row_blocks(len(points), NODE_BLOCK, ORDER ** points.shape[1])))
+    return np.vstack([slopes for slopes, _ in parts]), np.concatenate([values for _, values in parts])
 
-    both = np.vstack(list(in_order(work, row_blocks(len(points), NODE_BLOCK, ORDER ** points.shape[1]))))
-    return np.ascontiguousarray(both[:, :-1]), both[:, -1]
+
+def _collect(points: Array, low: Array, spacing: float, grid: Array) -> tuple[Array, Array]:
+    """Return slopes (n x p) and values (n) as `collect_rows` does, on one thread."""
+    nodes, places = _nodes(points, low, spacing, grid.shape)
+    held, axes = grid.ravel()[nodes], range(len(places))
+    slopes = [np.sum(held * _products(places, [spline_slopes if axis == own else spline_values for axis in axes]),
+                     axis=1) / spacing for own in axes]
+    return np.stack(slopes, axis=1), np.sum(held * _products(places, [spline_values for _ in axes]), axis=1)
 
 
 def _nodes(points: Array, low: Array, spacing: float, shape: tuple[int, ...]) -> tuple[Indices, list[Array]]:
@@ -117,8 +120,8 @@ class Grid:
     sizes: tuple[int, ...]
 
 
-def grid_around(points: Array) -> Grid | None:
-    """Return the grid for points (n x 1 or n x 2), or None where squares of distances vanish or it has too many nodes.
+def grid_around(points: Array, largest: float = SPACING) -> Grid | None:
+    """Return the grid for points (n x 1 or n x 2) with nodes up to `largest` apart, or None where squares of distances vanish or it has too many nodes.
 
     As many are too many as take more time than a tree, or more memory than ten bytes for each of 2^24.
     """
@@ -127,7 +130,7 @@ def grid_around(points: Array) -> Grid | None:
     spans = columns.max(axis=1) - low
     if not spans.max() > LEAST:
         return None
-    spacing = min(SPACING, float(spans.max()) / INTERVALS)
+    spacing = min(largest, float(spans.max()) / INTERVALS)
     nodes = float(np.prod(2 * (spans / spacing + ORDER + MARGIN)))
     if nodes > max(NODES[0], min(NODES[1], NODES_PER_ROW * len(points))):
         return None
@@ -137,14 +140,8 @@ def grid_around(points: Array) -> Grid | None:
 
 def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
     """Return forces and normalization of points (n x 1 or n x 2), as `repulsion.repel` does."""
-    charges = np.zeros(charges_shape(grid.reached))
-    if native.available():
-        strips = point_strips(points, grid)
-        for parity in (0, 1):  # the splines of every other strip reach different rows
-            each(lambda chosen: spread_points(points, chosen, grid.low, 1 / grid.spacing, charges), strips[parity::2])
-    else:
-        spread_rows(points, grid.low, grid.spacing, charges)
-    convolve(charges, kernel_spectrum(grid.sizes, grid.spacing, dof))
+    strips = point_strips(points, grid)
+    charges = field_of(points, grid, strips, kernel_spectrum(grid.sizes, grid.spacing, dof))
     if native.available():
         slopes, values = np.empty_like(points), np.empty(len(points))
         order = np.concatenate(strips)
@@ -154,6 +151,49 @@ def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
         slopes, values = collect_rows(points, grid.low, grid.spacing, charges)
         slopes *= -0.5
     return slopes, sum_of_all(values) + len(points) * (len(points) - 1.0)
+
+
+def field_of(points: Array, grid: Grid, strips: list[Indices], spectrum: Spectrum) -> Array:
+    """Return the numbers at a grid's nodes whose spline is the sum of a kernel, given by its spectrum, over points."""
+    charges = np.zeros(charges_shape(grid.reached))
+    if native.available():
+        for parity in (0, 1):  # the splines of every other strip reach different rows
+            each(lambda chosen: spread_points(points, chosen, grid.low, 1 / grid.spacing, charges), strips[parity::2])
+    else:
+        spread_rows(points, grid.low, grid.spacing, charges)
+    convolve(charges, spectrum)
+    return charges
+
+
+@frozen
+class Field:
+    """The sum of a kernel over points, as a function of a place on the grid around them."""
+
+    grid: Grid
+    nodes: Array
+    low: Array  # p, the corners of the points' box
+    high: Array
+
+    @classmethod
+    def of(cls, points: Array, spectrum: Callable[[Grid], Spectrum], spacing: float = SPACING) -> "Field | None":
+        """Return the field of points (n x 1 or n x 2); None where a grid around them has too many nodes."""
+        points = np.ascontiguousarray(points)
+        grid = grid_around(points, spacing)
+        if grid is None:
+            return None
+        nodes = field_of(points, grid, point_strips(points, grid), spectrum(grid))
+        return cls(grid, nodes, points.min(axis=0), points.max(axis=0))
+
+    def at(self, places: Array) -> tuple[Array, Array]:
+        """Return values (m) and slopes (m x p) at places (m x p), on one thread; beyond the box, those on its side."""
+        inside = np.ascontiguousarray(np.clip(places, self.low, self.high))
+        if not native.available():
+            slopes, values = _collect(inside, self.grid.low, self.grid.spacing, self.nodes)
+            return values, slopes
+        slopes, values = np.empty_like(inside), np.empty(len(inside))
+        collect_points(inside, np.arange(len(inside)), self.grid.low, 1 / self.grid.spacing, self.nodes, factor=1.0,
+                       out=(slopes, values))
+        return values, slopes
 
 
 def point_strips(points: Array, grid: Grid) -> list[Indices]:

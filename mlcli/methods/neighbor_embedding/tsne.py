@@ -36,6 +36,7 @@ from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
 from mlcli.core.layouts.first_coordinates import classical_start, eigenmap_start, leading_step, principal_start
+from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import metric_of, training_points
@@ -396,6 +397,20 @@ class TSNE(NeighborEmbedding):
         found = eigenmaps(affinities, axes, compute) if self.start == "laplacian" else first_coordinates(
             data, axes)  # type: ignore[arg-type]
         return small_start(found, axes, compute)
+
+    @property
+    def neighborhood(self) -> float:
+        """The largest perplexity."""
+        return max(self.perplexities)
+
+    def point_losses(self, data: Input, model: Model, compute: Compute) -> LayoutLosses:
+        """Return the terms of the divergence with each point, as functions of its own place."""
+        from mlcli.methods.neighbor_embedding.own_losses import student_losses
+
+        assert isinstance(model.projector, Projector)
+        placing, affinities = model.projector.similarity, model.products["weights"]
+        assert isinstance(affinities, Sparse)
+        return student_losses(model.embedding, affinities, self.dof, placing if isinstance(placing, Entering) else None)
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

@@ -20,7 +20,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, Labeled, WeightedGraph
 from mlcli.base.values.options import option
-from mlcli.base.values.products import Name
+from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.subject import Subject
 from mlcli.core.centering import uncentered
@@ -30,6 +30,7 @@ from mlcli.core.graph.neighbors import Nearest, NeighborCount
 from mlcli.core.graph.search import Lists
 from mlcli.core.iterate import Iterated
 from mlcli.core.krylov import SPARE
+from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
@@ -244,6 +245,22 @@ class UMAP(NeighborEmbedding):
                                    found.curve, self.sampling(epochs, PLACING[1] * self.learning_rate,
                                                               found.sampling.seed), metric)
         return Projector(similarity, uncentered(axes), np.eye(axes))
+
+    @property
+    def neighborhood(self) -> float:
+        """The number of neighbors."""
+        return float(self.neighbors.count)
+
+    def point_losses(self, data: Input, model: Model, compute: Compute) -> LayoutLosses:
+        """Return what the expected step of each point follows, as functions of its own place, without `density`."""
+        from mlcli.methods.neighbor_embedding.own_losses import membership_losses
+
+        graph = model.products["weights"]
+        assert isinstance(graph, Sparse)
+        placing = model.projector.similarity if isinstance(model.projector, Projector) else None
+        return membership_losses(model.embedding, graph, self.sampling(self.epochs_of(data), self.learning_rate, 0),
+                                 fit_curve(self.min_dist, self.spread),
+                                 placing if isinstance(placing, SampledForces) else None)
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:

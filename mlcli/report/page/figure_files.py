@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from mlcli.findings.discontinuity import SCORES, DiscontinuityFinding
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
@@ -11,13 +12,15 @@ from mlcli.report.figures.scree import ScreeValues, scree
 from mlcli.report.page.embedding import colored_drawing, colored_scatter, first_column
 
 MOST_COLORS = 12  # columns chosen for colors, each with a plot; more make the page large
-NAMES = ("scree", "scatter", "images")
+NAMES = ("scree", "scatter", "images", "discontinuity")
 FURTHER = tuple(f"scatter-{place}" for place in range(2, MOST_COLORS + 1))  # of the second of these columns, and so on
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
 def figures(run: FinishedRun) -> dict[str, Drawing]:
-    """Return functions that draw scree plot, scatter plots and rows as images, by name; only those with content.
+    """Return functions that draw scree plot, scatter plots, rows as images and doubtful points, by name.
+
+    Only those with content.
 
     A scatter plot for each of the columns that were chosen for colors: scatter, scatter-2, scatter-3, ...
     Matplotlib draws PDF and PNG; SVG where the scatter plot has parts that need it, or a look was chosen.
@@ -31,6 +34,10 @@ def figures(run: FinishedRun) -> dict[str, Drawing]:
                   for name, column in zip(("scatter", *FURTHER), columns, strict=False)}
     if (rows := rows_drawn(run, run.title)) is not None:
         drawn["images"] = partial(render, rows)
+    if (value := DiscontinuityFinding.of(run)) is not None and run.embedding.values.size:
+        from mlcli.findings.discontinuity.section import map_of
+
+        drawn["discontinuity"] = partial(render, map_of(value[SCORES.name], run, run.title))
     return drawn
 
 
