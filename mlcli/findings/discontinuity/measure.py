@@ -130,7 +130,7 @@ def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
 def can_move(method: LayoutMethod) -> bool:
     """Whether inputs moved along principal directions are still in the domain of the method's metric."""
     metric = method.distance
-    return metric.plain or metric.embeds and not metric.amounts and not metric.categories and not metric.presence
+    return metric.plain or (metric.embeds and not metric.amounts and not metric.categories and not metric.presence)
 
 
 def doubtful_points(found: Scores, limits: Threshold) -> AnyArray:

@@ -11,7 +11,6 @@ from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
 from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Dots, Figure, Mark, Text
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
-from mlcli.report.drawing.text import number
 from mlcli.report.figures.coloring import ROW
 from mlcli.report.figures.scatter import (
     BESIDE,
@@ -44,29 +43,35 @@ def discontinuity(figures: Mapping[str, Any], scores: CsvColumns, run: FinishedR
         if np.isnan(values).all():
             continue
         limit = figures[name]
-        rows.append((name, number(float(np.median(values))), number(float(values.max())) if np.isfinite(
-            values.max()) else "infinite", "not used" if limit is None else number(limit),
-            "" if limit is None else f"{int(np.sum(values > limit)):,}", meaning))
+        rows.append((name, *("infinite" if np.isinf(value) else f"{value:.3g}"
+                             for value in (np.median(values), values.max())),
+                     "not used" if limit is None else f"{limit:g}", meaning))
     how = ("Inputs cannot be moved here, so points are judged by singularity alone." if not moved else
-           f"Inputs were moved by {' and '.join(number(length) for length in moved)} along their first principal "
+           f"Inputs were moved by {listed(moved)} along their first principal "
            "directions, both ways, with all other points fixed.")
     return section("Discontinuity", sentence(sentence_on(figures["doubtful"], figures["rows"], torn=figures["torn"])),
                    sentence(f"{how} In maps that are known to be continuous, at most {100 * figures['share']:.2g}% of "
                             "the points are above the thresholds.", "soft"),
-                   table(("score", "median", "largest", "threshold", "points above", "meaning"), rows, (1, 2, 3, 4),
+                   table(("score", "median", "largest", "threshold", "meaning"), rows, (1, 2, 3),
                          said=True),
                    figure(map_of(scores, run, "Doubtful points"), caption(figures, scores)))
+
+
+def listed(lengths: Sequence[float]) -> str:
+    """Return lengths as words of a sentence."""
+    said = [f"{length:.3g}" for length in lengths]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
 
 
 def caption(figures: Mapping[str, Any], scores: CsvColumns) -> str:
     """Return the words below the map."""
     drawn = f"Rings mark {figures['doubtful']:,} doubtful points." if figures["doubtful"] else "No point is doubtful."
     return drawn if np.isnan(scores.array("perturbation")).all() else (
-        f"{drawn} The darker the ground, the farther its points move.")
+        f"{drawn} The grayer the ground, the farther its points move.")
 
 
 def map_of(scores: CsvColumns, run: FinishedRun, title: str) -> Figure:
-    """Draw the first two axes with rings around doubtful points, over a ground that is darker where points move far."""
+    """Draw the first two axes with rings around doubtful points, over a ground that is grayer where points move far."""
     values, doubtful = run.embedding.values, scores.array("doubtful") > 0
     panel = panel_of(values)
     rings = np.flatnonzero(doubtful)

@@ -121,7 +121,9 @@ class Grid:
 
 
 def grid_around(points: Array, largest: float = SPACING) -> Grid | None:
-    """Return the grid for points (n x 1 or n x 2) with nodes up to `largest` apart, or None where squares of distances vanish or it has too many nodes.
+    """Return the grid for points (n x 1 or n x 2) with nodes up to `largest` apart.
+
+    None where squares of distances vanish or it has too many nodes.
 
     As many are too many as take more time than a tree, or more memory than ten bytes for each of 2^24.
     """
