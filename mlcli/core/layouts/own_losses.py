@@ -276,7 +276,7 @@ def _updated(inverse: Array, step: Array, bend: Array) -> Array:
                       - factor[:, None, None] * (crossed + crossed.transpose(0, 2, 1)))
 
 
-SOUGHT = 2**16  # numbers of a block of searches
+SOUGHT = 2**11  # searches of a block
 
 
 def minima(losses: OwnLosses, begun: Array, inverses: Array, longest: float, *, everywhere: AnyArray) -> Array:
@@ -301,7 +301,7 @@ def minima(losses: OwnLosses, begun: Array, inverses: Array, longest: float, *, 
         own[some[better]] = again[better]
         return own
 
-    blocks = row_blocks(len(begun), SOUGHT, 64)
+    blocks = row_blocks(len(begun), SOUGHT)
     return np.vstack(list(in_order(work, blocks))) if blocks else np.zeros_like(begun)
 
 

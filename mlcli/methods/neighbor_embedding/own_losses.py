@@ -21,10 +21,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
-from mlcli.core.arithmetic import exponential, logarithm, row_products, sum_of_all
+from mlcli.core.arithmetic import binary_logarithm, exponential, exponential_of_two, logarithm, row_products, sum_of_all
 from mlcli.core.convolution import Spectrum, measure
 from mlcli.core.euclidean_distances import squared_distances_in_order
-from mlcli.core.graph.search import nearest_of_new
+from mlcli.core.graph.search import nearest_of_new, some_lists
 from mlcli.core.layouts.own_losses import Entries, LayoutLosses, Local, OwnLosses, Radial, entry_sums, pair_sums
 from mlcli.core.layouts.own_stress import StressLosses, among, stress_bends
 from mlcli.core.metrics import RowMetric
@@ -160,12 +160,17 @@ def student_losses(points: Array, affinities: Sparse, dof: float, placing: Enter
 
     def moved(new: Array, own: Indices) -> OwnLosses:
         lists = nearest_of_new(new, features, count, metric, own)
-        weights, _ = conditional(gaps_of(lists, slice(0, len(new))), placing.perplexities)
-        return StudentLosses(points, Entries(lists.starts, lists.indices, weights.ravel()), own, rest=rest[own],
+        weights = by_rows(lambda rows: conditional(gaps_of(lists, rows), placing.perplexities)[0], len(new))
+        return StudentLosses(points, Entries(lists.starts, lists.indices, weights), own, rest=rest[own],
                              dof=dof, repulsion=repulsion)
 
     return LayoutLosses(points, bends, features, reach_of(features, metric, round(max(placing.perplexities))), count,
                         moved=moved)
+
+
+def by_rows(weigh: Callable[[slice], Array], count: int) -> Array:
+    """Return the weights of the neighbors of so many inputs, one after the other, from those of some (m x k)."""
+    return np.concatenate([part.ravel() for part in in_order(weigh, row_blocks(count, ROWS))])
 
 
 SAMPLE = 2_000  # inputs whose neighbors tell how far moves go
@@ -179,33 +184,33 @@ def reach_of(features: Array, metric: RowMetric, rank: int) -> float:
     return float(np.median(lists.lengths.reshape(len(rows), -1)[:, -1]))
 
 
-def power_of(squares: Array, curve: MembershipCurve) -> tuple[Array, Array]:
-    """Return a u^b and its derivative of squared distances u; both are zero where these vanish."""
+def power_of(squares: Array, curve: MembershipCurve) -> tuple[Array, Array, Array]:
+    """Return a u^b, its derivative and 1 / u of squared distances u; all are zero where these vanish."""
     there = squares > 1e-300
     inside = np.where(there, squares, 1.0)
-    bent = np.where(there, curve.a * exponential(curve.b * logarithm(inside)), 0.0)
-    return bent, curve.b * bent / inside
+    bent = there * curve.a * exponential_of_two(curve.b * binary_logarithm(inside))
+    inverse = there / inside
+    return bent, curve.b * bent * inverse, inverse
 
 
 def membership_pull(squares: Array, order: int, *, curve: MembershipCurve) -> tuple[Array, ...]:
     """Return log(1 + a u^b) of squared distances u, and its derivatives."""
-    bent, rise = power_of(squares, curve)
+    bent, rise, inverse = power_of(squares, curve)
     first = rise / (1 + bent)
-    if order == 1:
-        return logarithm(1 + bent), first
-    inside = np.where(squares > 1e-300, squares, 1.0)
-    return logarithm(1 + bent), first, (curve.b - 1) * first / inside - first * first
+    found = logarithm(1 + bent), first
+    return found if order == 1 else (*found, (curve.b - 1) * first * inverse - first * first)
 
 
-def membership_push(squares: Array, order: int, *, curve: MembershipCurve) -> tuple[Array, ...]:
-    """Return log((1 + a u^b) / (a u^b + ε)) of squared distances u, and its derivatives; zero beside equal points."""
-    bent, rise = power_of(squares, curve)
+def membership_push(squares: Array, order: int, *, curve: MembershipCurve, valued: bool = True) -> tuple[Array, ...]:
+    """Return log((1 + a u^b) / (a u^b + ε)) of squared distances u, and its derivatives; zero beside equal points.
+
+    Values that are not asked for (`valued` false) are zeros.
+    """
+    bent, rise, inverse = power_of(squares, curve)
     far, near = rise / (1 + bent), rise / (bent + NEAR)
-    value = logarithm((1 + bent) / (bent + NEAR))
-    if order == 1:
-        return value, far - near
-    inside = np.where(squares > 1e-300, squares, 1.0)
-    return value, far - near, (curve.b - 1) * (far - near) / inside - far * far + near * near
+    first = far - near
+    found = logarithm((1 + bent) / (bent + NEAR)) if valued else np.zeros_like(bent), first
+    return found if order == 1 else (*found, first * ((curve.b - 1) * inverse - far - near))
 
 
 SOFT, FINE = 0.25, 0.1  # length over which a grid's repulsion is smooth, and most between its nodes
@@ -249,7 +254,7 @@ def membership_losses(points: Array, graph: Sparse, sampling: Sampling, curve: M
     values[kept] = graph.values[kept]
     shares, _ = shared(graph, values)
     factor = sampling.repulsion * sampling.samples / (2 * len(points))
-    pushed = sums_of_all(points, partial(membership_push, curve=curve))
+    pushed = sums_of_all(points, partial(membership_push, curve=curve, valued=False))
     bends = (entries_at(shares, points, partial(membership_pull, curve=curve)) + pushed.times(
         np.full(len(points), factor))).bends
     assert bends is not None
@@ -266,9 +271,14 @@ def membership_losses(points: Array, graph: Sparse, sampling: Sampling, curve: M
 
     def moved(new: Array, own: Indices) -> OwnLosses:
         lists = nearest_of_new(new, features, count, metric, own)
-        table = memberships_of(lists, smooth_lengths(lists, placing.connectivity, alone=True)).reshape(len(new), -1)
-        weights = table / table.sum(axis=1, keepdims=True)
-        return MembershipLosses(points, Entries(lists.starts, lists.indices, weights.ravel()), own, curve=curve,
+
+        def weigh(rows: slice) -> Array:
+            some = some_lists(lists, np.arange(rows.start, rows.stop))
+            table = memberships_of(some, smooth_lengths(some, placing.connectivity, alone=True))
+            table = table.reshape(rows.stop - rows.start, -1)
+            return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+        return MembershipLosses(points, Entries(lists.starts, lists.indices, by_rows(weigh, len(new))), own, curve=curve,
                                 factor=factor, field=field)
 
     return LayoutLosses(points, bends, features, reach_of(features, metric, count), count,

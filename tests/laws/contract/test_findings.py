@@ -34,6 +34,7 @@ RUNS = {"pca": ("us_arrests.csv", "--set", "report.image=[2,2]", *CHOSEN),
         "genes": ("us_arrests.csv", "--transform", "log1p", "--variable-genes", "3"),
         "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=1"),
         "umap": ("us_arrests.csv", "-m", "umap", "--set", "method.density.weight=2", "--set", "method.epochs=20"),
+        "sammon": ("us_arrests.csv", "-m", "sammon", "--discontinuity"),
         "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.minimize.limit=3", "--set", "method.forecast=2")}
 FORMER = "8a2212deda298899135756f9fbbefd3876abf5bbd8e0c464df6f020fddacbe10"  # of all defaults
 PARTS = sorted(Finding.__abstractmethods__)
