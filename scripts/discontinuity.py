@@ -103,7 +103,7 @@ SETTINGS = (
     Setting("tsne", 100, {"perplexity": 100.0}, [normal(500), groups(900)], [(sphere(600), {})]),
     Setting("umap", 5, {"neighbors": {"count": 5}}, [groups(300, 12)],
             [(normal(600), {"start": "random"}), (sphere(400), {})]),
-    Setting("umap", 15, {"neighbors": {"count": 15}}, [groups(300, 5), normal(200)], [(sphere(500), {})]),
+    Setting("umap", 15, {"neighbors": {"count": 15}}, [normal(400), groups(450)], [(sphere(500), {})]),
     Setting("umap", 50, {"neighbors": {"count": 50}}, [normal(400), groups(600)], [(sphere(600), {})]),
     Setting("phate", 5, {}, [normal(300), groups(300)], [(sphere(300, 2), LINE), (sphere(400), {})]),
     Setting("smacof", 0, {}, [normal(300), groups(300)], STRESS),

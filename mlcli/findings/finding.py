@@ -20,6 +20,8 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.plugins import object_at
 
 if TYPE_CHECKING:
+    from mlcli.base.values.check import Check
+    from mlcli.certify.subject import Subject
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
@@ -201,6 +203,11 @@ class Finding(ABC, Generic[Value]):
     def cells(self, method: "Method", table: "Table") -> float:
         """Return how many numbers it writes as text, where these are many."""
         return 0
+
+    def checks(self, folder: Path, subject: "Subject", method: "Method") -> Iterable["Check"]:
+        """Return checks for the certificate of what its files in a folder hold; data and model are in the fit's units.
+        """
+        return ()
 
     def wanted(self, report: "Report") -> bool:
         """Whether the options ask for it."""

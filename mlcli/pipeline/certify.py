@@ -18,6 +18,7 @@ from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
+from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
@@ -132,8 +133,18 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         checks = [same_model(stored, result)] if stored else []
         checks += [*_rows(result, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
         checks += _off_manifold(result, model, stored, plan)
+        checks += _findings(config, subject, folder)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
+
+
+def _findings(config: RunConfig, subject: Subject, folder: Path | None) -> list[Check]:
+    """Return the checks of what findings have written, where the input is at hand."""
+    if folder is None or subject.known is None:
+        return []
+    with np.errstate(all="ignore"):
+        return [check for finding in config.report.wanted()
+                for check in finding.checks(folder, subject, config.method)]
 
 
 def certificate_of(result: Result, folder: Path | None) -> Certificate:

@@ -10,6 +10,8 @@ from mlcli.errors import ConfigError
 from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
+    from mlcli.base.values.check import Check
+    from mlcli.certify.subject import Subject
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
@@ -76,6 +78,15 @@ class DiscontinuityFinding(Finding[Mapping[str, Any]]):
         from mlcli.findings.discontinuity.section import discontinuity
 
         return [(Place.RESULT, discontinuity(value[FIGURES.name], value[SCORES.name], run))]
+
+    def checks(self, folder: Path, subject: "Subject", method: "Method") -> Iterable["Check"]:
+        """Check that doubtful points are those above the thresholds, and singularity by other formulas."""
+        figures, scores = (file.read(folder) for file in self.files)
+        if figures is None or scores is None:
+            return ()
+        from mlcli.findings.discontinuity.check import discontinuity_checks
+
+        return discontinuity_checks(figures, scores, subject, method)
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return a line for each point."""

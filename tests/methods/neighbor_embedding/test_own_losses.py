@@ -145,7 +145,7 @@ def test_hessians_of_phate_are_those_of_potential_distances() -> None:
     ("umap", {"neighbors": {"count": 6}, "epochs": 60}), ("smacof", {}), ("sammon", {}), ("nmds", {"starts": 1}),
     ("phate", {"time": 6}), ("phate", {"time": 1})])
 def test_gradients_of_moved_inputs_are_those_of_their_losses(name: str, options: Any) -> None:
-    _, model, losses = fitted(name, **options)
+    losses = fitted(name, **options)[2]
     assert losses.moved is not None and losses.features is not None
     own = np.array([3, 3, 8])
     found = losses.moved(losses.features[own] + [[0.1], [0], [0.2]], own)
