@@ -150,6 +150,12 @@ def line(setting: Setting, limits: Threshold, continuous: Sequence[Scores], cut:
             f"{sum(true)} of {len(true)} (at least {100 * least:.1f}%) |")
 
 
+def source_of(row: Threshold) -> str:
+    """Return a row of the table as source text."""
+    flattest = "None" if row.singularity is None else f"{row.singularity:g}"
+    return f"\n        Threshold({row.neighbors:g}, {row.perturbation:g}, {flattest}, {row.share:g})"
+
+
 def main() -> None:
     """Calibrate or test the settings of the methods that are named, or of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -171,9 +177,7 @@ def main() -> None:
     if asked.write:
         text = FILE.read_text(encoding="utf-8")
         start = text.index("\nTABLE = ")
-        rows = "".join(f'    "{name}": (' + f",\n{' ' * (len(name) + 9)}".join(
-            f"Threshold({row.neighbors:g}, {row.perturbation:g}, {row.singularity if row.singularity is None else f'{row.singularity:g}'}, {row.share:g})"
-            for row in rows) + ",),\n" for name, rows in table.items())
+        rows = "".join(f'    "{name}": ({",".join(map(source_of, rows))},),\n' for name, rows in table.items())
         FILE.write_text(f"{text[:start]}\nTABLE = {{\n{rows}}}\n", encoding="utf-8")
 
 

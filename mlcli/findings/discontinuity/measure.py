@@ -120,7 +120,8 @@ def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
     figures = {"rows": len(doubtful), "method": method.name, "neighbors": method.neighborhood,
                "moved": unit.plain(found.lengths).tolist(),
                "unit": float(model.projector.output_unit.plain(np.array(found.unit))),
-               "perturbation": limits.perturbation if len(found.lengths) else None, "singularity": limits.singularity,
+               "perturbation": float(limits.perturbation) if len(found.lengths) else None,
+               "singularity": None if limits.singularity is None else float(limits.singularity),
                "share": limits.share, "doubtful": int(doubtful.sum()), "torn": share > limits.share}
     scores = CsvColumns({"id": tuple(result.embedding.ids), "perturbation": found.perturbation,
                          "singularity": found.singularity, "doubtful": doubtful.astype(np.float64)})
