@@ -119,8 +119,7 @@ def entry(made: Trial, score: Assessment) -> TrialEntry:
     setting = made.setting
     count = setting.values.get("method.neighbors.count")
     return TrialEntry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count,
-                      made.seconds,
-                      score, made.warnings)
+                      made.seconds, score, made.warnings, made.doubtful)
 
 
 def candidate(entry: TrialEntry, place: MeanRank, made: Sequence[Trial], own: int,

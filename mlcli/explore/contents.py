@@ -23,6 +23,7 @@ class TrialEntry:
     seconds: float
     judged: Assessment
     warnings: Sequence[str]
+    doubtful: int | None = None  # points where the map of a layout tears; None for other methods
 
     @property
     def name(self) -> str:
@@ -32,7 +33,8 @@ class TrialEntry:
     def document(self) -> dict[str, Any]:
         """Return the entry as plain values, for JSON."""
         return {"run": self.run, "method": self.method, "options": self.words, "linear": self.linear,
-                "seconds": self.seconds, "measures": dict(figures(self.judged)), "warnings": list(self.warnings)}
+                "seconds": self.seconds, "measures": dict(figures(self.judged)), "warnings": list(self.warnings),
+                **({} if self.doubtful is None else {"doubtful": self.doubtful})}
 
 
 @frozen

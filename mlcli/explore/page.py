@@ -217,11 +217,14 @@ def _settings(exploration: Exploration) -> Part:
     entries = sorted(exploration.entries, key=lambda one: (
         ranked.index(one.method) if one.method in ranked else len(ranked), one.count or 0, one.name))
     rows = [(one.name, *(f"{figures(one.judged)[key]:.3f}" for key, _ in MEASURES), f"{one.seconds:.2f}",
-             ", ".join(dict.fromkeys(one.warnings)), one.run) for one in entries]
+             "–" if one.doubtful is None else f"{one.doubtful:,}", ", ".join(dict.fromkeys(one.warnings)), one.run)
+            for one in entries]
     return section("Settings", figure(counts_figure(exploration.candidates, exploration.entries),
                                       "The horizontal line is the linear method, which uses no neighbors."),
-                   table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 6)))
+                   table(("setting", *(words for _, words in MEASURES), "seconds", "doubtful points", "warnings", "run"),
+                         rows, (1, 2, 3, 4, 5), (0, 7)), sentence(
+        "Doubtful points lie where the map of a layout tears: a small change of their input would move them far.",
+        "soft"))
 
 
 def _agreement(exploration: Exploration) -> Part:

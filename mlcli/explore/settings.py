@@ -14,6 +14,7 @@ from mlcli.config.sweep import flatten, without
 from mlcli.errors import UsageError
 from mlcli.explore.verdict import Structure
 from mlcli.methods import METHODS
+from mlcli.methods.layouts import LayoutMethod
 from mlcli.methods.trials import InputSummary
 
 COUNTS = (12, 8, 20, 5, 30)  # numbers of neighbors, in the order of their trials
@@ -135,7 +136,8 @@ def layer_of(setting: Setting, base: Layer) -> Layer:
     metric = base.values.get("method", {}).get("metric") if "metric" in kind.model_fields else None
     options = {**({} if metric is None else {"metric": metric}), **setting.options}
     named = Layer({"method": {"name": setting.method, **options}}, {("method",): f"explore: {setting.name}"})
-    return named.over(assignment("report.outputs", OUTPUTS, "explore")).over(without(base, "method"))
+    layer = named.over(assignment("report.outputs", OUTPUTS, "explore")).over(without(base, "method"))
+    return assignment("report.discontinuity", True, "explore").over(layer) if issubclass(kind, LayoutMethod) else layer
 
 
 def with_axes(config: RunConfig, count: int) -> RunConfig:

@@ -26,6 +26,7 @@ from mlcli.explore.scores import ENOUGH, Assessment, Reference, assess, best_of
 from mlcli.explore.settings import Setting, has_nested_axes, with_axes
 from mlcli.explore.verdict import Chance, Surface
 from mlcli.findings.dimension import DimensionFinding
+from mlcli.findings.discontinuity import FIGURES, DiscontinuityFinding
 from mlcli.findings.frame.likeness import agreement, procrustes, standardize
 from mlcli.findings.quality.measure import limit_neighbors
 from mlcli.findings.quality.measures import Labels
@@ -57,6 +58,7 @@ class Trial:
     eigenvalues: Sequence[float]
     advice: Mapping[str, Any]  # the recommended number of axes
     warnings: Sequence[str]
+    doubtful: int | None = None  # points where the map of a layout tears
 
     def cut(self, axes: int) -> Array:
         """Return the first `axes` axes, an (n, axes) array."""
@@ -69,7 +71,8 @@ def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapp
     spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
     return Trial(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
-                 dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]])
+                 dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]],
+                 None if (torn := DiscontinuityFinding.of(run)) is None else int(torn[FIGURES.name]["doubtful"]))
 
 
 def ranks_in(budget: float) -> float:
