@@ -221,8 +221,8 @@ def _settings(exploration: Exploration) -> Part:
             for one in entries]
     return section("Settings", figure(counts_figure(exploration.candidates, exploration.entries),
                                       "The horizontal line is the linear method, which uses no neighbors."),
-                   table(("setting", *(words for _, words in MEASURES), "seconds", "doubtful points", "warnings", "run"),
-                         rows, (1, 2, 3, 4, 5), (0, 7)), sentence(
+                   table(("setting", *(words for _, words in MEASURES), "seconds", "doubtful", "warnings", "run"), rows,
+                         (1, 2, 3, 4, 5), (0, 7)), sentence(
         "Doubtful points lie where the map of a layout tears: a small change of their input would move them far.",
         "soft"))
 

@@ -29,8 +29,8 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
                                      help="The file or finished run to read; - is standard input.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
                                              help="The page to write [default: explain-METHOD.html].")]
-OTHERS = ("method", "output", "format", "outputs", "keep", "draw_graph", "reliability", "discontinuity", "interactive", "time_limit",
-          "cluster")  # flags of a run that a page has no use for
+OTHERS = ("method", "output", "format", "outputs", "keep", "draw_graph", "reliability", "discontinuity", "interactive",
+          "time_limit", "cluster")  # flags of a run that a page has no use for
 
 
 @with_flags(*(name for name in FLAGS if name not in OTHERS))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlcli.certify.subject import Subject
     from mlcli.config.run_config import RunConfig
     from mlcli.data.table.table import Table
-    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
+    from mlcli.findings.frame.finished_run import FinishedRun
     from mlcli.findings.frame.plan import FitPlan
     from mlcli.findings.frame.result import Result
     from mlcli.methods import Method

@@ -278,8 +278,8 @@ def membership_losses(points: Array, graph: Sparse, sampling: Sampling, curve: M
             table = table.reshape(rows.stop - rows.start, -1)
             return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-        return MembershipLosses(points, Entries(lists.starts, lists.indices, by_rows(weigh, len(new))), own, curve=curve,
-                                factor=factor, field=field)
+        near = Entries(lists.starts, lists.indices, by_rows(weigh, len(new)))
+        return MembershipLosses(points, near, own, curve=curve, factor=factor, field=field)
 
     return LayoutLosses(points, bends, features, reach_of(features, metric, count), count,
                         moved=moved)
@@ -304,5 +304,5 @@ def potential_losses(points: Array, walk: Walk, time: int, gamma: float, placing
             ends = row_products(ends, before)
         return losses(np.sqrt(squared_distances_in_order(potential(ends, gamma), potentials)), own)
 
-    return LayoutLosses(points, bends, placing.points, reach_of(placing.points, placing.metric, placing.decay.nearest),
-                        len(points), moved=moved)
+    reach = reach_of(placing.points, placing.metric, placing.decay.nearest)
+    return LayoutLosses(points, bends, placing.points, reach, len(points), moved=moved)

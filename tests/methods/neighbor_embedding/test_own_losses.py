@@ -48,7 +48,8 @@ def square(product: Any, size: int) -> Array:
 
 @pytest.mark.parametrize("options", [{}, {"dof": 0.7, "perplexity": [4.0, 8.0]}, {"axes": {"components": 3}}])
 def test_hessians_of_tsne_are_those_of_the_divergence(options: Any) -> None:
-    method, model, losses = fitted("tsne", **{"perplexity": 8.0, "descent": {"early_steps": 20, "steps": 30}, **options})
+    few = {"perplexity": 8.0, "descent": {"early_steps": 20, "steps": 30}}
+    method, model, losses = fitted("tsne", **{**few, **options})
     points, dof = model.embedding, method.dof
     shares = square(model.products["weights"], len(points))
 
