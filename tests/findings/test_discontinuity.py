@@ -14,6 +14,7 @@ from mlcli.findings.discontinuity.section import listed, shade_of
 from mlcli.findings.discontinuity.thresholds import TABLE, Threshold, sentence_on, threshold_of
 from mlcli.methods import METHODS
 from mlcli.report.figures.scatter import panel_of
+from scripts.discontinuity import SETTINGS, TESTED, Setting, alarms
 from tests.faults.fuzz.directories import SAMPLES
 from tests.support import features
 from tests.wording import Wording
@@ -123,3 +124,16 @@ def test_it_is_refused_where_there_is_no_layout_or_no_place_for_its_files(
     assert run(["embed", str(SAMPLES / "us_arrests.csv"), "--discontinuity", *options, *output]) == 78
     assert wording(capsys.readouterr().err) == ["E-UNUSED"]
     assert not (tmp_path / "r").exists()
+
+
+# PHATE folds what has to be cut; a normal distribution from a random start is torn along few lines (docs).
+DETECTED = {("phate", 5.0): 0.0, ("tsne", 5.0): 0.75}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: f"{setting.method}-{setting.neighbors:g}")
+def test_continuous_maps_raise_no_alarm_and_cut_ones_do(setting: Setting) -> None:
+    continuous, cut = setting.maps(TESTED, 10)
+    limits = threshold_of(setting.method, setting.neighbors)
+    false, true = (np.mean([share > limits.share for share in alarms(maps, limits)]) for maps in (continuous, cut))
+    assert false <= 0.05 and true >= DETECTED.get((setting.method, setting.neighbors), 0.9)
