@@ -10,10 +10,10 @@ normal distribution, or well separated groups. Cut maps are of data that no cont
 layout: a sphere to the plane, a circle to a line, or one normal distribution from a random start with few neighbors.
 
 A point is doubtful above `ROOM` times the 99% quantile of the scores of continuous maps. A map is torn if more of its
-points are than `WORST` times the largest share among continuous maps, and than `LEAST`. With 15 neighbors UMAP tears
-one normal distribution, so that only groups are known to be continuous there. Points of these move little beside the
-whole layout: the threshold is then the size of the layout, as half a standard deviation of an input is not to move a
-point that far.
+points are than `WORST` times the largest share among continuous maps, and than `LEAST`. No threshold of perturbation is
+below one: half a standard deviation of the inputs may move a point nearly as far as the layout is large, even where the
+groups that were laid out here move less. With 15 neighbors UMAP tears one normal distribution, so that only groups are
+known to be continuous there.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from mlcli.methods import METHODS
 
 FILE = Path(__file__).parent.parent / "mlcli/findings/discontinuity/thresholds.py"
 QUANTILE, ROOM, WORST, LEAST = 0.99, 1.1, 1.5, 0.01
+FLOOR = 1.0  # of thresholds of perturbation
 UNBOUNDED = 0.005  # share of continuous points without a bound of singularity, beyond which that is not used
 CALIBRATED, TESTED = 1_000, 2_000  # first seeds
 MAPS = 12  # continuous ones, and as many cut ones, of a setting
@@ -75,7 +76,6 @@ class Setting:
     options: dict[str, Any]
     continuous: Sequence[Data]
     cut: Sequence[tuple[Data, dict[str, Any]]]
-    least: float = 0.0  # threshold of perturbation, at least
 
     def maps(self, first: int, count: int = MAPS) -> tuple[list[Scores], list[Scores]]:
         """Return the scores of continuous and of cut maps, of the seeds from the first on."""
@@ -107,7 +107,7 @@ SETTINGS = (
     Setting("tsne", 100, {"perplexity": 100.0}, [normal(500), groups(900)], [(sphere(600), {})]),
     Setting("umap", 5, {"neighbors": {"count": 5}}, [groups(300, 12)],
             [(normal(600), {"start": "random"}), (sphere(400), {})]),
-    Setting("umap", 15, {"neighbors": {"count": 15}}, [groups(450)], [(sphere(500), {})], least=1.0),
+    Setting("umap", 15, {"neighbors": {"count": 15}}, [groups(450)], [(sphere(500), {})]),
     Setting("umap", 50, {"neighbors": {"count": 50}}, [normal(400), groups(600)], [(sphere(600), {})]),
     Setting("phate", 5, {}, [normal(300), groups(300)], [(sphere(300, 2), LINE), (sphere(400), {})]),
     Setting("smacof", 0, {}, [normal(300), groups(300)], STRESS),
@@ -120,7 +120,7 @@ def calibrated(setting: Setting, continuous: Sequence[Scores]) -> Threshold:
     """Return the thresholds of a setting from the scores of its continuous maps."""
     moves = np.concatenate([found.perturbation for found in continuous])
     bends = np.concatenate([found.singularity for found in continuous])
-    highest = max(rounded(ROOM * float(np.quantile(moves, QUANTILE))), setting.least)
+    highest = max(rounded(ROOM * float(np.quantile(moves, QUANTILE))), FLOOR)
     bounded = bends[np.isfinite(bends)]
     flattest = None if np.mean(np.isinf(bends)) > UNBOUNDED else rounded(ROOM * float(bounded.max()))
     limits = Threshold(setting.neighbors, highest, flattest, 0.0)

@@ -8,8 +8,10 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.layouts.new_points import NEAREST, LeastStress, relative_weights
 from mlcli.core.layouts.own_losses import CACHED, LayoutLosses, Local, OwnLosses, Radial, block_sums
+from mlcli.core.metrics import RowMetric
 from mlcli.core.metrics.distances import distances
 from mlcli.native.layouts import stress_rows, turn_sources
 
@@ -74,10 +76,13 @@ class StressLosses(OwnLosses):
 
     def starts(self) -> Sequence[Array]:
         """Return the point that should be nearest, and the mean of a few."""
-        lengths = self.lengths.copy()
-        lengths[np.arange(len(lengths)), self.own] = np.inf
-        nearest = np.argsort(lengths, axis=1, kind="stable")[:, :NEAREST]
-        return self.points[nearest[:, 0]], self.points[nearest].mean(axis=1)
+        lengths, rows = self.lengths.copy(), np.arange(len(self.lengths))
+        nearest, last = [], self.own
+        for _ in range(min(NEAREST, len(self.points) - 1)):  # a partition's order of ties depends on the processor
+            lengths[rows, last] = np.inf
+            last = lengths.argmin(axis=1)
+            nearest.append(self.points[last])
+        return nearest[0], sum(nearest[1:], nearest[0]) / len(nearest)
 
 
 def among(points: Array, lengths: Array, targets: Array, power: float, own: Indices) -> StressLosses:
@@ -118,7 +123,7 @@ def stress_losses(placing: LeastStress, square: Array | None) -> LayoutLosses:
         assert square is not None
         between = square
     else:
-        between = distances(placing.metric, features, features)
+        between = rows_between(placing.metric, features, features)
 
     def losses(lengths: Array, own: Indices) -> StressLosses:
         targets = lengths if placing.disparities is None else placing.disparities(lengths)
@@ -130,8 +135,13 @@ def stress_losses(placing: LeastStress, square: Array | None) -> LayoutLosses:
     reach = float(np.median(np.partition(between, min(NEIGHBOR, len(points) - 1), axis=1)[:, min(
         NEIGHBOR, len(points) - 1)]))
     return LayoutLosses(points, bends, features, reach, len(points),
-                        moved=lambda new, own: losses(distances(placing.metric, new, features), own),
+                        moved=lambda new, own: losses(rows_between(placing.metric, new, features), own),
                         keeps_lengths=True)
+
+
+def rows_between(metric: RowMetric, left: Array, right: Array) -> Array:
+    """Return distances (m x n) of inputs (m x d, n x d); Euclidean ones by products, with the same bits everywhere."""
+    return np.sqrt(squared_distances_in_order(left, right)) if metric.plain else distances(metric, left, right)
 
 
 NEIGHBOR = 15  # whose distance tells how far an input is moved

@@ -155,7 +155,7 @@ SEARCH = 2 * (2 * DIRECTIONS) + 1  # searches for a minimum for each point
 PLACES = 12  # of a loss that a search looks at
 PAIR, PULL, PUSH = 12.0, 8.0, 0.4  # work of a pair in a Hessian, of a neighbor, and of another point, in functions
 MOST = 6_000  # points up to which the repulsion of all is summed
-SQUARES = 4  # matrices of all pairs beside the layout, where a loss is of all
+SQUARES = 2  # matrices of all pairs beside the layout, where a loss is of all
 ENTRY = 60.0  # bytes of a neighbor of a point
 
 

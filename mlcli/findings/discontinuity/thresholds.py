@@ -32,8 +32,8 @@ def sentence_on(doubtful: int, rows: int, *, torn: bool) -> str:
 
 
 TABLE = {
-    "tsne": (Threshold(5, 0.98, 49, 0.025), Threshold(10, 0.67, 40, 0.07), Threshold(30, 1.8, 240, 0.053),
-             Threshold(100, 0.82, 31, 0.021)),
+    "tsne": (Threshold(5, 1, 49, 0.025), Threshold(10, 1, 40, 0.07), Threshold(30, 1.8, 240, 0.053),
+             Threshold(100, 1, 31, 0.021)),
     "umap": (Threshold(5, 1.4, None, 0.03), Threshold(15, 1, None, 0.01), Threshold(50, 1.5, None, 0.053)),
     "phate": (Threshold(5, 1.1, 12, 0.13),),
     "smacof": (Threshold(0, 1.1, 11, 0.01),),
