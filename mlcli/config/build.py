@@ -77,7 +77,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     for extra in config.method.requires() if fits else ():
         require(extra, config.method.name, complete.origin(("method", "name")))
     require_plotting(config, layer)
-    default = f"runs/{file_name(config.input.path)}-{config.method.name}"  # the input's name without its endings
+    after = config.method.name if config.onto is None else f"onto-{file_name(config.onto.run)}"
+    default = f"runs/{file_name(config.input.path)}-{after}"  # the input's name without its endings
     return config if config.output is not None else config.replace(output=default)
 
 
@@ -196,6 +197,7 @@ def fingerprint(config: RunConfig) -> str:
     later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
     later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
     later += [] if config.compute.portable else ["compute.portable"]
+    later += ["onto"] if config.onto is None else ["onto.run"]  # whose run.json is compared beside the options
     for path in (*UNASKED, *later):
         values = without_value(values, path.split("."))
     further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))

@@ -12,6 +12,7 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.plugins import Plugin
 from mlcli.base.values.products import Name
 from mlcli.config.describe import OptionRow, plugins_in, rows
+from mlcli.config.onto import Onto
 from mlcli.config.report_options import MOST_CELLS, Report, added_findings, with_all_findings
 from mlcli.core.metrics import METRICS
 from mlcli.data.options.formats import FORMATS
@@ -21,6 +22,8 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
 from mlcli.methods.principal.pca import PCA
 
+OF_A_FIT = ("dimension", "stability", "reliability")  # findings that examine a fit of the rows, or repeat it
+
 
 class RunConfig(Options):
     """The whole configuration of a run."""
@@ -28,6 +31,7 @@ class RunConfig(Options):
     input: Input = option(..., "Where the data is and how to read it.")
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
     method: AnyMethod = option(PCA(), "The method; `mlcli methods` describes each.")
+    onto: Onto | None = option(None, "The map of a finished run that the rows are added to (default: none).")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: SerializeAsAny[Report] = option(Report(), "What is written besides the model.")
     output: FileName | None = option(None, "Directory to write; - writes the embedding as CSV to standard output "
@@ -49,6 +53,8 @@ class RunConfig(Options):
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
         self._require_kind()
         self._require_blocks()
+        if self.onto is not None:
+            self._require_growth(self.onto)
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")
@@ -87,6 +93,21 @@ class RunConfig(Options):
             what, hint = f"{what} of polychoric correlations", "choose {method.correlations=pearson}"
         raise ConfigError("STREAM", f"{what} needs the whole table in memory, but it is read in blocks (input.stream)",
                           where="input.stream", hint=hint)
+
+    def _require_growth(self, onto: Onto) -> None:
+        """Raise ConfigError if rows cannot be added to a map: for other input than features, or more than one view."""
+        onto.require()
+        wrong = next((what for what, there in (
+            (f"input.kind: {self.input.kind}", self.input.kind != "features"), ("a second view", self.input.views),
+            ("input.stream: always", self.input.stream == "always")) if there), None)
+        if wrong is not None:
+            raise ConfigError("ONTO-INPUT", f"rows of features are added to a map, and not with {wrong}",
+                              where="onto.run", hint="give a table of features that fits in memory")
+        if onto.way == "fixed":
+            for name in OF_A_FIT:
+                if self.report.chosen(name) and getattr(self.report, name):
+                    raise ConfigError("UNUSED", f"report.{name} has no effect: the method is not fitted to the rows",
+                                      where=f"report.{name}", hint="leave it out, or give {onto.way=refit}")
 
     def _require_rows_drawn(self) -> None:
         """Raise ConfigError if the interactive page was chosen and would be empty."""

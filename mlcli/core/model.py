@@ -162,6 +162,7 @@ class Model:
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep
+    added: bool = False  # whether some rows were placed by the projector of a fit without them
 
     def with_loadings(self, data: Given) -> "Model":
         """Return the model of a chain with loadings, where its axes are directions of the data's columns."""
@@ -196,11 +197,14 @@ class Model:
         return require_projector(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
 
     def space(self, compute: Compute) -> Space | None:
-        """Return the space whose distances the axes should keep; None where it is the input's space."""
+        """Return the space whose distances the axes should keep; None where it is the input's space.
+
+        So it is of rows that were added: the space of a fit holds no others than its own.
+        """
         projector = self.projector
         if self.unfolded is not None:
             return EuclideanSpace(self.unfolded.factor, projector.output_unit, "kernel")
-        if isinstance(projector, NoProjection):
+        if isinstance(projector, NoProjection) or self.added:
             return None
         lengths = projector.similarity.distance_unit(projector.input_unit)
         return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)

@@ -29,11 +29,13 @@ from mlcli.base.machine.footprint import (
     resident,
     workers_fitting,
 )
+from mlcli.base.machine.rates import rates
 from mlcli.base.rows.scratch import bytes_in_memory
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array, Indices
 from mlcli.base.units import percent
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
@@ -125,6 +127,32 @@ class Method(Options):
         require_memory(steps, normalized, self, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(normalized))
+
+    def place_among(self, data: Input, places: Array, moving: Indices, model: Model, compute: Compute) -> Model:
+        """Return the model of rows that are added to the map of a fitted `model`, whose other rows stay where they are.
+
+        `places` (n x p) are the coordinates of all rows, of which those of the rows `moving` (m) are not known. By
+        default these are placed by the model's projector, which stays, as do spectrum and figures of the fit.
+        """
+        found = np.array(places)
+        if len(moving):
+            labels = getattr(data, "labels", None)
+            found[moving] = model.required_projector.place(
+                data.values[moving], None if labels is None else [labels[row] for row in moving.tolist()])
+        return replace(model, embedding=found, added=True, spectrum=model.spectrum and replace(model.spectrum, vectors=found))
+
+    def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
+        """Return the steps by which so many of the rows of `data` are placed among the others."""
+        size, columns = data.values.shape
+        return [Step("project", f"{count:,} rows among {size - count:,}",
+                     float(count) * size * columns * rates().paired / compute.thread_count() + rates().called,
+                     8.0 * min(count, 4096) * size)]
+
+    def checks_among(self, subject: "Subject", moving: Indices) -> "Checks":
+        """Yield the checks of rows (m) that were placed among others: by default where the projector places them."""
+        from mlcli.certify.growth import placement_checks
+
+        yield from placement_checks(subject, moving)
 
     def in_range(self, data: Input) -> Any:
         """Return the data with the method's metric, in units that keep squares in range; raises DataError."""

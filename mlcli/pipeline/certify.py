@@ -16,17 +16,21 @@ from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
+from mlcli.certify.growth import kept_check
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
+from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.result import Result, Start
 from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
+from mlcli.rundir.growth import MapRows
 from mlcli.rundir.json_values import json_value
 from mlcli.rundir.model import Reduction
 from mlcli.rundir.output import failed_name
@@ -67,8 +71,11 @@ def subject_of(method: Method, given: Input | None, model: Model, plan: Plan) ->
     return Subject.of(method.chain_of("features" if given is None else given.kind), dict(method), given, model, plan)
 
 
-def check_numbers(method: Method, subject: Subject) -> Iterator[Check]:
-    """Yield every check of a result against its input; without the input, the checks that the result allows alone."""
+def check_numbers(method: Method, subject: Subject, growth: Growth | None = None) -> Iterator[Check]:
+    """Yield every check of a result against its input; without the input, the checks that the result allows alone.
+
+    Of rows that were added to a map whose others are fixed, the fit is that of the former run.
+    """
     with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
         if subject.places:
             if subject.known is not None and len(subject.data.values) != subject.size:
@@ -82,7 +89,10 @@ def check_numbers(method: Method, subject: Subject) -> Iterator[Check]:
         elif subject.size:
             yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
         try:
-            yield from method.checks(subject)
+            if growth is not None and growth.is_fixed:
+                yield from method.checks_among(subject, growth.moving)
+            else:
+                yield from method.checks(subject)
         except NoInput:
             yield skipped("input", "the input is not at hand")
 
@@ -131,7 +141,14 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
         subject = subject_of(config.method, given, model, plan)
         checks = [same_model(stored, result)] if stored else []
-        checks += [*_rows(result, plan), *_reduced(start, stored, plan), *_numbers(config.method, subject)]
+        growth = None if start is None else start.growth
+        kept = stored.get("growth") if stored else result.finished().growth if growth is not None else None
+        if kept is not None:
+            checks.append(kept_rows(kept, growth, result.embedding.values))
+        fixed_alone = growth is None and kept is not None and kept.way == "fixed"
+        checks += [*_rows(result, plan), *_reduced(start, stored, plan),
+                   *([skipped("input", "the run or the rows are not at hand")] if fixed_alone else
+                     _numbers(config.method, subject, growth))]
         checks += _off_manifold(result, model, stored, plan)
         checks += _findings(config, subject, folder)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
@@ -184,11 +201,22 @@ def document_of(certificate: Certificate, result: Result, files: Mapping[str, Ma
     return dict(json_value({**document, "facts": {**document["facts"], **hashes}}))
 
 
-def _numbers(method: Method, subject: Subject) -> list[Check]:
+def kept_rows(held: MapRows, growth: Growth | None, values: Array) -> Check:
+    """Check the rows that are the former run's, in a map whose rows are fixed; that there is one row for each, else."""
+    if len(values) != held.rows or (held.kept.size and held.kept.max() >= len(values)):
+        return count("kept", abs(len(values) - held.rows) or 1, "rows of the map without coordinates")
+    if held.way != "fixed":
+        former = None if growth is None else growth.coordinates
+        wrong = int(former is not None and len(former) > len(values))
+        return count("kept", wrong, "rows of the former map that are not in this one")
+    return kept_check(values[held.kept], None if growth is None else growth.coordinates[growth.kept], held.sha256)
+
+
+def _numbers(method: Method, subject: Subject, growth: Growth | None = None) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in check_numbers(method, subject):
+        for check in check_numbers(method, subject, growth):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
@@ -200,12 +228,30 @@ def _rows(result: Result, plan: Plan) -> list[Check]:
     start, kept = result.input, result.model.kept
     if start is None or not start.source.rows:
         return []
+    if start.growth is not None:
+        return _new_rows(result, start, start.growth, plan)
     checks = [same_rows(start.source, result.embedding, result.dropped, plan)]
     left = RemainingRows.of(start.source, result.dropped)
     if len(left) == len(result.embedding.ids) and start.source.kind == "features":
         prepared = start.prepared if start.reduced is None else start.reduced.given
         rows = prepared.table.values if kept is None else prepared.table.values[kept]
         checks.append(prepared_rows(start.source, rows, prepared.preparation, left, plan))
+    return checks
+
+
+def _new_rows(result: Result, start: Start, growth: Growth, plan: Plan) -> list[Check]:
+    """Rows that were added to a map, and their preparation."""
+    source, table, embedding = start.source.take(growth.fresh), start.prepared.table, result.embedding
+    kept = np.arange(table.rows) if result.model.kept is None else result.model.kept
+    there = kept >= growth.count
+    tail, source = embedding.take(np.flatnonzero(there)), source.take(kept[there] - growth.count)
+    labels = {name: texts for name, texts in source.labels.items() if name in tail.labels}
+    ids = tail.ids if isinstance(source.ids, RowNumbers) else source.ids
+    source = replace(source, labels=labels, ids=ids)
+    checks = [same_rows(source, tail, (), plan)]
+    if not growth.parent.reductions and len(source.ids):
+        checks.append(prepared_rows(source, table.values[kept[there]], start.prepared.preparation,
+                                    RemainingRows(source.rows, np.zeros(0, dtype=np.int64)), plan))
     return checks
 
 

@@ -12,9 +12,11 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.findings import FINDINGS
+from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.methods import Model
+from mlcli.methods.method import require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
@@ -30,12 +32,23 @@ def fit(plan: FitPlan, session: Session | None = None) -> Result:
         require_disk(config, method, prepared.table)
     with (prepared.table.rows_named(), memory_after_fit(plan.after),
           nullcontext() if session is None else session.fitting(method, plan.data)):
-        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute)
+        growth = plan.start.growth
+        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute) if growth is None else (
+            grown_model(plan, growth))
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
     embedding = coordinates(embedded_rows(prepared.table, model), model.embedding)
     return Result(config=config, input=plan.start, embedding=embedding, dropped=dropped, model=model)
+
+
+def grown_model(plan: FitPlan, growth: Growth) -> Model:
+    """Return the model of rows that are added to a map, as the way says."""
+    method, places = plan.method, np.full((plan.table.rows, growth.coordinates.shape[1]), np.nan)
+    places[growth.kept] = growth.coordinates[growth.kept]
+    require_memory(plan.steps_before, plan.normalized, method, plan.compute)
+    assert growth.model is not None
+    return method.place_among(plan.data, places, growth.moving, growth.model, plan.compute)
 
 
 def drawing_of(config: RunConfig, start: Start) -> AfterFit:

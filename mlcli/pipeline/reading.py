@@ -97,6 +97,8 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
 
     None for input that can be read only once, and where reading the whole file is to find an error.
     """
+    if config.onto is not None:
+        return None
     if not config.streams or is_run(config.input.path) or config.input.path == "-":  # which is read once
         return None
     with suppress(MlcliError):

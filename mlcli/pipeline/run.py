@@ -9,7 +9,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
-from mlcli.config.run_config import RunConfig
+from mlcli.config.run_config import OF_A_FIT, RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.columns import warn_beside_lists, warn_of_codes, warn_of_dominant, warn_of_samples
@@ -27,6 +27,7 @@ from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.pipeline.certify import Certificate, certificate_of, document_of, require_passed
 from mlcli.pipeline.fit import fit, plan_fit
+from mlcli.pipeline.onto import with_parents_options
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import finished_run_of, show
 from mlcli.pipeline.reading import read_start
@@ -48,7 +49,8 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
 
     `force` replaces an earlier run, `strict` makes warnings errors, `cache` keeps results of stages for other runs.
     """
-    output = Path(config.output or "")
+    output, asked = Path(config.output or ""), build.fingerprint(config)
+    config = with_parents_options(config)
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = compute(session)
         findings = assess(result)
@@ -59,7 +61,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
         note_unused(config.compute, session.cluster)
         session.journal.require_no_warnings(strict)
         manifest = manifest_of({**facts(result, session.journal, certificate), **session.facts,
-                                "asked": build.fingerprint(config)})
+                                "asked": asked})
         seal(folder, finished_run_of(result, manifest, findings, document, folder), files)
         session.require_lock()
     return summary(result, session.journal, certificate, str(output), findings)
@@ -70,6 +72,7 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
     if config.report.setting("calibration") is not None:
         raise ConfigError("UNUSED", "calibration has no effect: standard output takes the embedding alone",
                           where="report.calibration", hint="leave it out, or give a directory (-o)")
+    config = with_parents_options(config)
     with Session.open(config, process) as session, in_temporary_files():
         result = compute(session)
         certificate = certificate_of(result, None)
@@ -108,7 +111,11 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
 def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
+    growth = result.input and result.input.growth
+    skipped = OF_A_FIT if growth is not None and growth.is_fixed else ()
     for finding in result.config.report.wanted():
+        if finding.name in skipped:
+            continue
         value = finding.compute(result, {name: found[name] for name in finding.needs if name in found})
         if value is not None:
             found[finding.name] = value
@@ -152,6 +159,8 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
             np.save(folder / names.SCORES, result.method_input.values)
         if config.report.writes("model"):
             model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
+            if model["growth"] is None:  # as in the models of earlier versions
+                del model["growth"]
             arrays[names.ARRAYS] = archive.save(folder, model)
     if products := config.report.products_to_keep():
         write_kept(folder, result.model.products, products)
@@ -193,6 +202,7 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         "method": config.method.name,
         **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
+        **({} if result.start.growth is None else {"onto": dict(result.start.growth.facts)}),
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),
                       "ids": "invented" if isinstance(result.embedding.ids, RowNumbers) else "given"},

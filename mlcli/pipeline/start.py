@@ -69,7 +69,14 @@ def read_gene_layer(config: RunConfig, name: str, table: Table, *, from_file: bo
 
 
 def begin(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:
-    """Read the table, unless it is `given`, prepare it, and reduce it by PCA where `prepare.reduce` is set."""
+    """Read the table, unless it is `given`, prepare it, and reduce it by PCA where `prepare.reduce` is set.
+
+    Rows that are added to the map of a run are joined with its own.
+    """
+    if config.onto is not None:
+        from mlcli.pipeline.onto import begin_onto
+
+        return begin_onto(config, config.onto)
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)

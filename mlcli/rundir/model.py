@@ -18,6 +18,7 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError
+from mlcli.rundir.growth import MapRows
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
@@ -104,6 +105,7 @@ class StoredModel:
     joint: "JointViews | None" = None  # how coordinates given several views follow
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
     score: ManifoldScore | None = None  # of the last step
+    growth: MapRows | None = None  # of a run that added rows to the map of another
 
     def of_view(self, number: int) -> "StoredModel":
         """Return the model that places rows of one view alone; the first has number 1."""

@@ -16,14 +16,14 @@ from mlcli.data.options.input import Input, View
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.views import match_views
 from mlcli.data.read.chosen_rows import require_all
-from mlcli.data.read.detect_pairs import refuse_resemblance
-from mlcli.data.read.new_rows import MappedTable, RunInput, blockwise, read_coordinates, read_new
+from mlcli.data.read.new_rows import MappedTable, blockwise, read_coordinates
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.methods import methods_accepting, methods_with_decoder
+from mlcli.methods import methods_with_decoder
+from mlcli.pipeline.new_rows import read_rows
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.overlays import new_points_over
@@ -55,31 +55,6 @@ def fitted_ids(folder: Path, manifest: Mapping[str, Any]) -> Sequence[str]:
     if file is None or file.endswith(".npy") or not (folder / file).exists():
         return ()
     return intact_ids(folder, manifest, file)
-
-
-def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute) -> Table:
-    """The rows to place, read as the run's `own` were where nothing else is said.
-
-    Raises DataError also for a matrix that has the names of the run's columns on both sides.
-    """
-    marks = own.missing_markers if own.chosen("missing_markers") and not new.chosen("missing_markers") else None
-    asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}))
-    alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
-    closed = require_projector(run.steps[0].projector).similarity.comparison.closed
-    try:
-        read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
-                        closed=closed, options=own)
-        table = read_new(asked, read, compute, streams=alone and run.kind == "features" and not run.categories
-                         and run.coding is None)
-        if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
-            refuse_resemblance(table, new)
-        return table
-    except (DataError, ConfigError) as error:
-        if not error.kind:
-            raise
-        method = methods_accepting(new.replace(kind=error.kind).gives)[0]
-        raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
-                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
 
 
 def placed(run: StoredModel, table: Table) -> Table:

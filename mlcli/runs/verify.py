@@ -15,7 +15,6 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
-from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.model import Loadings
 from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.options.input import Input
@@ -23,16 +22,15 @@ from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import MlcliError
-from mlcli.findings.frame.finished_run import CONSTRAINED
 from mlcli.findings.frame.result import Result
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.private import TABLE as PRIVATE
-from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.stress import goodness_of
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.pipeline.certify import Certificate, certify
+from mlcli.pipeline.read_parts import loadings_of, stated_spectrum
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names
@@ -41,18 +39,6 @@ from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged, is_own, own_file
 from mlcli.runs.input import REMOTE, facts_of_views, input_state, moved, remaining_rows
-
-
-def loadings_of(folder: Path) -> Loadings | None:
-    """The loadings of the columns, where the run has any."""
-    rows = LOADINGS.read(folder)
-    if rows is None:
-        return None
-    names_of, *axes = rows.columns
-    if not axes:
-        raise damaged(folder / LOADINGS.name, "it has no axis", 1)
-    values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
-    return Loadings(values.T, rows.texts(names_of), power=0)
 
 
 def private_of(folder: Path) -> Loadings | None:
@@ -75,7 +61,6 @@ def trace_of(folder: Path) -> tuple[Quantity | None, dict[str, Quantity]]:
 
 
 PARALLEL = 1e-9  # of the lengths: how far two directions may be from parallel
-LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
 class FitFacts(dict[str, Any]):
@@ -255,31 +240,3 @@ def embedding_of(folder: Path, config: RunConfig,
     format = next((kind for kind in ("csv", "parquet") if kind in config.report.formats), "npy")
     table = read_embedding(folder / names.embedding(format), manifest)
     return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
-
-
-def stated_spectrum(folder: Path, facts: dict[str, Any], written: int | None) -> Spectrum | None:
-    """The spectrum as the files state it, in the units of the computation; None where these are out of range.
-
-    Raises UnsafeFile for another number of eigenvalues than were computed, of which the first ones are `written`.
-    """
-    rows = SPECTRUM.read(folder)
-    found, known = len(rows.numbers("eigenvalue")) if rows else 0, len(range(int(facts["computed"]))[:written])
-    if rows is not None and found != known:
-        raise damaged(folder / SPECTRUM.name, f"it has {found} eigenvalues, not {known}")
-    unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
-    with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
-        values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
-    top = float(np.abs(values).max(initial=0.0))
-    if not np.isfinite(values).all() or (unit.exponent and top < LEAST):
-        return None
-
-    def stated(name: str) -> float:
-        value = facts[name]
-        return float("nan") if value is None else (unit**-1).number(value * divisor)
-
-    complete = bool(facts["complete"]) and len(values) == facts["computed"]
-    return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
-                    solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]),
-                    of_inverse=rows is not None and "cost" in rows.columns,
-                    constrained=rows.array(CONSTRAINED) != 0 if rows and CONSTRAINED in rows.columns else None,
-                    adjusted=rows.array("adjusted") if rows and "adjusted" in rows.columns else np.zeros(0))

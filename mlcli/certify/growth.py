@@ -1,0 +1,42 @@
+"""Rows that were added to the map of another run: those that are kept lie where they were, new ones where they belong.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check, count, ratio
+from mlcli.certify.projection import ROW, row_tolerance
+from mlcli.certify.subject import Subject, max_abs
+from mlcli.core.check.kernels import NUMBER
+
+
+def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
+    """Check that coordinates of kept rows (m x p) are those that the former run has, where it is at hand, as stated."""
+    hashed = sha256(np.ascontiguousarray(coordinates, dtype="<f8").tobytes()).hexdigest()
+    wrong = int(hashed != stated)
+    if known is not None:
+        wrong += int(np.sum((coordinates != known).any(axis=1))) if known.shape == coordinates.shape else len(known)
+    return count("kept", wrong, "rows of the former map that are not where they were, to the last bit")
+
+
+def placement_checks(subject: Subject, moving: Indices) -> Iterator[Check]:
+    """Check that the stored model places new rows, one at a time, where they lie; `moving` are their places (m)."""
+    if not len(moving):
+        yield count("placed", 0, "there are no new rows")
+        return
+    cost = ROW + NUMBER * len(subject.projector.axes) * subject.data.values.shape[1]
+    some = moving[subject.plan.sample_in_memory(0.2, cost, len(moving), least=1)] if subject.similarity.rowwise else (
+        moving)
+    values = np.asarray(subject.data.values)[some]
+    if subject.similarity.rowwise:
+        found = np.vstack([subject.projector.project(row[None, :]) for row in values])
+    else:
+        found = subject.projector.project(values)
+    gaps = np.abs(found - subject.embedding[some])
+    allowed = np.maximum(np.asarray(row_tolerance(subject, some)), 1e-12 * max_abs(subject.embedding))
+    yield ratio("placed", float((gaps / np.where(allowed > 0, allowed, 1e-300)).max(initial=0.0)), 1.0,
+                f"{len(some)} new rows, placed again one by one, lie where the embedding has them",
+                exact=len(some) == len(moving))

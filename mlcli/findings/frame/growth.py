@@ -1,0 +1,47 @@
+"""A run that adds rows to the map of another: which rows are that run's, where they are there, and which may move."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.core.model import Model
+from mlcli.rundir.model import StoredModel
+
+
+@frozen
+class Growth:
+    """The rows of a finished run, the first n of the table, and what happens to them."""
+
+    parent: StoredModel
+    coordinates: Array  # n x p, theirs in that run
+    moving: Indices  # rows of the table without a fixed place: those placed anew, then the new ones
+    fresh: Indices  # the new ones, by their places in the file that was read
+    way: str
+    weight: float
+    facts: Mapping[str, Any]  # of run.json
+    model: Model | None = None  # the former run's, in plain numbers, where its rows are fixed
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the rows of the run keep their coordinates."""
+        return self.way == "fixed"
+
+    @property
+    def count(self) -> int:
+        """The number of rows of the run."""
+        return len(self.coordinates)
+
+    @cached_property
+    def kept(self) -> Indices:
+        """The rows of the run that are not placed anew, ascending."""
+        return np.setdiff1d(np.arange(self.count), self.moving)
+
+
+def hash_of(coordinates: Array) -> str:
+    """Return the SHA-256 of coordinates (n x p), as doubles in little-endian order."""
+    return sha256(np.ascontiguousarray(coordinates, dtype="<f8").tobytes()).hexdigest()

@@ -1,0 +1,44 @@
+"""What the model of a run that adds rows to another's map holds beside its projector, for certificate and later runs.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.core.similarities.projector import NoProjection, Projector
+
+if TYPE_CHECKING:
+    from mlcli.rundir.model import StoredModel
+
+
+@stored("map-rows", kept="K", points="RD", within={"kept": "R"})
+@frozen
+class MapRows:
+    """The rows of a map that grew: those whose coordinates are the former run's, and the prepared rows."""
+
+    way: str  # fixed, tied or refit
+    kept: Indices  # m: rows that the former run has as well, but for those placed anew
+    sha256: str  # of their coordinates in this run if they are fixed, else of those in the former one
+    points: Array | None  # r x k; None where the similarity of the model holds them
+    rows: int  # r
+
+
+def points_in(model: "StoredModel", count: int) -> Array | None:
+    """Return the prepared rows (n x d) that a model of so many rows holds; None where it does not hold them all."""
+    if model.growth is not None and model.growth.points is not None:
+        return model.growth.points
+    return points_of(model.projector, count)
+
+
+def points_of(projector: Projector | NoProjection, count: int) -> Array | None:
+    """Return the rows (n x d) of a fit, in plain numbers, that a projector holds; None where it does not hold all."""
+    if isinstance(projector, NoProjection):
+        return None
+    parts = projector.similarity.parts
+    points, moved = parts.points, parts.origin is not None and bool(parts.origin.any())
+    if points is None or moved or parts.landmarks is not None or len(points) != count:
+        return None
+    return np.asarray(projector.input_unit.plain(points))
