@@ -1,8 +1,10 @@
 """The stress of a layout, computed again from distances of another library, and its stationarity."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Spatial
 from mlcli.core.check.stationarity import UNCONVERGED
@@ -168,3 +170,56 @@ def monotone(lengths: Array, distances: Array, ties: str) -> Array:
     _, places, counts = np.unique(lengths, return_inverse=True, return_counts=True)
     means = np.bincount(places, distances) / counts
     return np.asarray(isotonic_regression(means, weights=counts.astype(np.float64)).x[places])
+
+
+def metric_stress(lengths: Array, distances: Array, *, power: float, squared: bool) -> float:
+    """Return Σ w (δ - d)² / Σ w δ² of condensed pairs, whose weights are powers of dissimilarities, or its root."""
+    top = float(lengths.max(initial=0.0)) or 1.0
+    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else unit_weights(
+        lengths)
+    size = float(np.sum(weights * lengths**2))
+    share = float(np.sum(weights * (lengths - distances) ** 2)) / size if size else 0.0
+    return share if squared else float(np.sqrt(share))
+
+
+def rank_stress(lengths: Array, distances: Array, ties: str) -> float:
+    """Return stress-1 of condensed dissimilarities and distances."""
+    spread = float(distances @ distances)
+    fitted = monotone(lengths, distances, ties) if spread else distances
+    return float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
+
+
+ADDED = 1e-9  # error of a stress that a model states for all rows
+
+
+def added_stress_checks(data: Spatial, model: Model, moving: Indices, *, power: float, tolerance: float,
+                        stress: Callable[[Array, Array], float]) -> list[Check]:
+    """Check a layout that rows were added to: its stress as stated, and that no step moves an added row (m).
+
+    With all other points fixed, majorization moves one to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w; of ranks, δ is the length
+    that the former run gives a dissimilarity. Rows that equal another lie on it.
+    """
+    from scipy.spatial.distance import cdist, squareform
+
+    points, similarity = np.asarray(model.embedding), model.required_projector.similarity
+    lengths, distances = condensed(data), distances_of(points)
+    checks = [ratio("stress", abs(stress(lengths, distances) - float(model.fit["stress"])), ADDED,
+                    "the stress of all rows, by distances of SciPy, as stated")]
+    if not model.fit["converged"]:
+        return [*checks, skipped("stationarity", UNCONVERGED)]
+    square = squareform(lengths)
+    apart = moving[~((square[moving] == 0) & (cdist(points[moving], points) == 0)
+                     & (np.arange(len(points)) != moving[:, None])).any(axis=1)]
+    given = square[apart]
+    top = float(given[given > 0].min(initial=np.inf)) if power < 0 else float(given.max(initial=0.0))
+    weights = np.where(given > 0, np.power(np.where(given > 0, given, 1.0) / (top or 1.0), power), 0.0)
+    disparities = getattr(similarity, "disparities", None)
+    asked = given if disparities is None else disparities(given)
+    gaps = cdist(points[apart], points)
+    force = weights * (1 - np.divide(asked, gaps, out=np.ones_like(gaps), where=gaps > 0))
+    force[np.arange(len(apart)), apart] = 0.0
+    steps = force.sum(axis=1)[:, None] * points[apart] - force @ points
+    sizes = np.linalg.norm(steps / weights.sum(axis=1)[:, None], axis=1)
+    extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
+    return [*checks, ratio("stationarity", float(sizes.max(initial=0.0)), LOOSE * tolerance * extent,
+                           "the largest step of a single added row that would lower the stress")]

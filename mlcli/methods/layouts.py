@@ -1,6 +1,6 @@
 """The bases of layouts: methods whose coordinates minimize an objective over pairs of points, from several starts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,16 +13,19 @@ from mlcli.base.machine.footprint import SPARSE
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step, repeated
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Given, Input, LengthGraph, Spatial
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
 from mlcli.core.arithmetic import combine, inner_products, symmetric_eigen
 from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import AUTO, Axes
 from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.added_points import place_together, relative_weights_together
 from mlcli.core.layouts.first_coordinates import classical_start, layout_starts, leading_step, reproduces
 from mlcli.core.layouts.goodness import metric_goodness
 from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
@@ -92,6 +95,31 @@ class LayoutMethod(Method):
         started = self.with_axes(axes)
         started._first = FirstPoints(points, ids)
         return started
+
+    def place_among(self, data: Input, places: Array, moving: Indices, model: Model, compute: Compute) -> Model:
+        """Return the model of rows that are added to a layout, where they move among its rows and each other.
+
+        They are compared in the units of the layout's fit, which its model has.
+        """
+        projector = model.required_projector
+        measured: Any = self.with_metric(data).over(projector.input_unit)
+        method = self.measured_in(measured.unit)
+        places = projector.output_unit.measured(places)
+        found = method.layout_among(measured, places, moving, projector, compute) if len(moving) else (
+            method.model_among(measured, places, moving, projector, {**model.fit, "added": 0}))
+        return found.in_units(measured, self.powers_of(measured))
+
+    def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
+        """Return the model of rows `moving` (m) that are placed among the others at `places` (n x p)."""
+        raise NotImplementedError
+
+    def model_among(self, data: Any, places: Array, moving: Indices, projector: Projector, fit: dict[str, Any],
+                    trace: Array | None = None, **parts: Any) -> Model:
+        """Return the model of a layout (n x p) whose rows place new ones, with other `parts` of its similarity."""
+        similarity: Any = replace(projector.similarity, coordinates=places, points=np.asarray(data.values),  # type: ignore[call-arg]
+                                  metric=training_points(data)[1], **parts)
+        return Model(embedding=places, objective=None if trace is None else Quantity(trace), fit=fit,
+                     projector=replace(projector, similarity=similarity))
 
     def first_points(self, data: Input) -> Array | None:
         """Return the coordinates that were given to start from (n x p); None where none were."""
@@ -232,6 +260,68 @@ class StressMethod(LayoutMethod):
         return {"stress": best.stress, "starts": self.starts,
                 "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
 
+    def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
+        """Return the model of rows of least stress of the pairs that they are in; those equal to others are on them."""
+        with running("distances"):
+            lengths = lengths_of(data)
+        firsts = (lengths == 0).argmax(axis=1)
+        fixed = np.setdiff1d(np.arange(len(places)), moving)
+        among = (lengths[np.ix_(moving, fixed)] == 0)
+        on = among.any(axis=1)
+        places[moving[on]] = places[fixed[among[on].argmax(axis=1)]]
+        free = moving[~on]
+        single = free[np.isin(firsts[free], free, invert=True) | (firsts[free] == free)]
+        trace, converged, known = np.zeros(0), True, np.setdiff1d(np.arange(len(places)), free)
+        if len(single):
+            rows = np.concatenate([single, known])
+            some = lengths[np.ix_(single, rows)]
+            weights = relative_weights_together(some, self.exponent)
+            disparities = projector.similarity.disparities  # type: ignore[attr-defined]
+            ended = place_together(some if disparities is None else disparities(some), weights, places[known],
+                                   self.stopping)
+            places[single], trace, converged = ended.state.points, ended.trace, ended.converged
+        twins = np.setdiff1d(free, single)
+        places[twins] = places[firsts[twins]]
+        pairs = Pairs.of(lengths, self.exponent, list(data.ids))
+        return self.assessed(self.model_among(data, places, moving, projector, {
+            "added": len(moving), "iterations": len(trace), "converged": converged}, trace), pairs, places)
+
+    @property
+    def stopping(self) -> Iterate:
+        """When the placement of added rows stops."""
+        raise NotImplementedError
+
+    def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of distances of all pairs, and of the placement of so many rows among the others."""
+        size, threads = len(data.values), compute.thread_count()
+        each = step_seconds(size, self.axes.count, threads, False) * count / max(size, 1)
+        return [Step("distances", f"{size} x {size}, in memory", seconds_of_lengths(data, size, threads),
+                     16.0 * size**2, square=True),
+                repeated("iterate", f"majorization of {count:,} rows", each, 8.0 * (5 * count * size + 2 * count**2),
+                         usual=USUAL, most=self.stopping.limit, square=True, needs=SPARSE)]
+
+    def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
+        """Check the stress as stated, by distances of another library, and that no step moves an added row."""
+        from mlcli.methods.layout_checks import added_stress_checks
+
+        yield from added_stress_checks(subject.data, subject.model, moving, power=self.exponent,
+                                       tolerance=self.stopping.tolerance, stress=self.stress_again)
+
+    def stress_again(self, lengths: Array, distances: Array) -> float:
+        """Return the stress of condensed dissimilarities and distances, for the certificate."""
+        raise NotImplementedError
+
+    def assessed(self, model: Model, pairs: Pairs, places: Array) -> Model:
+        """Return the model of a layout (n x p) with its stress, that of each point, and pairs of a Shepard diagram."""
+        goodness = self.goodness(pairs, Minimization(places[pairs.firsts], 0.0, np.zeros(0), converged=True))
+        squares = float(np.cumsum(goodness.points * goodness.points)[-1])
+        return replace(model, goodness=goodness, fit={
+            "stress": self.stress_of(squares), **model.fit, "linear_r_squared": goodness.linear})
+
+    def stress_of(self, squares: float) -> float:
+        """Return the stress that the method states, of the squares of the points' shares (`Goodness`)."""
+        return float(np.sqrt(squares))
+
     def require_order(self, pairs: Pairs) -> None:
         """Raise DataError for dissimilarities without an order, where the method keeps only that."""
 
@@ -289,6 +379,15 @@ class MajorizedMethod(StressMethod):
     if TYPE_CHECKING:
         iterate: Iterate
 
+    @property
+    def stopping(self) -> Iterate:
+        """When the placement of added rows stops."""
+        return self.iterate
+
+    def stress_of(self, squares: float) -> float:
+        """Return the stress that the method states, of the squares of the points' shares (`Goodness`)."""
+        return squares if self.squared else float(np.sqrt(squares))
+
     def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of the stress by relaxed Guttman transforms."""
         solve = laplacian_solver(pairs)
@@ -301,6 +400,12 @@ class MajorizedMethod(StressMethod):
             return found
 
         return run
+
+    def stress_again(self, lengths: Array, distances: Array) -> float:
+        """Return the stress of condensed dissimilarities and distances, for the certificate."""
+        from mlcli.methods.layout_checks import metric_stress
+
+        return metric_stress(lengths, distances, power=self.exponent, squared=self.squared)
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of majorization from all starts."""

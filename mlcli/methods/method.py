@@ -139,7 +139,8 @@ class Method(Options):
             labels = getattr(data, "labels", None)
             found[moving] = model.required_projector.place(
                 data.values[moving], None if labels is None else [labels[row] for row in moving.tolist()])
-        return replace(model, embedding=found, added=True, spectrum=model.spectrum and replace(model.spectrum, vectors=found))
+        return replace(model, embedding=found, added=True,
+                       spectrum=model.spectrum and replace(model.spectrum, vectors=found))
 
     def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
         """Return the steps by which so many of the rows of `data` are placed among the others."""
@@ -148,7 +149,7 @@ class Method(Options):
                      float(count) * size * columns * rates().paired / compute.thread_count() + rates().called,
                      8.0 * min(count, 4096) * size)]
 
-    def checks_among(self, subject: "Subject", moving: Indices) -> "Checks":
+    def checks_among(self, subject: "Subject", moving: Indices) -> Iterator[Check]:
         """Yield the checks of rows (m) that were placed among others: by default where the projector places them."""
         from mlcli.certify.growth import placement_checks
 

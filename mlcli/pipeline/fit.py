@@ -30,9 +30,10 @@ def fit(plan: FitPlan, session: Session | None = None) -> Result:
     config, prepared, method = plan.config, plan.start.prepared, plan.method
     if config.output is not None:
         require_disk(config, method, prepared.table)
+    growth = plan.start.growth
     with (prepared.table.rows_named(), memory_after_fit(plan.after),
-          nullcontext() if session is None else session.fitting(method, plan.data)):
-        growth = plan.start.growth
+          nullcontext() if session is None else session.fitting(
+              method, plan.data, *(() if growth is None else growth.parts))):
         model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute) if growth is None else (
             grown_model(plan, growth))
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)

@@ -154,7 +154,7 @@ def require_same(options: Options, others: Options, path: str, only: Sequence[st
     """Raise ConfigError for the first chosen option that has another value than in the options of the run."""
     for name in only or sorted(options.model_fields_set):
         value, known, here = getattr(options, name), getattr(others, name, None), f"{path}.{name}"
-        if isinstance(value, Options) and type(value) is type(known):
+        if isinstance(value, Options) and isinstance(known, type(value)):
             require_same(value, known, here)
         elif value != known:
             raise ConfigError("ONTO-OPTION", f"{here} is {known} in the run whose map the rows are added to, not "

@@ -111,7 +111,7 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
 def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
-    growth = result.input and result.input.growth
+    growth = None if result.input is None else result.input.growth
     skipped = OF_A_FIT if growth is not None and growth.is_fixed else ()
     for finding in result.config.report.wanted():
         if finding.name in skipped:

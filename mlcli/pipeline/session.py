@@ -69,11 +69,11 @@ class Session:
               scratch_in(folder, output, LARGER), set_context(maps=STATUS.supervised), writing(output)):
             yield folder
 
-    def fitting(self, method: Method, data: Input) -> AbstractContextManager[None]:
-        """Give checkpoints the inputs of this fit, which their keys follow from."""
+    def fitting(self, method: Method, data: Input, *others: Any) -> AbstractContextManager[None]:
+        """Give checkpoints the inputs of this fit, which their keys follow from, and `others` of a map that grows."""
         if self.checkpoints is None:
             return nullcontext()
-        return self.checkpoints.fitting(lambda: (method, data, self.config.compute))
+        return self.checkpoints.fitting(lambda: (method, data, self.config.compute, *others))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlcli.rundir.model import StoredModel
 
 
-@stored("map-rows", kept="K", points="RD", within={"kept": "R"})
+@stored("map-rows", kept="K", points="RD")
 @frozen
 class MapRows:
     """The rows of a map that grew: those whose coordinates are the former run's, and the prepared rows."""
@@ -24,6 +24,13 @@ class MapRows:
     sha256: str  # of their coordinates in this run if they are fixed, else of those in the former one
     points: Array | None  # r x k; None where the similarity of the model holds them
     rows: int  # r
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for places of rows that are not there, as of a damaged model."""
+        if self.kept.size and not 0 <= self.kept.min() <= self.kept.max() < self.rows:
+            raise ValueError("places are those of rows")
+        if self.points is not None and len(self.points) != self.rows:
+            raise ValueError("there is a point for each row")
 
 
 def points_in(model: "StoredModel", count: int) -> Array | None:

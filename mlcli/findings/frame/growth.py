@@ -27,6 +27,11 @@ class Growth:
     model: Model | None = None  # the former run's, in plain numbers, where its rows are fixed
 
     @property
+    def parts(self) -> tuple[Any, ...]:
+        """The values that coordinates depend on beside the rows, for keys of checkpoints."""
+        return self.coordinates, self.moving, self.way, self.weight
+
+    @property
     def is_fixed(self) -> bool:
         """Whether the rows of the run keep their coordinates."""
         return self.way == "fixed"

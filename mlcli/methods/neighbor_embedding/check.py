@@ -34,6 +34,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
     target,
 )
 from mlcli.methods.neighbor_embedding.perplexity import ALONE, affinity_lists, reach
+from mlcli.methods.neighbor_embedding.repulsion import EXACT_ROWS
 from mlcli.methods.neighbor_embedding.walk import distance_rows
 from mlcli.native import available
 
@@ -542,3 +543,103 @@ def condensed_distances(points: Array, exact: bool) -> Array:
     if exact:
         return np.asarray(pdist(points))
     return roots_of_pairs(squared_distances(points, points))
+
+
+def added_rows(data: Features, points: Array, moving: Indices) -> tuple[Indices, Array, int]:
+    """Return the added rows that equal no fixed one (m), their distances to all (m x n), and how many twins are apart.
+
+    Rows that equal a fixed one lie on one that they equal.
+    """
+    distances, errors = distances_from(data, moving)
+    fixed = np.setdiff1d(np.arange(len(points)), moving)
+    equal = distances[:, fixed] <= errors[:, fixed]
+    on = equal.any(axis=1)
+    apart = sum(int(not (points[fixed[near]] == points[row]).all(axis=1).any())
+                for row, near in zip(moving[on], equal[on], strict=True))
+    return moving[~on], distances[~on], apart
+
+
+def nearest_of(distances: Array, rows: Indices, count: int) -> tuple[Indices, Array]:
+    """Return the `count` nearest others of some rows (m x k), by distances from them to all (m x n), and these."""
+    others = distances.copy()
+    others[np.arange(len(rows)), rows] = np.inf
+    order = np.argsort(others, axis=1, kind="stable")[:, :count]
+    return order, np.take_along_axis(others, order, axis=1)
+
+
+def added_divergence_checks(data: Features, model: Model, moving: Indices, perplexities: Sequence[float], dof: float, *,
+                            full: bool) -> Iterator[Check]:
+    """Yield checks of rows that were added to a layout: perplexities, and divergence and slope of their pairs."""
+    similarity: Any = model.required_projector.similarity
+    points, size = np.asarray(model.embedding), len(data.values)
+    if not full and len(moving) * size > ALL_ROWS**2:
+        yield later("perplexity")
+        yield later("divergence")
+        yield later("slope")
+        return
+    rows, distances, apart = added_rows(data, points, moving)
+    yield count("twins", apart, "added rows that equal a fixed one and are not on it")
+    yield perplexity_check(data, similarity.precisions, perplexities, rows)
+    if not len(rows):
+        return
+    near, lengths = nearest_of(distances, rows, reach(tuple(perplexities)))
+    shares = np.zeros((len(rows), size))
+    np.put_along_axis(shares, near, np.array([np.mean(
+        [softmax(own, each) for each in similarity.precisions[row]], axis=0)
+        for row, own in zip(rows.tolist(), lengths, strict=True)]), axis=1)
+    shares[:, rows] = (shares[:, rows] + shares[:, rows].T) / 2
+    attraction, repulsion, divergence = added_forces(shares, points, rows, dof)
+    slope = float(np.linalg.norm(attraction - repulsion) / (np.linalg.norm(attraction) or 1.0))
+    close = CLOSE if size - len(rows) <= EXACT_ROWS else ROUGH
+    yield ratio("divergence", abs(divergence - model.fit["divergence"]), close * max(1.0, abs(divergence)),
+                "Σ p log (p / q) over pairs of added rows, as stated")
+    yield ratio("slope", abs(slope - model.fit["slope"]), max(close * max(1.0, slope), CLOSE),
+                "the gradient of added rows over its attraction, as stated")
+
+
+def added_forces(shares: Array, points: Array, rows: Indices, dof: float) -> tuple[Array, Array, float]:
+    """Return attraction and repulsion of added rows (m x p each), and Σ p log (p / q), by distances of SciPy.
+
+    Shares are n times the affinities of the rows (m x n).
+    """
+    from scipy.spatial.distance import cdist
+
+    size, total = len(points), 0.0
+    for some in row_blocks(size, BLOCK, size):
+        total += float(((1 + cdist(points[some], points, "sqeuclidean") / dof) ** -dof).sum())
+    total -= size
+    bases = 1 + cdist(points[rows], points, "sqeuclidean") / dof
+    kernel = bases**-dof
+    kernel[np.arange(len(rows)), rows] = 0.0
+    pulls, pushes = shares / bases, kernel / bases * (size / total)
+    attraction, repulsion = (weights.sum(axis=1)[:, None] * points[rows] - weights @ points
+                             for weights in (pulls, pushes))
+    there = shares > 0
+    logs = np.log(shares[there] / size * total) + dof * np.log(bases[there])
+    return attraction, repulsion, float(np.sum(shares[there] / size * logs))
+
+
+def added_edge_checks(method: Any, data: Features, model: Model, moving: Indices, *, full: bool) -> Iterator[Check]:
+    """Yield checks of rows that were added to a layout: the curve, their memberships, and that they follow from it."""
+    points, size = np.asarray(model.embedding), len(data.values)
+    yield curve_check(method, model)
+    if not full and len(moving) * size > ALL_ROWS**2:
+        yield later("graph")
+        yield later("seed")
+        return
+    rows, distances, apart = added_rows(data, points, moving)
+    yield count("twins", apart, "added rows that equal a fixed one and are not on it")
+    if not len(rows):
+        return
+    near, lengths = nearest_of(distances, rows, method.neighbors.count)
+    ways = np.zeros((len(rows), size))
+    np.put_along_axis(ways, near, np.array([_row(own, method.local_connectivity, float(own.sum()) / (len(own) + 1))
+                                            for own in lengths]), axis=1)
+    own, mix = ways[:, rows], method.mix_ratio
+    ways[:, rows] = mix * (own + own.T - own * own.T) + (1 - mix) * own * own.T
+    total, stated = float(ways.sum()), float(model.fit["membership"])
+    yield ratio("graph", abs(total - stated) / max(total, 1e-300), SUM, "memberships of added rows have the sum stated")
+    places = points.copy()
+    again = method.layout_among(data, places, moving, model.required_projector, Compute(seed=int(model.fit["seed"])))
+    yield ratio("seed", max_abs(again.embedding - points), 1e-9 * max(max_abs(points), 1e-300),
+                "coordinates by the same seed again")

@@ -385,17 +385,22 @@ def phases_of(graph: Graph, epochs: int) -> list[EdgeArrays]:
 
 
 def move_points(phases: Sequence[EdgeArrays], own: Array, points: Array | None, *, curve: Array, draw: Draw,
-                rate: float, pulls: Array | None = None) -> Epoch:
+                rate: float, pulls: Array | None = None, among_each_other: bool = False) -> Epoch:
     """Return positions (m x p) after an epoch, among fixed points (n x p), or among themselves (None).
+
+    Among both, edges number the positions from 0 to m - 1, and the fixed points after them.
 
     All rows of a phase move at once from the positions before it, in blocks of a fixed size, so that any number of
     threads gives the same bytes. Pulls of the density term (m x 2) are for points among themselves.
     """
     work, cost, count = sample_rows if native.available() else move_rows, 0.0, 0
     for edges in phases if len(own) else ():
-        def move(rows: slice, edges: EdgeArrays = edges, own: Array = own) -> tuple[Array, float, int]:
+        every = own if points is None else np.concatenate([own, points]) if among_each_other else points
+
+        def move(rows: slice, edges: EdgeArrays = edges, own: Array = own, among: Array = every,
+                 ) -> tuple[Array, float, int]:
             some = edges._replace(starts=edges.starts[rows.start : rows.stop + 1])
-            among, first = (own, rows.start) if points is None else (points, -1)
+            first = rows.start if points is None or among_each_other else -1
             done = work(some, own[rows], first, among, curve, draw, rate)
             if pulls is not None:
                 move_by_density(some, first, among, pulls=pulls, curve=curve, epoch=draw.epoch, rate=rate,

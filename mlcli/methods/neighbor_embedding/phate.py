@@ -31,6 +31,7 @@ from mlcli.core.metrics.distances import seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes
+from mlcli.methods.method import Method
 from mlcli.methods.neighbor_embedding.check import potential_checks
 from mlcli.methods.neighbor_embedding.new_points import DecaySteps, EdgeSteps
 from mlcli.methods.neighbor_embedding.walk import (
@@ -152,6 +153,18 @@ class PHATE(MajorizedMethod):
         """Return the number of clusters, None where each is a point; raises ConfigError for more than points."""
         found = super().landmark_count(data)
         return None if found == len(data.values) else found
+
+    def place_among(self, data: Any, places: Array, moving: Indices, model: Model, compute: Compute) -> Model:
+        """Return the model of rows that are added: each is the mean of points or clusters by its own affinities."""
+        return Method.place_among(self, data, places, moving, model, compute)
+
+    def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
+        """Check that added rows lie where the projector places them."""
+        return Method.checks_among(self, subject, moving)
+
+    def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of the projector."""
+        return Method.steps_among(self, data, count, compute)
 
     def reproduces(self) -> bool:
         """Whether projecting a training row gives its coordinates: it gives a mean with those of its neighbors."""

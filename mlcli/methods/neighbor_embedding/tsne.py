@@ -45,15 +45,18 @@ from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.layouts import NeighborEmbedding, principal
-from mlcli.methods.neighbor_embedding.check import divergence_checks
+from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_affinity, added_neighbor_steps
+from mlcli.methods.neighbor_embedding.check import added_divergence_checks, divergence_checks
 from mlcli.methods.neighbor_embedding.new_points import Calibrated, Entering
 from mlcli.methods.neighbor_embedding.perplexity import (
+    BOTH_WAYS,
     JointAffinities,
     affinity_lists,
     affinity_steps,
     entries_of,
     groups_of,
     joint_affinities,
+    reach,
     require_points,
 )
 from mlcli.methods.neighbor_embedding.repulsion import (
@@ -251,6 +254,7 @@ def largest(count: int) -> float:
 
 Perplexity = Annotated[float, Field(gt=1)]
 SHORT = {"early_steps": 15, "steps": 10}
+ADDED = 0.3  # of the steps after the first ones: those of rows that are added to a layout
 
 
 class TSNE(NeighborEmbedding):
@@ -417,6 +421,43 @@ class TSNE(NeighborEmbedding):
         """Return several perplexities; one for very many rows."""
         fitting = [size for size in (30.0, 10.0, 100.0) if size < (seen.rows - 1) / 3]
         return Trials(({}, *({"perplexity": size} for size in fitting[1:] if seen.rows <= MANY)))
+
+    def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
+        """Return the model of rows placed by the divergence of the pairs that they are in."""
+        similarity: Any = projector.similarity
+        rows = AddedRows.of(data, places, moving, reach(self.perplexities))
+        known, precisions = similarity.precisions, np.zeros((len(places), len(self.perplexities)))
+        former = np.setdiff1d(np.arange(len(known)), moving)
+        precisions[former] = known[former]
+        if not len(rows.moving):
+            return self.model_among(data, places, moving, projector, {"added": len(moving), "iterations": 0},
+                                    precisions=precisions)
+        rate = 1.0 if self.descent.rate is None else self.descent.rate / len(places)
+        found = add_by_affinity(rows.neighbors, places[rows.fixed], self.perplexities, self.dof,
+                                steps=self.added_steps, rate=rate)
+        places[rows.moving], precisions[rows.moving] = found.points, found.precisions
+        return self.model_among(data, places, moving, projector, {
+            "added": len(moving), "divergence": found.ended.state.objective, "slope": found.ended.state.slope,
+            "iterations": len(found.ended.trace)}, found.ended.trace, precisions=precisions)
+
+    @property
+    def added_steps(self) -> int:
+        """The number of steps of descent of added rows."""
+        return max(round(ADDED * self.descent.steps), 1)
+
+    def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of neighbors of added rows and their descent among the others."""
+        size, entries, threads = len(data.values), float(count) * reach(self.perplexities), compute.thread_count()
+        pairs = float(count) * size * rates().bent / threads
+        return [*added_neighbor_steps(data, count, reach(self.perplexities), threads),
+                Step("iterate", f"{self.added_steps} steps of {count:,} rows among {size - count:,}",
+                     self.added_steps * (pairs + attract_seconds(int(BOTH_WAYS * entries), self.axes.count, threads)),
+                     ENTRY * BOTH_WAYS * entries + 8.0 * MOTION * size * self.axes.count)]
+
+    def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
+        """Check the perplexity of added rows, and divergence and slope by sums of another library."""
+        yield from added_divergence_checks(subject.data, subject.model, moving, self.perplexities, self.dof,
+                                           full=subject.plan.full)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""

@@ -15,7 +15,7 @@ from mlcli.base.machine.footprint import OPTIMIZE, SPARSE
 from mlcli.base.machine.rates import rates
 from mlcli.base.stages.composition import Composition, FitStage
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, Labeled, WeightedGraph
@@ -37,7 +37,8 @@ from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
-from mlcli.methods.neighbor_embedding.check import PAIRS, sampled_checks
+from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_edges, added_neighbor_steps
+from mlcli.methods.neighbor_embedding.check import PAIRS, added_edge_checks, sampled_checks
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,
     fuzzy_graph_of,
@@ -266,6 +267,34 @@ class UMAP(NeighborEmbedding):
     def trials(cls, seen: InputSummary) -> Trials:
         """Return settings by neighborhood size; one where the input is a graph."""
         return single_trial() if seen.graph else Trials(tuple({"neighbors": {"count": count}} for count in seen.counts))
+
+    def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
+        """Return the model of rows placed by sampled forces along the edges of their memberships."""
+        similarity: Any = projector.similarity
+        curve: MembershipCurve = similarity.curve
+        said = {"added": len(moving), "a": curve.a, "b": curve.b, "seed": compute.seed}
+        rows = AddedRows.of(data, places, moving, self.neighbors.count)
+        if not len(rows.moving):
+            return self.model_among(data, places, moving, projector, {**said, "edges": 0, "membership": 0.0})
+        found = add_by_edges(rows.neighbors, places[rows.fixed], self.local_connectivity, self.mix_ratio,
+                             curve=curve, sampling=similarity.sampling)
+        places[rows.moving] = found.points
+        return self.model_among(data, places, moving, projector, {
+            **said, "edges": found.graph.edges, "membership": float(np.cumsum(found.graph.lengths)[-1])},
+            found.ended.trace)
+
+    def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of neighbors of added rows and their epochs among the others."""
+        threads, epochs = compute.thread_count(), max(round(PLACING[0] * self.epochs_of(data)), 1)
+        edges = BOTH_WAYS * count * self.neighbors.count
+        return [*added_neighbor_steps(data, count, self.neighbors.count, threads),
+                Step("iterate", f"{epochs} epochs of {count:,} rows among {len(data.values) - count:,}",
+                     epochs * edges * SHARE * (2 + self.negative_samples) * SAMPLE * rates().bent / threads,
+                     HELD * 2 * edges + 48.0 * len(data.values) * self.axes.count)]
+
+    def checks_among(self, subject: Subject, moving: Indices) -> Iterator[Check]:
+        """Check the curve, memberships of added rows by another formula, and that they follow from the seed."""
+        yield from added_edge_checks(self, subject.data, subject.model, moving, full=subject.plan.full)
 
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""

@@ -13,6 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.options import option
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
+from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.goodness import rank_goodness
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, PairOrder, Ranks, Ties, function_at_rest
@@ -22,7 +23,7 @@ from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import Goodness
 from mlcli.errors import DataError
-from mlcli.methods.layout_checks import rank_checks
+from mlcli.methods.layout_checks import rank_checks, rank_stress
 from mlcli.methods.layouts import StressMethod
 from mlcli.methods.trials import variant
 
@@ -92,6 +93,15 @@ class NMDS(StressMethod):
                                 np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
 
         return run
+
+    @property
+    def stopping(self) -> Iterate:
+        """When the placement of added rows stops."""
+        return Iterate(tolerance=self.minimize.tolerance)
+
+    def stress_again(self, lengths: Array, distances: Array) -> float:
+        """Return stress-1 of condensed dissimilarities and distances, for the certificate."""
+        return rank_stress(lengths, distances, self.ties)
 
     def disparities(self, pairs: Pairs, best: Minimization) -> Monotone:
         """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
