@@ -11,6 +11,7 @@ from mlcli.base.values.check import Check, count, ratio
 from mlcli.certify.projection import ROW, row_tolerance
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.check.kernels import NUMBER
+from mlcli.core.similarities.registration import Registration
 
 
 def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
@@ -20,6 +21,22 @@ def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
     if known is not None:
         wrong += int(np.sum((coordinates != known).any(axis=1))) if known.shape == coordinates.shape else len(known)
     return count("kept", wrong, "rows of the former map that are not where they were, to the last bit")
+
+
+def registration_check(coordinates: Array, known: Array, onto: Registration | None) -> Check:
+    """Check that coordinates of rows (m x p) are registered onto known ones: by SVD, no turn brings them nearer.
+
+    At the best turn, scale and shift both have one mean, and the product of the centered ones is symmetric.
+    """
+    if onto is None:
+        return count("registration", 1, "a map that was fitted anew states how it was turned")
+    wrong = float(np.abs(onto.turn.T @ onto.turn - np.eye(len(onto.turn))).max())
+    size = max(max_abs(coordinates), max_abs(known), 1e-300)
+    wrong = max(wrong, float(np.abs(coordinates.mean(axis=0) - known.mean(axis=0)).max()) / size)
+    product = (coordinates - coordinates.mean(axis=0)).T @ (known - known.mean(axis=0))
+    sizes = np.linalg.svd(product, compute_uv=False)
+    wrong = max(wrong, float(sizes.sum() - np.trace(product)) / max(float(sizes.sum()), 1e-300))
+    return ratio("registration", wrong, 1e-9, "the map is turned and moved onto the former one as near as it can be")
 
 
 def placement_checks(subject: Subject, moving: Indices) -> Iterator[Check]:

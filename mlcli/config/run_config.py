@@ -96,7 +96,6 @@ class RunConfig(Options):
 
     def _require_growth(self, onto: Onto) -> None:
         """Raise ConfigError if rows cannot be added to a map: for other input than features, or more than one view."""
-        onto.require()
         wrong = next((what for what, there in (
             (f"input.kind: {self.input.kind}", self.input.kind != "features"), ("a second view", self.input.views),
             ("input.stream: always", self.input.stream == "always")) if there), None)

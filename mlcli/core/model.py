@@ -24,6 +24,7 @@ from mlcli.errors import ConfigError, NumericalError
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
+    from mlcli.core.similarities.registration import Registration
 
 
 @stored("joint-views", precisions="vpp", weights="p")
@@ -162,6 +163,7 @@ class Model:
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep
+    registration: "Registration | None" = None  # onto the map of an earlier run, of coordinates fitted anew
     added: bool = False  # whether some rows were placed by the projector of a fit without them
 
     def with_loadings(self, data: Given) -> "Model":

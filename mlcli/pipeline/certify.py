@@ -16,11 +16,12 @@ from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
-from mlcli.certify.growth import kept_check
+from mlcli.certify.growth import kept_check, registration_check
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import NoProjection
+from mlcli.core.similarities.registration import Registration, unregistered
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.row_numbers import RowNumbers
@@ -138,13 +139,17 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
                         others=tuple(view.projector for view in stored.get("views", ())) or result.model.others,
                         joint=stored.get("joint", result.model.joint),
                         unfolded=stored.get("unfolded", result.model.unfolded))
+        kept = stored.get("growth") if stored else result.finished().growth if (
+            start is not None and start.growth is not None) else None
+        onto = getattr(model.projector, "registration", None) or (kept and kept.registration)
+        if onto is not None:  # the former run's, where its projector places new rows
+            model = before_registration(model, onto)
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
         subject = subject_of(config.method, given, model, plan)
         checks = [same_model(stored, result)] if stored else []
         growth = None if start is None else start.growth
-        kept = stored.get("growth") if stored else result.finished().growth if growth is not None else None
         if kept is not None:
-            checks.append(kept_rows(kept, growth, result.embedding.values))
+            checks += kept_rows(kept, growth, result)
         fixed_alone = growth is None and kept is not None and kept.way == "fixed"
         checks += [*_rows(result, plan), *_reduced(start, stored, plan),
                    *([skipped("input", "the run or the rows are not at hand")] if fixed_alone else
@@ -201,15 +206,27 @@ def document_of(certificate: Certificate, result: Result, files: Mapping[str, Ma
     return dict(json_value({**document, "facts": {**document["facts"], **hashes}}))
 
 
-def kept_rows(held: MapRows, growth: Growth | None, values: Array) -> Check:
-    """Check the rows that are the former run's, in a map whose rows are fixed; that there is one row for each, else."""
+def before_registration(model: Model, onto: Registration) -> Model:
+    """Return a model as it was fitted, before it was turned onto the map of another run, without its loadings."""
+    return replace(model, embedding=onto.undo(model.embedding), projector=unregistered(model.projector, onto),
+                   loadings=None)
+
+
+def kept_rows(held: MapRows, growth: Growth | None, result: Result) -> list[Check]:
+    """Check the rows that are the former run's: in a map whose rows are fixed that they lie where they were.
+
+    Those of rows that were fitted anew lie as near to their former places as a turn and a shift can bring them.
+    """
+    values = result.embedding.values
     if len(values) != held.rows or (held.kept.size and held.kept.max() >= len(values)):
-        return count("kept", abs(len(values) - held.rows) or 1, "rows of the map without coordinates")
-    if held.way != "fixed":
-        former = None if growth is None else growth.coordinates
-        wrong = int(former is not None and len(former) > len(values))
-        return count("kept", wrong, "rows of the former map that are not in this one")
-    return kept_check(values[held.kept], None if growth is None else growth.coordinates[growth.kept], held.sha256)
+        return [count("kept", abs(len(values) - held.rows) or 1, "rows of the map without coordinates")]
+    if held.way == "fixed":
+        former = None if growth is None else growth.coordinates[growth.kept]
+        return [kept_check(values[held.kept], former, held.sha256)]
+    if growth is None:
+        return []
+    places = held.kept if result.model.kept is None else result.model.kept[held.kept]
+    return [registration_check(values[held.kept], growth.coordinates[places], held.registration)]
 
 
 def _numbers(method: Method, subject: Subject, growth: Growth | None = None) -> list[Check]:

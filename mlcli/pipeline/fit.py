@@ -8,14 +8,18 @@ import numpy as np
 from mlcli.base.machine.footprint import AfterFit, memory_after_fit
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
+from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
+from mlcli.core.similarities.registration import Registration, registered, require_turnable
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
+from mlcli.errors import GeometryError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.growth import Growth
+from mlcli.findings.frame.likeness import procrustes, standardize
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start, embedded_rows
-from mlcli.methods import Model
+from mlcli.methods import Method, Model
 from mlcli.methods.method import require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
@@ -47,9 +51,41 @@ def grown_model(plan: FitPlan, growth: Growth) -> Model:
     """Return the model of rows that are added to a map, as the way says."""
     method, places = plan.method, np.full((plan.table.rows, growth.coordinates.shape[1]), np.nan)
     places[growth.kept] = growth.coordinates[growth.kept]
+    if growth.way == "refit":
+        axes = growth.coordinates.shape[1]
+        return registered_model(method.with_axes(axes).fit_in_range(plan.normalized, plan.steps_before, plan.compute),
+                                growth, method)
     require_memory(plan.steps_before, plan.normalized, method, plan.compute)
     assert growth.model is not None
     return method.place_among(plan.data, places, growth.moving, growth.model, plan.compute)
+
+
+def registered_model(model: Model, growth: Growth, method: Method) -> Model:
+    """Return a model of all rows turned and moved onto the former map, by the rows that both have.
+
+    It is scaled where the unit of coordinates is free, but for layouts, whose distances place new rows. Raises
+    GeometryError where the fit has another number of axes, and ConfigError for models that cannot be turned.
+    """
+    require_turnable((model.spreads, model.memberships, model.joint, model.private, model.forecast), method.name)
+    places = np.arange(len(model.embedding)) if model.kept is None else model.kept
+    shared = np.isin(places, growth.kept)
+    points, targets = model.embedding[shared], growth.coordinates[places[shared]]
+    if points.shape != targets.shape:
+        raise GeometryError("ONTO-AXES", f"the rows together have {points.shape[1]} axes, and the map has "
+                            f"{targets.shape[1]}", hint="place the new rows among those of the map ({onto.way=fixed})")
+    onto = Registration.of(points, targets, procrustes(standardize(targets), standardize(points)).m2,
+                           scaled=method.free_scale and "axes" not in type(method).model_fields)
+    loadings = model.loadings and replace(model.loadings, values=turned_loadings(model.loadings.values, onto.turn))
+    return replace(model, embedding=onto(model.embedding), projector=registered(model.projector, onto),
+                   loadings=loadings, registration=onto)
+
+
+def turned_loadings(loadings: Array, turn: Array) -> Array:
+    """Return loadings (d x p) on turned axes: their directions turned, of the lengths that variances then have."""
+    lengths = np.linalg.norm(loadings, axis=0)
+    directions = loadings / np.where(lengths > 0, lengths, 1.0) @ turn
+    sizes = np.linalg.norm(directions, axis=0)
+    return np.asarray(directions / np.where(sizes > 0, sizes, 1.0) * np.sqrt(lengths**2 @ turn**2))
 
 
 def drawing_of(config: RunConfig, start: Start) -> AfterFit:

@@ -197,7 +197,7 @@ def begin_onto(config: RunConfig, onto: Onto) -> Start:
              "are", rows=len(again.new) - len(moved))
     growth = Growth(
         parent=model, coordinates=known.values, moving=np.append(moved, np.arange(len(rows), len(table.ids))),
-        fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way, weight=onto.weight,
+        fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way,
         model=parent.fitted(model, known.values) if onto.way == "fixed" else None,
         facts={**parent.facts(), "way": onto.way, "old": len(rows), "new": len(fresh),
                "again": len(again.new), "changed": len(changed), "placed": len(moved),

@@ -202,7 +202,9 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         "method": config.method.name,
         **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
-        **({} if result.start.growth is None else {"onto": dict(result.start.growth.facts)}),
+        **({} if result.start.growth is None else {"onto": {
+            **result.start.growth.facts,
+            "m2": None if result.model.registration is None else result.model.registration.m2}}),
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),
                       "ids": "invented" if isinstance(result.embedding.ids, RowNumbers) else "given"},

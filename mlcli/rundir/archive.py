@@ -60,6 +60,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.similarities.path_lengths": ("geodesics", "given-graph"),
     "core.similarities.preimages": ("barycentric-decoder", "kernel-ridge-decoder", "fixed-point-decoder"),
     "core.similarities.projector": ("no-projection", "projector", "decoder"),
+    "core.similarities.registration": ("registration", "registered"),
     "core.similarities.weights": ("barycenters", "affinities", "edge-affinities"),
     "data.prepare.prepare": ("preparation",),
     "data.table.coding": ("coding",),

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.core.similarities.registration import Registration
 
 if TYPE_CHECKING:
     from mlcli.rundir.model import StoredModel
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 class MapRows:
     """The rows of a map that grew: those whose coordinates are the former run's, and the prepared rows."""
 
-    way: str  # fixed, tied or refit
+    way: str  # fixed or refit
     kept: Indices  # m: rows that the former run has as well, but for those placed anew
     sha256: str  # of their coordinates in this run if they are fixed, else of those in the former one
     points: Array | None  # r x k; None where the similarity of the model holds them
     rows: int  # r
+    registration: Registration | None = None  # of rows that were fitted anew
 
     def __post_init__(self) -> None:
         """Raise ValueError for places of rows that are not there, as of a damaged model."""

@@ -157,6 +157,29 @@ class Portable(Shape):
     c_library: str
 
 
+class Ancestor(Shape):
+    """A run that the map of a run grew from."""
+
+    run: Text
+    absolute: Text | None = None
+    sha256: str  # of its run.json
+    finished: str = ""
+    rows: Count
+
+
+class Onto(Ancestor):
+    """The run whose map a run added rows to, and how."""
+
+    way: Literal["fixed", "refit"]
+    old: Count
+    new: Count
+    again: Count = 0
+    changed: Count = 0
+    placed: Count = 0
+    m2: Number | None = None  # of rows that were fitted anew and turned onto the former map
+    ancestors: list[Ancestor] = Field(default=[])  # the first one first
+
+
 class Manifest(Shape):
     """run.json."""
 
@@ -169,6 +192,7 @@ class Manifest(Shape):
     input: Inputs
     held_out: Annotated[int, Field(ge=0)] = 0  # rows that were read and not fitted
     reduced: Reduced | None = None
+    onto: Onto | None = None
     embedding: Sizes
     spectrum: Eigenvalues | None = None  # where the method has one
     fit: Fit

@@ -1,6 +1,6 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is what it was."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.reading import damaged, is_own, own_file
-from mlcli.runs.input import REMOTE, facts_of_views, input_state, moved, remaining_rows
+from mlcli.rundir.reading import damaged, is_own, own_file, sha256_of
+from mlcli.runs.input import REMOTE, existing_path, facts_of_views, input_state, moved, remaining_rows
 
 
 def private_of(folder: Path) -> Loadings | None:
@@ -99,6 +99,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder, manifest), manifest, given, views), manifest)
     state = input_state(config, manifest["input"], (given, *views))
+    state = state if state != "unchanged" or config.onto is None else parent_state(config.onto.run, manifest["onto"])
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
@@ -143,7 +144,18 @@ def unlike(folder: Path, config: RunConfig) -> str:
     if manifest.get("asked") != fingerprint(config):
         return "it was made with other options"
     state = input_state(config, manifest["input"], None)
+    if state == "unchanged" and config.onto is not None:
+        parent = parent_state(config.onto.run, manifest.get("onto") or {})
+        return "" if parent == "unchanged" else f"the run whose map it adds rows to is {parent}"
     return "" if state == "unchanged" else f"its input is {state}"
+
+
+def parent_state(path: str, facts: Mapping[str, Any]) -> str:
+    """Return whether the run that a run added rows to is there, and has the run.json that it had."""
+    manifest = Path(existing_path(path, dict(facts))) / names.MANIFEST
+    if not manifest.is_file():
+        return "missing"
+    return "unchanged" if sha256_of(manifest) == facts.get("sha256") else "changed"
 
 
 def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str, Any]) -> int | None:
@@ -205,6 +217,9 @@ def result_with_input(folder: Path, config: RunConfig, model: Model,
     source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
     chosen, table = remaining_rows(source, prepared, gone), prepared.table
+    if start.growth is not None:  # rows of the former run may be among those left out
+        there = None if texts is None or len(model.embedding) == table.rows else {*texts[0]}
+        chosen = None if there is None else np.flatnonzero([name in there for name in table.ids])
     table = table if chosen is None else table.take(chosen)
     embedding = coordinates(table, model.embedding)
     if texts is not None:

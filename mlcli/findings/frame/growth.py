@@ -22,14 +22,13 @@ class Growth:
     moving: Indices  # rows of the table without a fixed place: those placed anew, then the new ones
     fresh: Indices  # the new ones, by their places in the file that was read
     way: str
-    weight: float
     facts: Mapping[str, Any]  # of run.json
     model: Model | None = None  # the former run's, in plain numbers, where its rows are fixed
 
     @property
     def parts(self) -> tuple[Any, ...]:
         """The values that coordinates depend on beside the rows, for keys of checkpoints."""
-        return self.coordinates, self.moving, self.way, self.weight
+        return self.coordinates, self.moving, self.way
 
     @property
     def is_fixed(self) -> bool:

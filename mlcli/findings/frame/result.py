@@ -151,7 +151,8 @@ class Start:
         points = None if points_of(model.projector, len(table.ids)) is not None else np.array(table.values)
         return replace(growth.parent, id_name=text_names(embedding)[0], projector=model.projector,
                        invented=isinstance(embedding.ids, RowNumbers),
-                       growth=MapRows(growth.way, kept, hash_of(of_rows), points, len(table.ids)))
+                       growth=MapRows(growth.way, kept, hash_of(of_rows), points, len(table.ids),
+                                       model.registration))
 
 
 @frozen

@@ -65,6 +65,9 @@ def heading(run: FinishedRun) -> str:
              f"{number(given['rows'])} points, {number(given.get('edges'))} edges → "
              f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
              f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
+    if (onto := run.manifest.get("onto")) is not None:
+        sizes = (f"{number(onto['old'])} rows of {safe(str(onto['run']), 80)} and {number(onto['new'])} new ones → "
+                 f"{number(made['rows'])} rows × {axes}")
     line = (f"{sizes}, "
             f"{run.manifest.get('seconds', 0):.3g} s, finished {_moment(str(run.manifest.get('finished', 'unknown')))}")
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
@@ -86,6 +89,30 @@ def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
     return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
             "unchecked": ("no number checked", "plain"),
             }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
+
+
+WAYS = {
+    "fixed": "Rows of that map keep their coordinates to the last bit. New ones were placed among them, so that the map "
+             "is not centered anew, and its axes, spectrum and loadings are those of the fit that it began with.",
+    "refit": "All rows were fitted anew, and the result was turned, mirrored and moved so that the rows of that map "
+             "come as near to their former places as they can: axes need not be those of the spectrum any more."}
+
+
+def grown(run: FinishedRun) -> Part:
+    """Return what a run added to the map of another: how, and the line of runs that the map grew from."""
+    onto = run.manifest.get("onto")
+    if onto is None:
+        return None
+    pairs = [("rows of that map", number(onto["old"])), ("new rows", number(onto["new"])),
+             *([("rows that came again", number(onto["again"]))] if onto.get("again") else []),
+             *([("with other numbers", number(onto["changed"]))] if onto.get("changed") else []),
+             *([("of these placed anew", number(onto["placed"]))] if onto.get("placed") else []),
+             *([("Procrustes m²", number(onto["m2"]))] if onto.get("m2") is not None else [])]
+    line = [(str(one["run"]), number(one["rows"]), str(one.get("finished", "")), str(one["sha256"])[:12])
+            for one in onto.get("ancestors", ())]
+    return section("Rows added to a map", sentence(WAYS[onto["way"]]), facts(pairs), fold(
+        f"the {len(line)} runs before it" if len(line) > 1 else "the run before it",
+        table(("run", "rows", "finished", "SHA-256 of run.json"), line, (1,))))
 
 
 def what_was_run(run: FinishedRun) -> Part:
@@ -181,7 +208,7 @@ def page(run: FinishedRun, *, cutoff: float | None = None) -> str:
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
     shown = join([embedding.embedding(run), *sections[Place.PICTURE]])
-    words = join([*sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
+    words = join([grown(run), *sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
     items = run.config.method.columns_model == "own noise" or run.fit.get("polychoric")
     first = items or not run.embedding.values.size  # loadings, then scores
