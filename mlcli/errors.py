@@ -38,7 +38,7 @@ from urllib.parse import unquote
 
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
 PARTS = ("where", "hint", "kind", "row", "name")  # of an error, besides its code and what was found
-OPTION = re.compile(r"\{((?:input|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages and hints
+OPTION = re.compile(r"\{((?:input|onto|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages
 MEANT = "did you mean "  # begins the remedy that names what was meant
 Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
 

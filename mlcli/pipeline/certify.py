@@ -141,7 +141,9 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
                         unfolded=stored.get("unfolded", result.model.unfolded))
         kept = stored.get("growth") if stored else result.finished().growth if (
             start is not None and start.growth is not None) else None
-        onto = getattr(model.projector, "registration", None) or (kept and kept.registration)
+        onto: Registration | None = getattr(model.projector, "registration", None)
+        if onto is None and kept is not None:
+            onto = kept.registration
         if onto is not None:  # the former run's, where its projector places new rows
             model = before_registration(model, onto)
         given = None if start is None else config.method.with_metric(start.prepared.table.data())

@@ -130,6 +130,13 @@ def remaining_rows(start: Start, folder: Path) -> Indices | None:
     return None if len(kept) == len(numbers) else kept
 
 
+def require_other(folder: Path, output: str | None) -> None:
+    """Raise ConfigError where a run would replace the one whose map it adds rows to."""
+    if output is not None and Path(output).is_dir() and folder.is_dir() and folder.samefile(output):
+        raise ConfigError("OUTPUT-ONTO", "the output would replace the run whose map the rows are added to",
+                          where="output", hint="choose another with -o")
+
+
 def with_parents_options(config: RunConfig) -> RunConfig:
     """Return the configuration of a run with the method, preparation and seed of the run that it adds rows to.
 
@@ -137,6 +144,7 @@ def with_parents_options(config: RunConfig) -> RunConfig:
     """
     if config.onto is None:
         return config
+    require_other(Path(config.onto.run), config.output)
     parent = Parent.of(config.onto).config
     if config.chosen("method") and config.method.name != parent.method.name:
         raise ConfigError("ONTO-METHOD", f"the run was made by {parent.method.name}, not by {config.method.name}",
@@ -146,7 +154,10 @@ def with_parents_options(config: RunConfig) -> RunConfig:
             require_same(getattr(config, section), getattr(parent, section), section)
     if config.compute.chosen("seed") and config.compute.seed != parent.compute.seed:
         require_same(config.compute.replace(), parent.compute, "compute", only=("seed",))
-    return config.replace(method=parent.method, prepare=parent.prepare,
+    report = config.report
+    if config.onto.way == "fixed" and not report.chosen("dimension"):
+        report = report.replace(dimension=False)  # its rules examine the spectrum of a fit
+    return config.replace(method=parent.method, prepare=parent.prepare, report=report,
                           compute=config.compute.replace(seed=parent.compute.seed))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
-from mlcli.config.run_config import OF_A_FIT, RunConfig
+from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.data.options.formats import FORMATS, OWN
 from mlcli.data.prepare.columns import warn_beside_lists, warn_of_codes, warn_of_dominant, warn_of_samples
@@ -111,11 +111,7 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
 def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
-    growth = None if result.input is None else result.input.growth
-    skipped = OF_A_FIT if growth is not None and growth.is_fixed else ()
     for finding in result.config.report.wanted():
-        if finding.name in skipped:
-            continue
         value = finding.compute(result, {name: found[name] for name in finding.needs if name in found})
         if value is not None:
             found[finding.name] = value

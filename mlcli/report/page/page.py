@@ -92,8 +92,8 @@ def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
 
 
 WAYS = {
-    "fixed": "Rows of that map keep their coordinates to the last bit. New ones were placed among them, so that the map "
-             "is not centered anew, and its axes, spectrum and loadings are those of the fit that it began with.",
+    "fixed": "Rows of that map keep their coordinates to the last bit. New ones were placed among them, so that the "
+             "map is not centered anew, and its axes, spectrum and loadings are those of the fit that it began with.",
     "refit": "All rows were fitted anew, and the result was turned, mirrored and moved so that the rows of that map "
              "come as near to their former places as they can: axes need not be those of the spectrum any more."}
 

@@ -1,0 +1,225 @@
+"""Rows added to the map of a finished run: which are kept, which are placed, and what is refused."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.support import BARE, Caller
+from tests.wording import Wording
+
+KINDS = "abc"
+
+
+def roll(rows: int = 120) -> np.ndarray:
+    generator = np.random.default_rng(0)
+    angle = 1 + generator.uniform(0, 6, rows)
+    return np.column_stack([angle * np.cos(angle), generator.uniform(0, 5, rows), angle * np.sin(angle)])
+
+
+ROWS = roll()
+
+pytestmark = pytest.mark.medium
+
+
+def write(path: str, rows: range, values: np.ndarray = ROWS, *, ids: bool = True) -> Path:
+    lines = [f"{f'p{row},' if ids else ''}{','.join(map(repr, values[row].tolist()))},{KINDS[row % 3]}" for row in rows]
+    Path(path).write_text("\n".join([f"{'id,' if ids else ''}x,y,z,kind", *lines, ""]), encoding="utf-8")
+    return Path(path)
+
+
+def embedding(folder: str) -> list[list[str]]:
+    with (Path(folder) / "embedding.csv").open(encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def facts(folder: str) -> dict:
+    return json.loads((Path(folder) / "run.json").read_text(encoding="utf-8"))["onto"]
+
+
+def grown(mlcli: Caller, method: str, *options: object) -> None:
+    """Makes the run `old` of 80 rows and `new` of 20 more onto it."""
+    write("old.csv", range(80))
+    write("new.csv", range(80, 100))
+    assert mlcli("embed", "old.csv", "-m", method, *options, "-o", "old", *BARE).code == 0
+    called = mlcli("embed", "new.csv", "--onto", "old", "-o", "new", *BARE)
+    assert called.code == 0, called.err
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("pca", ()), ("isomap", ("-k", "8")), ("umap", ("-k", "8", "--set", "method.epochs=50")),
+    ("tsne", ("--set", "method.perplexity=8", "--set", "method.descent.early_steps=20", "--set",
+              "method.descent.steps=30")),
+    ("smacof", ()), ("sammon", ()), ("nmds", ("--set", "method.starts=1")), ("phate", ())])
+def test_lines_of_former_rows_stay_to_the_byte_and_the_certificate_passes(mlcli: Caller, method: str,
+                                                                          options: tuple[str, ...]) -> None:
+    grown(mlcli, method, *options)
+    old, new = Path("old/embedding.csv").read_bytes(), Path("new/embedding.csv").read_bytes()
+    assert new.startswith(old)
+    assert [line[0] for line in embedding("new")[81:]] == [f"p{row}" for row in range(80, 100)]
+    assert [line[1] for line in embedding("new")[81:]] == [KINDS[row % 3] for row in range(80, 100)]
+    verified = mlcli("verify", "new")
+    assert verified.code == 0, verified.err
+    assert facts("new")["old"] == 80
+    assert facts("new")["new"] == 20
+
+
+def test_rows_of_pca_lie_where_project_places_them(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    assert mlcli("project", "old", "new.csv", "-o", "placed.csv").code == 0
+    with Path("placed.csv").open(encoding="utf-8") as file:
+        placed = [[float(cell) for cell in line[2:]] for line in list(csv.reader(file))[1:]]
+    assert np.allclose(placed, [[float(cell) for cell in line[2:]] for line in embedding("new")[81:]], rtol=1e-12)
+
+
+def test_a_chain_needs_its_last_run_alone_and_names_all(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    write("more.csv", range(100, 110))
+    shutil.rmtree("old")
+    Path("old.csv").unlink()
+    Path("new.csv").unlink()
+    called = mlcli("embed", "more.csv", "--onto", "new", "-o", "more", *BARE)
+    assert called.code == 0, called.err
+    assert [one["run"] for one in facts("more")["ancestors"]] == ["old", "new"]
+    assert Path("more/embedding.csv").read_bytes().startswith(Path("new/embedding.csv").read_bytes())
+    assert mlcli("embed", "more.csv", "--onto", "new", "--onto-way", "refit", "-o", "again", *BARE).code == 0
+
+
+def test_the_same_rows_again_change_nothing(mlcli: Caller, wording: Wording) -> None:
+    grown(mlcli, "pca")
+    called = mlcli("embed", "new.csv", "--onto", "new", "-o", "same", *BARE)
+    assert {"N-ONTO-NOTHING", "N-ONTO-AGAIN"} <= {*wording(called.err)}
+    assert Path("same/embedding.csv").read_bytes() == Path("new/embedding.csv").read_bytes()
+
+
+def changed_rows() -> np.ndarray:
+    values = ROWS.copy()
+    values[85, 1] += 1
+    return values
+
+
+def test_rows_with_other_numbers_are_refused_unless_it_is_said_what_becomes_of_them(mlcli: Caller, wording: Wording) -> None:
+    grown(mlcli, "smacof")
+    write("later.csv", range(84, 110), changed_rows())
+    refused = mlcli("embed", "later.csv", "--onto", "new", "-o", "later", *BARE)
+    assert refused.code == 65
+    assert wording(refused.err) == ["E-ONTO-CHANGED"]
+    assert "'p85'" in refused.err
+    assert "'y'" in refused.err
+    assert not Path("later").exists()
+    kept = mlcli("embed", "later.csv", "--onto", "new", "--changed", "keep", "-o", "kept", *BARE)
+    assert kept.code == 0
+    assert Path("kept/embedding.csv").read_bytes().startswith(Path("new/embedding.csv").read_bytes())
+    placed = mlcli("embed", "later.csv", "--onto", "new", "--changed", "place", "-o", "placed", *BARE)
+    assert placed.code == 0
+    before, after = embedding("new"), embedding("placed")
+    assert [row for row in range(101) if before[row] != after[row]] == [86]
+    assert mlcli("verify", "placed").code == 0
+    # its new numbers are those that later rows are compared with
+    assert mlcli("embed", "later.csv", "--onto", "placed", "-o", "again", *BARE).code == 0
+
+
+def test_row_numbers_go_on_and_are_never_ids(mlcli: Caller, wording: Wording) -> None:
+    write("old.csv", range(40), ids=False)
+    write("new.csv", range(40, 50), ids=False)
+    assert mlcli("embed", "old.csv", "-o", "old", *BARE).code == 0
+    called = mlcli("embed", "new.csv", "--onto", "old", "-o", "new", *BARE)
+    assert "N-ONTO-IDS" in wording(called.err)
+    assert [line[0] for line in embedding("new")[1:]] == [str(row) for row in range(1, 51)]
+    write("named.csv", range(40, 50))
+    assert wording(mlcli("embed", "named.csv", "--onto", "new", "-o", "x", *BARE).err, "E-ONTO-IDS")
+
+
+def test_a_point_that_equals_a_fixed_one_lies_on_it(mlcli: Caller) -> None:
+    values = np.vstack([ROWS, ROWS[3:6]])
+    write("old.csv", range(80), values)
+    write("new.csv", range(117, 123), values)
+    for method in ("smacof", "umap"):
+        assert mlcli("embed", "old.csv", "-m", method, "-o", f"{method}-old", *BARE).code == 0
+        called = mlcli("embed", "new.csv", "--onto", f"{method}-old", "-o", f"{method}-new", *BARE)
+        assert called.code == 0, called.err
+        lines = embedding(f"{method}-new")
+        assert [line[2:] for line in lines[84:]] == [line[2:] for line in lines[4:7]]
+
+
+@pytest.mark.parametrize("method", ["pca", "smacof", "lle"])
+def test_rows_fitted_anew_come_as_near_as_a_turn_and_a_shift_can_bring_them(mlcli: Caller, method: str) -> None:
+    grown(mlcli, method)
+    called = mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "refit", "-o", "refit", *BARE)
+    assert called.code == 0, called.err
+    assert mlcli("verify", "refit").code == 0
+    old, now = (np.array([line[2:] for line in embedding(run)[1:81]], dtype=float) for run in ("old", "refit"))
+    gap = float(np.sum((now - old) ** 2))
+    for angle in (-1e-3, 1e-3):
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        assert float(np.sum(((now - now.mean(0)) @ turn + now.mean(0) - old) ** 2)) > gap
+    assert 0 <= facts("refit")["m2"] < 0.2
+    assert mlcli("project", "refit", "old.csv", "-o", "placed.csv").code == 0
+    with Path("placed.csv").open(encoding="utf-8") as file:
+        placed = np.array([line[2:] for line in list(csv.reader(file))[1:]], dtype=float)
+    if method != "lle":  # which places rows of the fit by their neighbors
+        assert np.allclose(placed, now, atol=1e-6 * np.abs(now).max())
+
+
+@pytest.mark.parametrize(("options", "code", "exit_code"), [
+    (("-m", "isomap"), "E-ONTO-METHOD", 78), (("--scale", "standard"), "E-ONTO-OPTION", 78),
+    (("--seed", "7"), "E-ONTO-OPTION", 78), (("--dissimilarities",), "E-ONTO-INPUT", 78),
+    (("--set", "report.dimension=true"), "E-UNUSED", 78), (("-o", "old", "--force"), "E-OUTPUT-ONTO", 78)])
+def test_options_that_are_not_the_runs_are_refused_by_name(mlcli: Caller, wording: Wording, options: tuple[str, ...], code: str,
+                                                           exit_code: int) -> None:
+    grown(mlcli, "pca")
+    called = mlcli("embed", "new.csv", "--onto", "old", "-o", "other", *options, *BARE[:0])
+    assert (called.code, wording(called.err)) == (exit_code, [code])
+
+
+def test_runs_that_are_gone_damaged_or_without_features_are_refused(mlcli: Caller, wording: Wording) -> None:
+    grown(mlcli, "pca")
+    assert mlcli("embed", "new.csv", "--onto", "nowhere", "-o", "x").code == 66
+    Path("old.csv").rename("moved.csv")
+    gone = mlcli("embed", "new.csv", "--onto", "old", "-o", "x")
+    assert (gone.code, wording(gone.err)) == (66, ["E-ONTO-FEATURES"])
+    write("old.csv", range(1, 81))
+    other = mlcli("embed", "new.csv", "--onto", "old", "-o", "x")
+    assert (other.code, wording(other.err)) == (83, ["E-ONTO-FEATURES"])
+    Path("moved.csv").replace("old.csv")
+    text = Path("old/embedding.csv").read_text(encoding="utf-8")
+    Path("old/embedding.csv").write_text(text.replace("p3,", "p4,"), encoding="utf-8")
+    assert mlcli("embed", "new.csv", "--onto", "old", "-o", "x").code == 83
+
+
+def test_a_run_is_verified_as_far_as_its_files_go_where_the_former_one_is_gone(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    shutil.rmtree("old")
+    called = mlcli("verify", "new")
+    assert called.code == 0
+    assert "the input is missing" in called.out
+    text = Path("new/embedding.csv").read_text(encoding="utf-8").splitlines()
+    text[1], text[2] = text[2], text[1]
+    Path("new/embedding.csv").write_text("\n".join([*text, ""]), encoding="utf-8")
+    assert mlcli("verify", "new").code == 83
+
+
+def test_an_existing_run_is_kept_only_while_the_former_one_is_the_same(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    line = ("embed", "new.csv", "--onto", "old", "-o", "new", *BARE)
+    before = Path("new/run.json").read_bytes()
+    assert mlcli(*line, "--skip-existing").code == 0
+    assert Path("new/run.json").read_bytes() == before
+    assert mlcli("embed", "old.csv", "-o", "old", "--force", *BARE).code == 0
+    again = mlcli(*line, "--skip-existing")
+    assert (again.code, Path("new/run.json").read_bytes() == before) == (73, True)
+
+
+def test_the_page_and_the_plan_say_what_is_added(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    assert mlcli("embed", "new.csv", "--onto", "old", "-o", "page").code == 0
+    page = Path("page/report.html").read_text(encoding="utf-8")
+    assert "Rows added to a map" in page
+    assert "keep their coordinates to the last bit" in page
+    planned = mlcli("plan", "new.csv", "--onto", "old", "--json")
+    document = json.loads(planned.out)
+    assert document["rows"] == 100
+    assert "20 rows among 80" in [step["how"] for step in document["steps"]]
