@@ -51,10 +51,10 @@ class RunConfig(Options):
 
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
-        self._require_kind()
-        self._require_blocks()
         if self.onto is not None:
             self._require_growth(self.onto)
+        self._require_kind()
+        self._require_blocks()
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")

@@ -26,10 +26,16 @@ def finished_row(name: str, values: Mapping[str, Any], summary: Mapping[str, Any
     peaks = [stage["peak_memory_mib"] for stage in summary.get("stages", ()) if "peak_memory_mib" in stage]
     return {"run": name, **values, "exit": 0, "error": None, "seconds": summary.get("seconds"),
             "memory_mib": max(peaks, default=None),
+            **({} if summary.get("onto") is None else {"onto": line_of(summary["onto"])}),
             "rows": summary["embedding"]["rows"], "components": summary["embedding"]["components"],
             **{f"share_{place}": share for place, share in enumerate(shares, start=1)},
             **{column: (summary.get(name) or {}).get(column) for name, finding in FINDINGS.items()
                for column in finding.columns}, "certificate": summary.get("certificate")}
+
+
+def line_of(onto: Mapping[str, Any]) -> str:
+    """Return the runs that a map grew from, the first one first."""
+    return " > ".join(str(one["run"]) for one in onto.get("ancestors", ()))
 
 
 def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -> Row:
@@ -72,8 +78,9 @@ def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
     shares = [f"share_{place}" for place in range(1, MOST_SHARES + 1) if any(f"share_{place}" in row for row in rows)]
     figures = [column for finding in FINDINGS.values() for column in finding.columns
                if finding.default or any(row.get(column) is not None for row in rows)]
-    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", "rows", "components", *shares, *figures,
-               "certificate"]
+    grown = ["onto"] if any(row.get("onto") for row in rows) else []
+    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", *grown, "rows", "components", *shares,
+               *figures, "certificate"]
     written = io.StringIO()
     writer = csv.DictWriter(written, columns, restval="", lineterminator="\n")
     writer.writeheader()
