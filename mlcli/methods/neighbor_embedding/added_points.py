@@ -142,10 +142,11 @@ class AddedState:
 
 @frozen
 class AddedDivergence:
-    """The divergence Σ p log (p / q) over the pairs of added points, as a function of their coordinates.
+    """What added points add to the divergence of a layout, as a function of their coordinates.
 
-    Shares q are of the sum over all pairs, those of fixed points included; p of a pair of an added and a fixed point is
-    that of the added one, over the number n of all points.
+    That is Σ p log (p / q) over the pairs of added points in both directions, with q = k / Z and Z the sum of k over
+    all pairs, and (1 - Σ p) log (Z / Z') for the pairs of fixed points, whose sum Z' is. Of a pair of an added and a
+    fixed point p is that of the added one, over the number n of all points. The gradient is 4 (A - R) / n.
     """
 
     graph: Graph  # affinities times n, of m added points, then of f fixed ones, which have no entries
@@ -163,15 +164,17 @@ class AddedDivergence:
         """Return attraction and repulsion at coordinates (m x p each), and the divergence."""
         count, size = len(points), self.graph.size
         every = np.concatenate([points, self.fixed])
-        graph = self.graph.starts, self.graph.indices.astype(np.int32), self.graph.lengths
-        pulls, energy = attract(graph, every, self.dof)
+        starts, columns, shares = self.graph.starts, self.graph.indices.astype(np.int32), self.graph.lengths
+        pulls, _ = attract((starts, columns, shares), every, self.dof)
+        both = np.where(columns < count, shares, 2 * shares)  # those of an added and a fixed point are there once
+        energy = attract((starts, columns, both), every, self.dof)[1]
         away, sums = repulsion_by(self.fixed, self.dof)(points)
         apart, own = repulsion_by(points, self.dof)(points)
         total = self.among_fixed + float(np.cumsum(2 * sums + own - 1)[-1])
-        shares = self.graph.lengths
-        mass = float(np.cumsum(shares)[-1])
-        known = dot(shares, logarithm(shares)) + mass * float(logarithm(np.asarray(total / size)))
-        return pulls[:count], (away + apart) * (size / total), (energy + known) / size
+        mass = float(np.cumsum(both)[-1])
+        known = dot(both, logarithm(shares)) + mass * float(logarithm(np.asarray(total / size)))
+        rest = (1 - mass / size) * float(logarithm(np.asarray(total / (self.among_fixed or 1.0))))
+        return pulls[:count], (away + apart) * (size / total), (energy + known) / size + rest
 
     def descend(self, start: Array, steps: int, rate: float) -> Iterated[AddedState]:
         """Return the points after so many steps from a start (m x p), with gains and momentum as in a fit."""

@@ -592,31 +592,32 @@ def added_divergence_checks(data: Features, model: Model, moving: Indices, perpl
     slope = float(np.linalg.norm(attraction - repulsion) / (np.linalg.norm(attraction) or 1.0))
     close = CLOSE if size - len(rows) <= EXACT_ROWS else ROUGH
     yield ratio("divergence", abs(divergence - model.fit["divergence"]), close * max(1.0, abs(divergence)),
-                "Σ p log (p / q) over pairs of added rows, as stated")
+                "what added rows add to Σ p log (p / q), as stated")
     yield ratio("slope", abs(slope - model.fit["slope"]), max(close * max(1.0, slope), CLOSE),
                 "the gradient of added rows over its attraction, as stated")
 
 
 def added_forces(shares: Array, points: Array, rows: Indices, dof: float) -> tuple[Array, Array, float]:
-    """Return attraction and repulsion of added rows (m x p each), and Σ p log (p / q), by distances of SciPy.
+    """Return attraction and repulsion of added rows (m x p each), and what they add to the divergence, by SciPy.
 
     Shares are n times the affinities of the rows (m x n).
     """
     from scipy.spatial.distance import cdist
 
-    size, total = len(points), 0.0
-    for some in row_blocks(size, BLOCK, size):
-        total += float(((1 + cdist(points[some], points, "sqeuclidean") / dof) ** -dof).sum())
-    total -= size
+    size, old = len(points), np.delete(points, rows, axis=0)
+    total, among = (sum(float(((1 + cdist(every[some], every, "sqeuclidean") / dof) ** -dof).sum())
+                        for some in row_blocks(len(every), BLOCK, len(every))) - len(every) for every in (points, old))
     bases = 1 + cdist(points[rows], points, "sqeuclidean") / dof
     kernel = bases**-dof
     kernel[np.arange(len(rows)), rows] = 0.0
     pulls, pushes = shares / bases, kernel / bases * (size / total)
     attraction, repulsion = (weights.sum(axis=1)[:, None] * points[rows] - weights @ points
                              for weights in (pulls, pushes))
+    both = 2 * shares / size
+    both[:, rows] /= 2
     there = shares > 0
     logs = np.log(shares[there] / size * total) + dof * np.log(bases[there])
-    return attraction, repulsion, float(np.sum(shares[there] / size * logs))
+    return attraction, repulsion, float(np.sum(both[there] * logs) + (1 - both.sum()) * np.log(total / (among or 1.0)))
 
 
 def added_edge_checks(method: Any, data: Features, model: Model, moving: Indices, *, full: bool) -> Iterator[Check]:

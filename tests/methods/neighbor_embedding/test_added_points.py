@@ -1,0 +1,84 @@
+"""Points added to a layout: their graph, the gradient of their divergence, and the kernels' bits."""
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from mlcli.methods.neighbor_embedding.added_points import (
+    AddedDivergence,
+    AddedNeighbors,
+    AddedRows,
+    add_by_edges,
+    follow_added,
+)
+from mlcli.methods.neighbor_embedding.negative_sampling import Sampling, fit_curve
+from tests.native.support import needs_native
+from tests.support import features
+
+GENERATOR = np.random.default_rng(3)
+POINTS = GENERATOR.standard_normal((60, 4))
+MOVING, FIXED = np.arange(50, 60), np.arange(50)
+
+
+def neighbors(count: int = 7) -> AddedNeighbors:
+    return AddedNeighbors.of(features(POINTS), MOVING, FIXED, count)
+
+
+def test_neighbors_are_the_nearest_of_all_others() -> None:
+    found, order = neighbors(), np.concatenate([MOVING, FIXED])
+    squares = np.sum((POINTS[MOVING, None] - POINTS[None]) ** 2, axis=2)
+    squares[np.arange(10), MOVING] = np.inf
+    for row in range(10):
+        assert {*order[found.indices[row]].tolist()} == {*np.argsort(squares[row])[:7].tolist()}
+    assert np.allclose(found.lengths, np.sqrt(np.sort(squares, axis=1)[:, :7]))
+
+
+def test_a_pair_has_the_mean_of_both_directions_or_that_of_the_added_point() -> None:
+    found = neighbors()
+    values = GENERATOR.uniform(0.1, 1, found.indices.shape)
+    graph = found.joined(values, 50)
+    dense = np.zeros((10, 60))
+    np.put_along_axis(dense, found.indices, values, axis=1)
+    dense[:, :10] = (dense[:, :10] + dense[:, :10].T) / 2
+    assert np.allclose(graph.matrix().toarray()[:10], dense, rtol=1e-15)
+    assert not graph.matrix().toarray()[10:].any()
+
+
+@pytest.mark.parametrize("dof", [1.0, 0.7])
+def test_the_gradient_is_that_of_the_divergence(dof: float) -> None:
+    found = neighbors()
+    shares = np.full(found.indices.shape, 1 / 7)
+    fixed, start = GENERATOR.standard_normal((50, 2)), GENERATOR.standard_normal((10, 2))
+    divergence = AddedDivergence.of(found.joined(shares, 50), fixed, dof)
+    attraction, repulsion, _ = divergence(start)
+    step, numeric = 1e-5, np.zeros_like(start)
+    for place in np.ndindex(*start.shape):
+        sides = []
+        for sign in (1, -1):
+            moved = start.copy()
+            moved[place] += sign * step
+            sides.append(divergence(moved)[2])
+        numeric[place] = (sides[0] - sides[1]) / (2 * step)
+    assert np.allclose(numeric, 4 * (attraction - repulsion) / 60, rtol=1e-6, atol=1e-9)
+
+
+def test_a_point_that_equals_a_fixed_one_is_on_it() -> None:
+    points = POINTS.copy()
+    points[55] = points[7]
+    places = np.full((60, 2), np.nan)
+    places[:50] = GENERATOR.standard_normal((50, 2))
+    rows = AddedRows.of(features(points), places, MOVING, 7)
+    assert np.array_equal(places[55], places[7])
+    assert 55 not in rows.moving
+    assert 55 in rows.fixed
+
+
+@needs_native
+def test_kernels_and_numpy_agree_on_epochs_among_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, fixed, curve = neighbors(), GENERATOR.standard_normal((50, 2)) * 5, fit_curve(0.1, 1.0)
+    by_kernel = add_by_edges(found, fixed, 1.0, 1.0, curve=curve, sampling=Sampling(3, 5, 1.0, 1.0, 7))
+    start = GENERATOR.standard_normal((10, 2))
+    one = follow_added(by_kernel.graph, start, fixed, curve, Sampling(1, 5, 1.0, 1.0, 7)).state.points
+    monkeypatch.setattr(native, "available", lambda: False)
+    other = follow_added(by_kernel.graph, start, fixed, curve, Sampling(1, 5, 1.0, 1.0, 7)).state.points
+    assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
