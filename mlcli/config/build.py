@@ -210,6 +210,8 @@ def fingerprint(config: RunConfig) -> str:
 def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
+    if config.onto is None:
+        del values["onto"]
     values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
     needed = dict.fromkeys(f"{NEEDS}{plugin.owner}\n" for plugin in config.plugins())
     return "".join((*needed, *(_section(name, value) for name, value in values.items())))

@@ -22,7 +22,7 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
 from mlcli.methods.principal.pca import PCA
 
-OF_A_FIT = ("dimension", "stability", "reliability")  # findings that examine a fit of the rows, or repeat it
+OF_A_FIT = ("dimension", "stability", "reliability", "keep", "draw_graph")  # of a fit of the rows
 
 
 class RunConfig(Options):

@@ -144,7 +144,12 @@ def with_parents_options(config: RunConfig) -> RunConfig:
     """
     if config.onto is None:
         return config
+    from mlcli.pipeline.start import is_run
+
     require_other(Path(config.onto.run), config.output)
+    if is_run(config.input.path):
+        raise ConfigError("ONTO-INPUT", "rows of a file are added to a map, and the input is a finished run",
+                          where=place(config.input.path), hint="give the file that the run was made from")
     parent = Parent.of(config.onto).config
     if config.chosen("method") and config.method.name != parent.method.name:
         raise ConfigError("ONTO-METHOD", f"the run was made by {parent.method.name}, not by {config.method.name}",

@@ -89,7 +89,7 @@ FILES = {
     "output: 3\n":
         "output must be a text, not 3; run.yaml:2:1; write it in quotes: '3'",
     "zzz: 1\n":
-        "unknown key 'zzz'; run.yaml:2:1; the keys here are input, prepare, method, compute, report, output",
+        "unknown key 'zzz'; run.yaml:2:1; the keys here are input, prepare, method, onto, compute, report, output",
 }
 
 

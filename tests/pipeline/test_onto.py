@@ -180,6 +180,9 @@ def test_options_that_are_not_the_runs_are_refused_by_name(mlcli: Caller, wordin
 def test_runs_that_are_gone_damaged_or_without_features_are_refused(mlcli: Caller, wording: Wording) -> None:
     grown(mlcli, "pca")
     assert mlcli("embed", "new.csv", "--onto", "nowhere", "-o", "x").code == 66
+    assert wording(mlcli("embed", "new", "--onto", "old", "-o", "x").err) == ["E-ONTO-INPUT"]
+    kept = mlcli("embed", "new.csv", "--onto", "old", "-o", "x", "--draw-graph")
+    assert (kept.code, wording(kept.err)) == (78, ["E-UNUSED"])
     Path("old.csv").rename("moved.csv")
     gone = mlcli("embed", "new.csv", "--onto", "old", "-o", "x")
     assert (gone.code, wording(gone.err)) == (66, ["E-ONTO-FEATURES"])

@@ -572,8 +572,9 @@ def added_divergence_checks(data: Features, model: Model, moving: Indices, perpl
     """Yield checks of rows that were added to a layout: perplexities, and divergence and slope of their pairs."""
     similarity: Any = model.required_projector.similarity
     points, size = np.asarray(model.embedding), len(data.values)
-    if not full and len(moving) * size > ALL_ROWS**2:
-        yield later("perplexity")
+    if not full and len(moving) * size > BLOCK:
+        some = np.linspace(0, len(moving) - 1, min(max(BLOCK // size, 1), len(moving))).astype(np.int64)
+        yield perplexity_check(data, similarity.precisions, perplexities, moving[some])
         yield later("divergence")
         yield later("slope")
         return
@@ -624,7 +625,7 @@ def added_edge_checks(method: Any, data: Features, model: Model, moving: Indices
     """Yield checks of rows that were added to a layout: the curve, their memberships, and that they follow from it."""
     points, size = np.asarray(model.embedding), len(data.values)
     yield curve_check(method, model)
-    if not full and len(moving) * size > ALL_ROWS**2:
+    if not full and len(moving) * size > BLOCK:
         yield later("graph")
         yield later("seed")
         return
