@@ -162,7 +162,8 @@ def _explained(layer: Layer, values: Mapping[str, Any], sample: Sample, session:
     said = [note.message for note in journal.notes if not note.code.startswith("F-")]
     ids = [*result.embedding.ids] if sample.table.rows else []
     same = sample.by_option or not sample.drawn
-    return Explanation(method=method.name, title=(type(method).__doc__ or "").splitlines()[0], path=config.input.path,
+    title = " ".join((type(method).__doc__ or "").split("\n\n")[0].split())
+    return Explanation(method=method.name, title=title, path=config.input.path,
                        ids=ids, of=sample.of, choice=sample.choice, changes=changes, said=said,
                        seed=config.compute.seed, command=again(values) if same else "",
                        command_of_all="" if same else again({}), steps=recorder.steps(plan, result))

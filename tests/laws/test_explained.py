@@ -57,6 +57,7 @@ def arrays(found: Explanation, key: str) -> dict[str, Matrix]:
 def test_every_method_has_its_steps(tmp_path: Path, method: str) -> None:
     """From the rows over what is computed of them to the coordinates, which are those of a run to the last digit."""
     found, coordinates = explained(tmp_path, method)
+    assert found.title.endswith(".")  # a whole sentence
     first, *between, last = found.steps
     assert (first.key, last.key) == ("rows", "coordinates")
     assert len(first.arrays[0].rows) == len(found.ids) == ROWS
