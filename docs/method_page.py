@@ -10,8 +10,10 @@ from typing import TypedDict
 
 import yaml
 
+from mlcli.base.values.options import TAG
 from mlcli.cli.line.parsing import in_flags
-from mlcli.config.describe import OptionRow, listed, merge, rows
+from mlcli.config.describe import LIST, OptionRow, listed, quoted, rows
+from mlcli.config.flags import FLAGS
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import file_name
 from mlcli.methods import METHODS, Method
@@ -21,10 +23,24 @@ THREE = re.compile(r"(It keeps .+?\.) (It fails .+?\.) (Set .+\.)")  # what each
 BEGINS = re.compile(r"^(It keeps|It fails|Set)")
 HEADING = re.compile(r"([A-Z][a-z]+(?: [a-z]+){0,3}): ")  # how a paragraph begins that has one
 HEADINGS = {"Files": "What the files hold"}  # those that are longer on a page than in a docstring
-PAGE = re.compile(r"`?docs/([a-z-]+)\.md`?")  # as sentences of docstrings and options name one
+PAGE = re.compile(r"`?docs/((?:methods/)?[a-z-]+)\.md`?")  # as sentences of docstrings and options name one
 WIDE = 88  # characters of a line of a command
 OPTIONAL, OFF = "a section or null", "a section of the options below (on) or null (off)"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
+NOTED = {"gower": " (minus half the squared distances; not the metric of that name)"}  # kernels
+INPUTS = {  # what a method takes, by the name of its class in mlcli/base/values/inputs.py
+    "Features": "a table of features",
+    "Covariance": "a covariance matrix (`--kind covariance`)",
+    "Dissimilarities": "a matrix of dissimilarities (`--dissimilarities`)",
+    "Similarities": "a kernel matrix (`--kind kernel`)",
+    "LengthGraph": "a graph whose edges have lengths (`--graph --set input.edges=lengths`)",
+    "AffinityGraph": "a graph whose edges have affinities (`--graph --set input.edges=affinities`)",
+    "Labeled": "a table of features with a label column (`--label-column`)",
+    "CrossLabeled": "a table of features with two label columns, of styles and of contents (`--label-column` twice)",
+    "TwoViews": "a table of features with a second view, another table of the same rows (`--view`)",
+    "ViewedDissimilarities": "a matrix of dissimilarities (`--dissimilarities`) with a table of the same rows "
+                             "(`--view`)"}
+PLACED = "`mlcli project` places new rows in a finished run."
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 
 
@@ -53,14 +69,15 @@ def method_page(name: str, kind: type[Method]) -> str:
     assert said is not None, f"{name}: its second paragraph lacks what it keeps, when it fails, or what to set first"
     return "\n\n".join([
         f"# {title(kind)}: `{name}`", summary, f"![{title(kind)}](../pictures/methods/{name}.svg)", begin["picture"],
-        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]), result_of(begin["commands"][-1]),
+        "\n".join(["```sh", *map(folded, begin["commands"]), "```"]), result_of(begin["commands"][-1], kind),
         *(f"```math\n{formula}\n```" for formula in begin["formulas"]),
         begin["symbols"],
         "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
         f"`mlcli explain {name} DATA` shows [each step](../explain.md) on a dozen rows.",
         *headed([linked(part) for part in prose]), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options",
-        table(own),
-        f"In a shell: `mlcli methods {name}`."]) + "\n"
+        f"Set an option with `--set`, such as `--set {example(own)}`; in the text the prefix `method.` is left out. "
+        "A flag that sets an option, too, stands behind its name.", table(own),
+        f"`mlcli methods {name}` prints this text and these options in the terminal."]) + "\n"
 
 
 def folded(command: str) -> str:
@@ -74,20 +91,26 @@ def folded(command: str) -> str:
     return " \\\n    ".join(lines)
 
 
-def result_of(command: str) -> str:
-    """The sentence on the folder that a command writes, and its main files."""
+def result_of(command: str, kind: type[Method]) -> str:
+    """The sentence on the folder that a command writes with a method, and its main files."""
     _, verb, *words = shlex.split(command)
     assert verb == "embed", command
     data = words[0] if not words[0].startswith("-") else words[words.index("--dissimilarities") + 1]
     folder = f"runs/{file_name(data)}-{words[words.index('--method') + 1]}"
-    return (f"The result is in the folder `{folder}`: the coordinates in `embedding.csv`, the picture in "
-            "`scatter.svg`, the figures of the fit in `run.json`, and all of it on the page `report.html` ([what each "
+    loaded = "`loadings.csv` holds" in " ".join(paragraphs(kind))
+    made = " what the axes are made of in `loadings.csv`," if loaded else ""
+    return (f"The result is in the folder `{folder}`: the coordinates in `embedding.csv`,{made} the picture in "
+            "`scatter.svg`, the numbers of the fit in `run.json`, and all of it on the page `report.html` ([what each "
             "file holds](../files.md)).")
 
 
 def linked(text: str, up: str = "../") -> str:
     """A sentence with links in place of the names of pages, which lie in the folder `up`."""
-    return PAGE.sub(lambda found: f"[{headline(found[1])}]({up}{found[1]}.md)", text)
+    def link(found: re.Match[str]) -> str:
+        method = found[1].removeprefix("methods/")
+        return f"[{headline(found[1]) if method == found[1] else f'`{method}`'}]({up}{found[1]}.md)"
+
+    return PAGE.sub(link, text)
 
 
 def headline(page: str) -> str:
@@ -109,6 +132,8 @@ def headed(prose: list[str]) -> list[str]:
         if found is not None:
             made.append(f"## {HEADINGS.get(found[1], found[1])}")
             part = part[found.end():]
+            if found[1] == "New points" and not part.startswith("`mlcli project`"):
+                part = f"{PLACED} {part}"
         made.append(part)
     return made
 
@@ -120,11 +145,13 @@ def title(kind: type[Method]) -> str:
 
 def taken(name: str, kind: type[Method]) -> list[str]:
     """What a method takes and has, and what else it is called."""
-    takes = f"It takes {inputs_of(kind)}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
-    made = kind().makes()
-    takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
-    called = other_names(METHODS.other_names(name)).strip()
-    return [takes, called] if called else [takes]
+    inputs = listed([INPUTS[accepted.__name__] for accepted in kind.accepts], "or")
+    takes = f"The input is {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
+    made = [f"`{part}`" for part in kind().makes()]
+    takes += f" With `--keep`, a run also keeps {listed(made, 'or')}." if made else ""
+    called = [f"`{other}`" for other in METHODS.other_names(name)]
+    names = f"`--method` also accepts the name{'s' * (len(called) > 1)} {listed(called, 'and')}."
+    return [takes, names] if called else [takes]
 
 
 def inputs_of(kind: type[Method]) -> str:
@@ -147,7 +174,7 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
     kernel = chain.kernel
     distances = ["distances"] if (kernel.of_distances or kernel.sized) and chain.graph is None else []
     centering = [] if kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
-    made = f"kernel `{kernel.name}`"
+    made = f"kernel `{kernel.name}`{NOTED.get(kernel.name, '')}"
     stages = [*distances, *graph, *paths, *([*centering, made] if chain.centering == "columns" else
                                             [made, *centering])]
     scale = "coordinates λᵗ ψ" if kernel.sized else SCALES[chain.coordinates.scale]
@@ -156,18 +183,60 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
             "can be exchanged."]
 
 
+def example(own: list[OptionRow]) -> str:
+    """An option of a method with a value: another choice than the default, or a default that is a number."""
+    plain = [row for row in own if [*row.only] == ["method"] and row.path not in flags() and row.default != "null"]
+    choices = [f"{row.path}={name}" for row in plain if not row.type.startswith(LIST) for name in quoted(row.type)
+               if name not in (row.default, "auto")]
+    numbers = [f"{row.path}={row.default}" for row in plain if row.default[:1].isdigit()]
+    return [*choices, *numbers, *(f"{row.path}=3" for row in own)][0]
+
+
+@cache
+def flags() -> dict[str, str]:
+    """The shortest flag of each option that has one."""
+    return {path: flag.names[0] for flag in reversed(FLAGS.values()) if not flag.constant and not flag.says
+            for path in (flag.path, flag.also) if path}
+
+
 def table(described: list[OptionRow], up: str = "../") -> str:
     """Options as a table, each with the alternatives that have it or the section that must be there for it.
 
-    Pages that sentences name lie in the folder `up`.
+    An option of several alternatives is one row, also where its defaults differ. Pages that sentences name lie in the
+    folder `up`.
     """
     lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
     absent = [row.path for row in described if row.type == OPTIONAL and row.default == "null"]
-    for row, alternatives in merge(described):
+    alike: dict[tuple[str, ...], list[OptionRow]] = {}
+    for row in described:
+        alike.setdefault((row.path, row.words, row.sentence), []).append(row)
+    for rows_of_one in alike.values():
+        row = rows_of_one[0]
+        flag = f" (`{flags()[row.path]}`)" if row.path in flags() else ""
         words = OFF if row.type == OPTIONAL else row.words.replace("|", "\\|")
-        default = f"`{row.default}`" if row.default else ""
-        under = [(path.rpartition(".")[2],) for path in absent if row.path.startswith(f"{path}.")]
-        names = listed([" and ".join(f"`{name}`" for name in both) for both in (*under, *alternatives)], "or")
+        under = [f"`{path.rpartition('.')[2]}`" for path in absent if row.path.startswith(f"{path}.")]
+        names = listed([*under, *scopes(rows_of_one)], "or")
         scope = f"With {names}: " if names else ""
-        lines.append(f"| `{row.path}` | {words} | {default} | {scope}{linked(row.sentence, up)} |")
+        lines.append(f"| `{row.path}`{flag} | {words} | {defaults(rows_of_one)} | {scope}{linked(row.sentence, up)} |")
     return "\n".join(lines)
+
+
+def scopes(alike: list[OptionRow]) -> list[str]:
+    """The alternatives that have an option, each as the options that choose it; one of the same section is its name."""
+    found, last = [], ""
+    for row in alike:
+        chosen = [(section.removeprefix("method."), name) for section, name in row.only.items() if section != "method"]
+        if chosen:
+            *outer, (section, name) = chosen
+            before = " and ".join(f"`{part}.{TAG}: {choice}`" for part, choice in (*outer, (section, "")))
+            said = " and ".join(f"`{part}.{TAG}: {choice}`" for part, choice in chosen)
+            found.append(f"`{name}`" if before == last else said)
+            last = before
+    return list(dict.fromkeys(found))
+
+
+def defaults(alike: list[OptionRow]) -> str:
+    """The default of an option, or that of each alternative."""
+    if len({row.default for row in alike}) == 1:
+        return f"`{alike[0].default}`" if alike[0].default else ""
+    return ", ".join(f"`{row.default}` for `{[*row.only.values()][-1]}`" for row in alike)

@@ -14,7 +14,7 @@ from mlcli.methods import METHODS
 from tests.journeys.support import Caller, write_points
 
 PAGES = Path(__file__).parents[2] / "docs"
-LINE = re.compile(r"\| `([a-z_.]+)` \| .* \| `(.*?)` \| [^|]*\|$")
+LINE = re.compile(r"\| `([a-z_.]+)`(?: \(`[^`]+`\))? \| .* \| `([^`]*)` \| [^|]*\|$")
 
 
 def documented(page: str) -> Iterator[tuple[str, str]]:

@@ -32,7 +32,7 @@ def test_a_page_has_its_parts_in_order(method: str) -> None:
 def test_no_two_rows_of_its_options_are_alike(method: str) -> None:
     """Options of one path belong to different alternatives, and say to which."""
     page = (ROOT / "docs" / "methods" / f"{method}.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(method\.[^`]+)` \|.*\| (.+?) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| `(method\.[^`]+)`(?: \(`[^`]+`\))? \|.*\| (.+?) \|$", page, re.MULTILINE)
     assert rows and len({*rows}) == len(rows)
     twins = {path for path, _ in rows if [name for name, _ in rows].count(path) > 1}
     assert [(path, said) for path, said in rows if path in twins and not said.startswith("With `")] == []
