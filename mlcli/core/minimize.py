@@ -197,8 +197,8 @@ class Likeliest(Minimize):
 
     measure: ClassVar[str] = "nats for each number of the data"
     limit: int = option(5_000, "Largest number of iterations.", ge=1)
-    tolerance: float = option(1e-5, f"Convergence: {STEADY} iterations in a row that lower the objective by less than "
-                              "this, in nats per number of the data.", gt=0, lt=1)
+    tolerance: float = option(1e-5, f"Convergence: {STEADY} iterations in a row that together lower the objective by "
+                              "less than this, in nats per number of the data.", gt=0, lt=1)
 
     def share(self, fall: float, now: MinimizationState, numbers: int) -> float:
         """Return a fall in nats for each number of the data."""

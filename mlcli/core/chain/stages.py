@@ -112,8 +112,8 @@ class Stages(Options):
     paths: Paths | None = option(None, "Shortest paths along the graph (default: none).")
     kernel: ChainKernel = option(GowerKernel(), "The kernel; each has its own parameters.")
     correction: Rule = option("none", "Correction that makes distances Euclidean.")
-    landmarks: int | None = option(None, "Number of landmarks: points of a random sample that are fitted, and by "
-                                   "which the others are placed (default: all points).", ge=2)
+    landmarks: int | None = option(None, "Fit only this many randomly drawn points, the landmarks, and place the "
+                                   "others by these (default: fit all points).", ge=2)
     centering: Centered = option("double", "Centering: rows and columns of the kernel (double), the columns of the "
                                  "features with a linear kernel (columns), or none.")
     eigensolve: Eigensolve = Eigensolve()

@@ -34,7 +34,7 @@ class Axes(AxisCount):
     """The number of axes to keep, where a share of the variance has no meaning."""
 
     components: Count | Literal["auto"] = option(
-        DEFAULT_COUNT, "Axes to keep: a count, or the number that the dimension rules recommend (auto).")
+        DEFAULT_COUNT, "Number of axes to keep, or as many as the dimension rules recommend (auto; docs/dimension.md).")
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
@@ -98,14 +98,15 @@ class SpectrumRequest(AxisCount):
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all", "auto"] = option(
-        DEFAULT_COUNT, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue "
-        "(all), or the number that the dimension rules recommend (auto).", adapts=True)
+        DEFAULT_COUNT, "Axes to keep: a count such as 2, a share of the variance such as 0.95 (1 is one axis, 1.0 is "
+        "all of the variance), all with a positive eigenvalue (all), or as many as the dimension rules recommend "
+        "(auto; docs/dimension.md).", adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: all eigenvalues (dense), only the largest (krylov), or chosen by the size of the "
         "matrix (auto).")
     tolerance: float | None = option(
-        None, "Tolerance of an iterative solver: its residual relative to the largest eigenvalue (default: depends on "
-        "the store and the precision).",
+        None, "Tolerance of an iterative solver: its residual relative to the largest eigenvalue (default: chosen "
+        "from 1e-12 to 1e-6 by how exactly the matrix is computed).",
         gt=0, lt=1)
     report: int | None = option(None, "Number of eigenvalues to write to spectrum.csv, at least that of the axes "
                                 "(default: all that were computed).", ge=1)

@@ -38,8 +38,8 @@ class Varimax(Options):
     """Orthogonal: squared loadings as different as can be within each axis (Kaiser, 1958)."""
 
     name: Literal["varimax"] = "varimax"
-    normalize: bool = option(True, "Whether columns have equal weight, whatever their communality (Kaiser "
-                             "normalization).")
+    normalize: bool = option(True, "Whether columns have equal weight, whatever share of their variance is common "
+                             "(Kaiser normalization).")
 
     def turn(self, loadings: Array) -> Turn:
         """Return the rotation (q x q) of loadings (d x q), by repeated projection to the nearest orthogonal matrix."""
@@ -87,8 +87,8 @@ class Oblimin(Options):
     """
 
     name: Literal["oblimin"] = "oblimin"
-    normalize: bool = option(False, "Whether columns have equal weight, whatever their communality (Kaiser "
-                             "normalization).")
+    normalize: bool = option(False, "Whether columns have equal weight, whatever share of their variance is common "
+                             "(Kaiser normalization).")
 
     def turn(self, loadings: Array) -> Turn:
         """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""

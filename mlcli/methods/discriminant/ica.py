@@ -182,6 +182,9 @@ class ICA(Method):
     G, this estimates the negentropy, how far a coordinate y is from Gaussian. Sources have no sign of their own, so
     signs follow the rule of all methods.
 
+    New points: The means of the training rows are subtracted from a new row, and it is unmixed along the same
+    directions.
+
     Files: `loadings.csv` holds the mixing matrix, which also reconstructs features. `fit.negentropy` in `run.json`
     holds J of each axis.
 

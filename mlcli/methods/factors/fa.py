@@ -117,17 +117,24 @@ class FA(Method):
     """A few hidden factors that explain how columns vary together; the variance not shared is the column's uniqueness.
 
     It keeps the correlations of the columns, as far as a few common factors explain them. It fails if columns share
-    little (KMO below 0.5), or if a uniqueness reaches its bound, a Heywood case: ask for fewer factors. Set the number
-    of factors first (`-p`), then `rotation`, which makes them readable.
+    little (their measure KMO is below 0.5), or if a uniqueness reaches its bound, a Heywood case: ask for fewer
+    factors. Set the number of factors first (`-p`), then `rotation`, which makes them readable.
 
     How it works: Each row is taken as y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), where Ψ is diagonal. The
-    factors x are common to the columns, and the loadings Λ say how much of each factor a column has. The variance of a
-    column's noise ε is its uniqueness. The parameters are those of maximum likelihood. Rescaling a column rescales its
-    loadings and changes nothing else. With `noise: equal` this is probabilistic PCA (`ppca`).
+    factors x are common to the columns. A loading, an entry of Λ, says by how much a column rises where a factor rises
+    by one standard deviation. The variance of a column's noise ε is its uniqueness. The parameters are those of maximum
+    likelihood, or with `estimator: minres` of least squared residual correlations. Rescaling a column rescales its
+    loadings, and its uniqueness with the square; standardized loadings, scores and fit stay the same. With `noise:
+    equal` this is probabilistic PCA (docs/methods/ppca.md), where the units of columns matter.
+
+    Rotation: Turned factors explain the columns equally well. A rotation (`rotation`) looks for factors that are easy
+    to name: each column has a high loading on few of them. With `varimax` factors stay uncorrelated. With `promax` and
+    `oblimin` they may correlate (`fit.factor_correlations` in `run.json`).
 
     Missing cells: With `prepare.missing: model` the mean and the covariance are those that make the cells that are
     there most likely (by the EM algorithm), or with `gaps: pairwise` those of the complete rows of each pair of
-    columns. The scores of a row, its coordinates, are those expected given the cells that it has.
+    columns. The scores of a row, its coordinates, are those of the row with its missing cells replaced by what the
+    model expects given the others.
 
     Answers on short scales: With `correlations: polychoric` each column of answers is taken as a hidden normal variable
     that thresholds cut into answers. The model is fitted to the correlations of these variables (`polychoric` and
@@ -135,12 +142,22 @@ class FA(Method):
     answers. `loadings.csv` is then in units of the codes; the page and `mlcli report --table loadings` have
     standardized loadings.
 
-    New points: A new row gets the scores that the model expects given its cells.
+    New points: A new row gets its scores by the same formula as the training rows (`scores`), its missing cells
+    replaced by what the model expects given the others.
 
-    Files: `loadings.csv` holds Λ; `spectrum.csv` is that of the standardized columns. `fit` in `run.json` holds the
-    likelihood, the test that this number of factors is enough, RMSEA with its 90% interval, TLI, CFI, RMSR and BIC. It
-    also says whether the columns suit factors at all: KMO, of all columns and of each, and Bartlett's test. If the
-    input is a covariance matrix (`input.kind`, `input.observations`), there are loadings and no scores.
+    Files: `loadings.csv` holds Λ. For the sums of squares in `spectrum.csv`, loadings are those of standardized
+    columns; with `noise: equal` they have the columns' units. If the input is a covariance matrix (`input.kind`,
+    `input.observations`), there are loadings and no scores.
+
+    `fit` in `run.json` says how well this number of factors fits: the likelihood; the chi-square test that it is
+    enough, where a large p-value speaks for it; RMSEA, the root mean square error of approximation, with its 90%
+    interval (good below 0.06, poor above 0.1); the Tucker-Lewis index TLI and the comparative fit index CFI (good from
+    0.95); RMSR, the root mean square residual of the correlations (good below 0.08); and BIC, the Bayesian information
+    criterion, by which the number of factors with the least is preferred.
+
+    It also says whether the columns suit factors at all: KMO, the measure of Kaiser, Meyer and Olkin, of all columns
+    and of each (good from 0.8, unsuitable below 0.5), and Bartlett's test that the columns are uncorrelated, whose
+    p-value should be small.
 
     Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones, 1966 (minres);
     Olsson, 1979 (polychoric); R's factanal and psych.
@@ -164,7 +181,8 @@ class FA(Method):
     later: ClassVar = ("estimator", "correlations")
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
-    rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
+    rotation: Rotation = option(Unrotated(), "Rotation, which makes loadings easier to read: factors stay uncorrelated "
+                                "(varimax), or may correlate (promax, oblimin).")
     scores: Scores = option("regression", "Factor scores: posterior means (regression), or unbiased ones with larger "
                             "variance (bartlett).")
     noise: Literal["each", "equal"] = option("each", "Noise variances (uniquenesses): one for each column (each), or "

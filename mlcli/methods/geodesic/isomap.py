@@ -45,22 +45,25 @@ EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made o
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    It keeps distances along the surface on which the points lie, also between far points. It fails if a short circuit
-    joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors). Set
-    the number of neighbors first (`-k`): the smallest that keeps the graph in one piece, or a little more.
+    It keeps distances along the surface on which the points lie, also between far points. It fails if an edge jumps
+    between two turns of the surface, a short circuit (use fewer neighbors), or if the graph falls into pieces (use more
+    neighbors). Set the number of neighbors first (`-k`): the smallest that keeps the graph in one piece, or a little
+    more.
 
     How it works: Points are joined to their nearest neighbors. The distance between any two points is the length of the
-    shortest path along these edges, as a road follows a valley, and MDS (`mds`) embeds these path lengths. If all
-    points are neighbors, Isomap is MDS itself. Some eigenvalues are negative, since path lengths are seldom Euclidean
-    distances.
+    shortest path along these edges, as a road follows a valley. MDS (docs/methods/mds.md) then finds coordinates whose
+    straight distances are as near as possible to these lengths. If all points are neighbors, Isomap is MDS itself. Path
+    lengths are seldom exactly the distances of points in a space, so some eigenvalues of the kernel are negative. This
+    is no error: they stay in `spectrum.csv` and never become axes.
 
     With landmarks `spectrum.csv` says by how many degrees an axis may differ from that of all points (docs/scale.md).
 
-    New points: A new point is joined to its nearest training points, also if the graph is mutual, and is placed by its
+    New points: A new point is joined to its nearest training points, even with `graph: mutual`, and is placed by its
     path lengths to all training points.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
-    weighted mean of the nearest rows in the embedding, `ridge` by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` takes a
+    weighted mean of the features of the rows whose coordinates are nearest, `ridge` a regression of the features on the
+    coordinates.
 
     Source: Tenenbaum, de Silva and Langford, 2000.
     """

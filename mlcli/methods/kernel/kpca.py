@@ -43,9 +43,9 @@ class KernelPCA(Method):
     New points: The kernel values of a new point with the training points are centered as those of the training points
     were, and projected on the same eigenvectors.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `fixed_point` by the
-    point whose image under the gaussian kernel is nearest, `ridge` by regression, `barycentric` by a weighted mean of
-    the nearest rows in the embedding.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `fixed_point` takes the
+    point whose image under the gaussian kernel is nearest, `barycentric` takes a weighted mean of the features of the
+    rows whose coordinates are nearest, and `ridge` a regression of the features on the coordinates.
 
     Source: Schölkopf, Smola and Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998; Williams
     and Seeger, "Using the Nyström method to speed up kernel machines", 2001; Mika and others, "Kernel PCA and

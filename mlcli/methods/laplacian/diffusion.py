@@ -234,7 +234,8 @@ class Fixed(Options):
 
     name: Literal["fixed"] = "fixed"
     epsilon: float | None = option(
-        None, "ε of exp(-d²/ε) (default: the median of d² over all pairs of different points).", power=2, gt=0,
+        None, "ε of exp(-d²/ε) (default: the median of d² over all pairs of different points, with `nearest` over the "
+        "edges).", power=2, gt=0,
         synonyms={"sigma": "2 * sigma ** 2", "rate": "1 / rate", "gamma": "1 / gamma"})
 
     nearest: ClassVar[int] = 0
@@ -478,8 +479,8 @@ class DiffusionKernel(KernelOptions):
     bandwidth: Bandwidth = option(Fixed(), "Bandwidth of the affinities: one ε for all points (fixed), or a width σ "
                                   "for each point (adaptive).",
                                   adapts=True)
-    alpha: float = option(1.0, "Exponent α of the normalization by the density of points. 0: none (graph Laplacian); "
-                          "0.5: Fokker-Planck operator; 1: the density has no effect (Laplace-Beltrami operator).",
+    alpha: float = option(1.0, "How much of the effect of the density of points is removed, the exponent α. 0: nothing "
+                          "(graph Laplacian); 0.5: Fokker-Planck operator; 1: all (Laplace-Beltrami operator).",
                           ge=0, le=1)
     nearest: int | None = option(None, "Number k of nearest neighbors for a sparse kernel: a point has affinities with "
                                  "itself, with its k nearest points and with those that it is among the k nearest of "
@@ -507,33 +508,44 @@ class Diffusion(Method):
     """Coordinates that bring points together if a random walk connects them by many short paths.
 
     It keeps how easily a random walk gets from one point to another in many short steps. It fails if the squared width
-    ε of a step is so small that the walk does not reach all points, or so large that all steps are equally likely. Set
-    the `bandwidth` first, which is ε, then the `time` of the walk, its number of steps.
+    ε of a step (`bandwidth.epsilon`) is so small that the walk does not reach all points, or so large that all steps
+    are equally likely. Set `bandwidth.epsilon` first: begin with its default, which a note of the run states, and
+    divide it by about three as long as no warning says that the walk hardly leaves some groups of points (`W-WALK`).
+    With `bandwidth.name: adaptive` there is no ε; every point has a width of its own. Then set the `time` of the walk,
+    its number of steps.
 
     How it works: A walker steps from point to point, to near ones with a larger probability. Two points are alike if
     walks from them spread alike, so that many short paths bring points together and a single thin bridge does not.
 
-    The affinity of two points at distance d, also of a point with itself, is w = exp(-d²/ε) with one ε for all, or
-    exp(-d² / (σ(x) σ(y))) with a width σ of each point. Affinities are divided by q(x)^α q(y)^α, where q(x) is the sum
-    of the affinities of x: with α = 1 the density of points has no effect. The affinities of a point divided by their
-    sum are then the probabilities P of a step. Coordinates are λ^t ψ, with P ψ = λ ψ; the constant first ψ is left out.
-    ψ has variance one under the walk's stationary distribution, and the Euclidean distances of all coordinates are the
-    diffusion distances after t steps. With α = 0 and t = 0 the coordinates are the eigenvectors of the random-walk
-    Laplacian of the same affinities.
+    The affinity of two points i and j at distance d, also of a point with itself, is w = exp(-d² / ε), with one ε for
+    all: the squared distance over which affinities fall by a factor e. With `bandwidth.name: adaptive` it is exp(-d² /
+    (σᵢ σⱼ)), with a width σ of each point. Walks favor places where points are dense. `alpha`, for short α, says how
+    much of this effect of the density is removed: 0 nothing, 1 all. For this, affinities are divided by qᵢ^α qⱼ^α,
+    where qᵢ is the sum of the affinities of i. The affinities of a point divided by their sum are then the
+    probabilities P of a step. Coordinates are λ^t ψ, with P ψ = λ ψ and t the `time`; the first ψ, which is constant,
+    is left out.
+
+    In the long run a walk is at each point with a certain probability, whatever its start: the stationary distribution.
+    Weighted by it, ψ has variance one. The Euclidean distance of two points in all coordinates is their diffusion
+    distance, which says how differently walks of t steps from the two points spread. With α = 0 and t = 0 the
+    coordinates are the eigenvectors of the random-walk Laplacian of the same affinities. On a long strip the second
+    axis is a function of the first, an arch, and says nothing new; a later axis may.
 
     With other metrics or with widths of the points, eigenvalues may be below zero. These stay in the spectrum and never
     become axes, so the time may be a fraction.
 
-    Many points: All pairs are held in memory. With `nearest` k the kernel is sparse: a point has affinities with
-    itself, with its k nearest points, and with the points of which it is one of the k nearest. The eigenvalues near one
-    then come from one sparse factorization, and the default ε is the median squared length of an edge. With k = n - 1
-    it is the kernel of all pairs. If all pairs do not fit into memory, k is 64, and a note says so.
+    Many points: By default, all pairs are held in memory. With `nearest` k the kernel is sparse: a point has affinities
+    with itself, with its k nearest points, and with the points of which it is one of the k nearest. The eigenvalues
+    near one then come from one sparse factorization, and the default ε is the median squared length of an edge. With k
+    = n - 1, for n points, it is the kernel of all pairs. If all pairs do not fit into memory, k is 64, and a note says
+    so.
 
     New points: A new point is placed at the mean of the training points' coordinates, weighted by its own probabilities
     and divided by λ (Nyström's formula). With `nearest` the mean is over its k + 1 nearest training points.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
-    weighted mean of the nearest rows in the embedding, `ridge` by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` takes a
+    weighted mean of the features of the rows whose coordinates are nearest, `ridge` a regression of the features on the
+    coordinates.
 
     Source: Coifman and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral
     clustering", 2004.

@@ -149,13 +149,13 @@ class Laplacian(Method):
     How it works: Neighbors are joined by edges. Coordinates are the functions on the points that differ least along the
     edges, yet are not constant, like the slowest vibrations of a net. They solve L y = λ D y, or with `normalized:
     false` L y = λ y. Here W holds the weights of the edges, D has their sums at each point on its diagonal, and L = D -
-    W. λ is the cost Σ w (yᵢ - yⱼ)² of a coordinate over the edges, divided by Σ d y². The kernel is the inverse of the
-    cost matrix, without the constant solution. Coordinates have unit variance, weighted by D, because the weights do
-    not determine the scale.
+    W. λ is the cost Σ w (yᵢ - yⱼ)² of a coordinate over the edges, divided by Σ dᵢ yᵢ², with dᵢ the entry of D at point
+    i. The kernel is the inverse of the cost matrix, without the constant solution. Coordinates have unit variance,
+    weighted by D, because the weights do not determine the scale.
 
-    The weight of an edge of length d is 1 (`binary`), exp(-r d²) (`heat`), or exp(-d² / (σ σ')) with the scales σ and
-    σ' of its ends (`adaptive`). The scale of a point is its distance to its 7th neighbor, or to another one
-    (`weights.nearest`), so that weights are similar in dense and sparse parts of the data.
+    The weight of an edge of length l is 1 (`binary`), exp(-r l²) (`heat`, with the rate r), or exp(-l² / (σ σ')) with
+    the scales σ and σ' of its ends (`adaptive`). The scale of a point is its distance to its 7th neighbor, or to
+    another one (`weights.nearest`), so that weights are similar in dense and sparse parts of the data.
 
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, divided by 1 - λ (Nyström's
     formula). With `adaptive` weights it has a scale of its own. A new point that equals a training point is placed on
@@ -163,8 +163,9 @@ class Laplacian(Method):
     coordinates. On an axis of cost 1 the weighted means are always 0: new points have no coordinate there, and a
     warning says so.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
-    weighted mean of the nearest rows in the embedding, `ridge` by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` takes a
+    weighted mean of the features of the rows whose coordinates are nearest, `ridge` a regression of the features on the
+    coordinates.
 
     Files: `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs λ. For up to 600 points, or with
     `eigensolve.solver: dense`, all of them are computed, and so the share of each in their sum (`proportion`);

@@ -66,8 +66,9 @@ class LLE(Method):
     New points: A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed
     exactly on itself.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
-    weighted mean of the nearest rows in the embedding, `ridge` by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` takes a
+    weighted mean of the features of the rows whose coordinates are nearest, `ridge` a regression of the features on the
+    coordinates.
 
     Files: `spectrum.csv` holds the eigenvalues of M⁺. For up to 600 points, or with `eigensolve.solver: dense`, all of
     them are computed, and so the share of each in their sum (`proportion`); otherwise only the largest, without shares.

@@ -172,7 +172,8 @@ class Density(Options):
     weight: float = option(2.0, "Weight λ of the correlation of local radii, relative to the attraction of all edges.",
                            gt=0, le=1000)
     share: float = option(0.3, "Share of the epochs, the last ones, in which densities count.", gt=0, le=1)
-    shift: float = option(0.1, "Number that is added to the variance of log radii in the layout.", ge=0)
+    shift: float = option(0.1, "Number that is added to the variance of log radii in the layout, which keeps the "
+                          "correlation finite where all radii are nearly equal.", ge=0)
 
     def acts(self, epoch: int, epochs: int) -> bool:
         """Whether an epoch, from 0, follows the term: the last always does."""

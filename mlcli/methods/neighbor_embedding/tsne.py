@@ -271,9 +271,9 @@ class TSNE(NeighborEmbedding):
     says and repel each other as q says, until both shares agree as well as they can.
 
     A point has affinities to its 3 x perplexity nearest points. They are averaged over both directions and, if several
-    perplexities are given, over these. Coordinates minimize the divergence Σ p log (p / q). Here q is (1 + d²/α)^(-α)
-    divided by its sum over all pairs, with d the distance of a pair in the layout and α the degrees of freedom (`dof`):
-    below 1, groups split further.
+    perplexities are given, over these. Coordinates minimize the Kullback-Leibler divergence Σ p log (p / q), which says
+    how far the shares q are from p. Here q is (1 + d²/α)^(-α) divided by its sum over all pairs, with d the distance of
+    a pair in the layout and α the degrees of freedom (`dof`): below 1, groups split further.
 
     The descent: Coordinates are found by gradient descent, whose first steps exaggerate attraction (`descent`). It
     starts from principal components, scaled to a standard deviation of 0.0001, from eigenmaps of the affinities

@@ -94,7 +94,8 @@ CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, 
 
 
 class UMAP(NeighborEmbedding):
-    """A layout in which each point lies near its neighbors in the data, and away from points drawn at random (UMAP).
+    """A layout of the points in a few dimensions: each is pulled toward its neighbors in the data and pushed away from
+    points drawn at random (UMAP).
 
     It keeps which points are neighbors. Distances between groups and sizes of groups mean little, and so do densities
     unless `density` is set; another `seed` gives another picture. It fails with too few neighbors: the data then break
@@ -106,37 +107,42 @@ class UMAP(NeighborEmbedding):
     ends together, the more often the larger their membership, and every point is pushed away from others drawn at
     random.
 
-    Memberships: The membership of a neighbor at distance d is exp(-(d - ρ) / σ), and 1 if d is at most ρ. Here ρ is the
-    distance to the nearest neighbor that is not an equal point, or to the one of rank `local_connectivity`, and σ is
-    chosen so that the memberships of the k neighbors sum to log₂(k + 1). The memberships u and v of the two directions
-    are combined into the weight w = u + v - u v of the edge, or with `mix_ratio` 0 into u v. `umap-learn` counts a
+    Memberships: The membership of a neighbor at distance d of a point is exp(-(d - ρ) / σ), and 1 if d is at most ρ.
+    Here ρ is the distance of the point to its nearest neighbor that is not an equal point, or to the one of rank
+    `local_connectivity`. σ is a scale for the point that adapts to the density around it: it is chosen so that the
+    memberships of the point's neighbors sum to log₂(c + 1), with c the number of neighbors (`neighbors.count`). Two
+    points are joined by an edge if either is a neighbor of the other. The memberships u and v of the two directions,
+    zero where a point is no neighbor, are combined into the weight w = u + v - u v of the edge (their union), with
+    `mix_ratio` 0 into u v (their intersection), and between 0 and 1 into a weighted mean of both. `umap-learn` counts a
     point itself among its neighbors: its `n_neighbors` is `neighbors.count` plus one.
 
-    The layout: In the layout, two points at distance d have the membership 1 / (1 + a d²ᵇ), with a and b fitted to
-    `min_dist` and `spread`. The layout begins at `start`, and is then moved in epochs. In each epoch some edges are
-    due: an edge of weight w in a share w / max w of the epochs. An edge that is due pulls its ends together and draws
-    random points (samples), from which its first end is pushed away. If the graph is in pieces, the start `spectral`
-    keeps the pieces apart. Coordinates are centered, rotated to their principal axes, and have no unit. Any processor
-    and any number of threads give the same bytes.
+    The layout: In the layout, two points at distance d have the membership q = 1 / (1 + a d²ᵇ), with a and b fitted to
+    `min_dist` and `spread`. The layout begins at `start`, and is then moved in epochs. Every edge counts twice, from i
+    to j and from j to i, and each of these is used in a share w / max w of the epochs. An edge that is used is called
+    due: it pulls both of its ends together and draws random points (samples), from which its first end is pushed away;
+    the samples stay. If the graph is in pieces, the start `spectral` keeps the pieces apart. Coordinates are centered,
+    rotated to their principal axes, and have no unit. Any processor and any number of threads give the same bytes.
 
-    On average, a step follows the gradient of Σ w (log(1 + a d²ᵇ) + (γ s / n) Σ -log(1 - q)). The outer sum is over the
-    edges in both directions, and the inner one over all n points, with q their membership with the first end of the
-    edge; s is `negative_samples` and γ is `repulsion`. This is not quite the fuzzy cross entropy that UMAP is said to
-    minimize (Damrich and Hamprecht, 2021).
+    On average, a step goes down the gradient of Σᵢⱼ wᵢⱼ (-log qᵢⱼ + (γ s / n) Σₖ -log(1 - qᵢₖ)). The outer sum is over
+    the edges in both directions, and the inner one over all n points k; s is `negative_samples` and γ is `repulsion`.
+    This differs from the objective stated in the UMAP paper, the fuzzy cross entropy, in which pairs repel each other
+    with the weights 1 - w (Damrich and Hamprecht, 2021).
 
     With classes: With a `target_weight` t, UMAP is supervised: the classes of the first label column change
-    memberships, as in `umap-learn`. Memberships between two classes are multiplied by exp(-2.5 / (1 - t)), which is
-    zero at t = 1, and memberships of a row without a label by exp(-1). The memberships of each point are then divided
-    by the largest of them, and the two directions are combined again. A weight of 0 therefore still uses the labels:
-    leave `target_weight` out to ignore them. The classes are then separate in the picture whether or not they are
-    separate in the data.
+    memberships, as in `umap-learn`. Classes can then be separate in the picture although they are not in the data.
+    Memberships between two classes are multiplied by exp(-2.5 / (1 - t)), which is zero at t = 1, and memberships of a
+    row without a label by exp(-1). The memberships of each point are then divided by the largest of them, and the two
+    directions are combined again. A weight of 0 therefore still uses the labels: leave `target_weight` out to ignore
+    them.
 
-    With densities: With `density` (densMAP), the last epochs also raise the correlation between local radii in the data
-    and in the layout. A local radius says how far a point's neighbors are: its logarithm is log(ε + Σ v d² / Σ v) over
-    the edges of the point. Here v is the membership of an edge, in the data its weight w, in the layout 1 / (1 + a
-    d²ᵇ). ε is 1e-8 in the layout, and in the data 1e-8 times the median of Σ v d² / Σ v over the points. The term has
-    the weight λ Σ w, with λ the option `density.weight` and the sum over the edges in both directions. Points with a
-    large radius move away from their neighbors, even from neighbors with the same features.
+    With densities: UMAP by itself packs sparse and dense groups about alike. With `density` (densMAP; `--set
+    method.density.weight=2`), points that lie apart from their neighbors in the data also do so in the picture. For
+    this the objective gets one more term in the last epochs, the correlation between local radii in the data and in the
+    layout. A local radius says how far a point's neighbors are: its logarithm is log(ε + Σ m d² / Σ m) over the edges
+    of the point. Here d is the length of an edge and m its membership, in the data w, in the layout q. ε is 1e-8 in the
+    layout, and in the data 1e-8 times the median of Σ m d² / Σ m over the points. The correlation has the weight λ Σ w,
+    with λ the option `density.weight` and the sum over the edges in both directions. Points with a large radius move
+    away from their neighbors, even from neighbors with the same features.
 
     New points: A new point starts at the mean of its neighbors, weighted by membership. It is then moved for a fifth of
     the epochs, without `density`, while all training points stay fixed. A new point that equals a training point is
@@ -165,17 +171,25 @@ class UMAP(NeighborEmbedding):
     name: Literal["umap"] = "umap"
     metric: AnyMetric = EUCLIDEAN
     neighbors: NeighborCount = NeighborCount()  # type: ignore[assignment]
-    local_connectivity: float = option(1.0, "Rank of the neighbor up to whose distance memberships are 1.", ge=0)
-    mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
+    local_connectivity: float = option(
+        1.0, "Rank of the neighbor up to whose distance memberships are 1; between whole numbers, distances are "
+        "interpolated.", ge=0)
+    mix_ratio: float = option(
+        1.0, "Mixture of the memberships of both directions: their union (1), their intersection (0), or a weighted "
+        "mean of the two.", ge=0, le=1)
     target_weight: float | None = option(
-        None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
-        "(default: labels are not used).", ge=0, le=1)
+        None, "How much the classes of the first label column count: at 0 memberships between classes are multiplied "
+        "by exp(-2.5), at 1 there are none (default: labels are not used).", ge=0, le=1)
     density: Density | None = option(
-        None, "A term that keeps local densities in part, as densMAP does (default: none).")
-    min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
-    spread: float = option(1.0, "Distance in the layout over which memberships fall by a factor e.", gt=0)
+        None, "A term that keeps local densities in part, as densMAP does; setting one of its options switches it on "
+        "(default: none).")
+    min_dist: float = option(0.1, "Distance in the layout up to which points count as together, at most `spread`: the "
+                             "smaller it is, the tighter groups are packed.", ge=0)
+    spread: float = option(1.0, "Distance in the layout, beyond min_dist, over which memberships fall by a factor e: "
+                           "the scale of the picture.", gt=0)
     start: Literal["spectral", "pca", "random"] = option(
-        "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
+        "spectral", "Start: Laplacian eigenmaps of the graph (spectral; docs/methods/laplacian.md), principal "
+        "components (pca), or random points (random).")
     epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
                                 "with densities).", ge=1, le=1_000_000)
     learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)

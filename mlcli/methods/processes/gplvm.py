@@ -48,34 +48,41 @@ class GPLVM(GaussianProcessMethod):
     """Coordinates from which smooth functions (Gaussian processes) give the features: nonlinear probabilistic PCA.
 
     It keeps the part of the columns that smooth functions of a few coordinates explain, and says how likely the rows
-    are under these. It fails if the start mixes up the points, since the objective has many local minima: try several
-    starts, and compare `fit.log_likelihood` in `run.json`. Set the `kernel` first, then the `start` and, beyond some
-    hundred rows, the `inference`.
+    are under these. It fails if the start mixes up the points, since the objective has many local optima: try several
+    starts, and compare `fit.log_likelihood` in `run.json`. Set the `kernel` first: its default `[rbf, bias]` suits
+    curved structure, `[rbf-ard, bias]` (`method.kernel=[rbf-ard,bias]`) shows which axes matter, and `[linear]` is for
+    comparison, since it gives probabilistic PCA. Then set the `start` and, beyond some hundred rows, the `inference`.
 
-    How it works: A row is y = mean + f(x) + ε with noise ε. Every column of f is drawn from the same Gaussian process,
-    a probability distribution over smooth functions. Neither the functions nor the coordinates x are known. Coordinates
-    and kernel parameters are those that make the rows most probable. An iterative optimizer (L-BFGS) finds them; its
-    start (`start`) decides which of the local minima it reaches. With the kernel `linear` this is probabilistic PCA.
+    How it works: A row is y = μ + f(x) + ε with noise ε. Every column of f is drawn from the same Gaussian process, a
+    probability distribution over smooth functions. Its kernel k(x, x') says how much the values of a function at two
+    coordinates x and x' vary together. The kernel `rbf` falls with their distance, and the distance over which it does
+    is its length scale. Neither the functions nor the coordinates x are known. Coordinates and kernel parameters are
+    those that make the rows most probable. An iterative optimizer (L-BFGS) finds them; its start (`start`) decides
+    which of the local optima it reaches. With the kernel `linear` this is probabilistic PCA.
 
     One scale is fixed, since coordinates and kernel could otherwise shrink together at no cost: in the first term of
     the kernel that has one, the length scale of `rbf`, the variance of `linear`, or the product of the length scales of
     `rbf-ard`, which has one for each axis. The kernel's parameters, but not the noise, have a wide log-normal prior
     around their start; variances start at the variance of the data. Coordinates are rotated to their principal axes.
-    With a length scale for each axis (`rbf-ard`, `bayesian`) the axes are only sorted by their relevance.
+    With a length scale for each axis (`rbf-ard`, `bayesian`) the axes are only sorted by their relevance: how much f
+    changes along them.
 
     Inference: `map` finds the most probable coordinates in n³ operations an iteration. `sparse` maximizes a lower bound
-    of the likelihood, for which a few made-up rows, the inducing points, stand for all; it is the default beyond 2,000
-    rows. `bayesian` gives every row a Gaussian cloud in place of a point, and every axis a length scale, so that
-    useless axes switch themselves off; the variance of its kernel is fixed until all else has converged. With `sparse`
-    and `bayesian`, `log_likelihood` is the bound; that of `bayesian` includes the distance of the clouds from the
-    prior.
+    of the likelihood, for which the functions at a few places among the coordinates, the inducing points, stand for all
+    rows; it is the default beyond 2,000 rows. `bayesian` gives every row a Gaussian cloud in place of a point, and
+    every axis a length scale, so that useless axes switch themselves off; the variance of its kernel is fixed until all
+    else has converged. With `sparse` and `bayesian`, `log_likelihood` is the bound; that of `bayesian` includes the
+    distance of the clouds from the prior.
+
+    Constraint: Without a back constraint similar rows may be far apart: the model only keeps different rows from the
+    same place. With one (`constraint`), coordinates are a smooth function of the features, and near rows stay near.
 
     New points: A new row is placed where it is most probable. Candidates are the training points (or inducing points)
     and places among and around them; an optimizer starts from the most probable ones. A warning (`W-UNLIKE`) names rows
     that fit nowhere, with an error beyond the 99.9% quantile of χ², and rows that lie where the variance of the model
     is more than half of that without data. New rows may have missing cells, if the training rows had none and the run
-    was made with `prepare.missing: model`; `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
-    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
+    was made with `prepare.missing: model`; `mlcli reconstruct` fills them in. With a back constraint new rows are
+    placed by its function.
 
     Back to features: `mlcli reconstruct` gives the features expected at each place (posterior means), and with
     `--variance FILE` the variance of each row's features. Examples are in `docs/gplvm.md`.
@@ -102,7 +109,9 @@ class GPLVM(GaussianProcessMethod):
     axis: ClassVar = "Latent"
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
-        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise: smooth functions "
+        "with one length scale (rbf) or one for each axis (rbf-ard), linear functions (linear), a constant (bias).",
+        min_length=1)
     inference: Inference = option(MostProbable(), "Inference: the most probable coordinates (map), the same with "
                                   "inducing points (sparse, the default beyond 2,000 rows), or a Gaussian posterior "
                                   "for each row (bayesian).")

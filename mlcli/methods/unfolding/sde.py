@@ -159,8 +159,9 @@ class SDE(Method):
 
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, with weights as in `lle`.
 
-    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` by a
-    weighted mean of the nearest rows in the embedding, `ridge` by regression.
+    Back to features: With `decoder`, `mlcli reconstruct` turns coordinates back into features: `barycentric` takes a
+    weighted mean of the features of the rows whose coordinates are nearest, `ridge` a regression of the features on the
+    coordinates.
 
     Source: Weinberger and Saul, 2006; Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
