@@ -40,7 +40,8 @@ INPUTS = {  # what a method takes, by the name of its class in mlcli/base/values
     "TwoViews": "a table of features with a second view, another table of the same rows (`--view`)",
     "ViewedDissimilarities": "a matrix of dissimilarities (`--dissimilarities`) with a table of the same rows "
                              "(`--view`)"}
-PLACED = "`mlcli project` places new rows in a finished run."
+PLACED = "`mlcli project` places new rows in a finished run"
+WITHOUT = {"graph": "a graph", "covariance": "a covariance matrix"}  # kinds of input whose runs place no new rows
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 
 
@@ -74,7 +75,8 @@ def method_page(name: str, kind: type[Method]) -> str:
         begin["symbols"],
         "\n".join(BEGINS.sub(r"- **\1**", part) for part in said.groups()),
         f"`mlcli explain {name} DATA` shows [each step](../explain.md) on a dozen rows.",
-        *headed([linked(part) for part in prose]), "## Input", *taken(name, kind), *chain_of(name, kind), "## Options",
+        *headed([linked(part) for part in prose], placed(kind)), "## Input", *taken(name, kind), *chain_of(name, kind),
+        "## Options",
         f"Set an option with `--set`, such as `--set {example(own)}`; in the text the prefix `method.` is left out. "
         "A flag that sets an option, too, stands behind its name.", table(own),
         f"`mlcli methods {name}` prints this text and these options in the terminal."]) + "\n"
@@ -124,8 +126,14 @@ def paragraphs(kind: type[Method]) -> list[str]:
     return [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
 
 
-def headed(prose: list[str]) -> list[str]:
-    """Paragraphs, with a heading above those that begin with one."""
+def placed(kind: type[Method]) -> str:
+    """The sentence on the command that places new rows, and the runs that have no place for them."""
+    none = [said for name, said in WITHOUT.items() if any(accepted.kind == name for accepted in kind.accepts)]
+    return f"{PLACED}{', unless it was made from ' if none else ''}{listed(none, 'or')}."
+
+
+def headed(prose: list[str], first: str) -> list[str]:
+    """Paragraphs, with a heading above those that begin with one, and a first sentence on new points."""
     made = []
     for part in prose:
         found = HEADING.match(part)
@@ -133,7 +141,7 @@ def headed(prose: list[str]) -> list[str]:
             made.append(f"## {HEADINGS.get(found[1], found[1])}")
             part = part[found.end():]
             if found[1] == "New points" and not part.startswith("`mlcli project`"):
-                part = f"{PLACED} {part}"
+                part = f"{first} {part}"
         made.append(part)
     return made
 

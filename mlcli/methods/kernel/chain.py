@@ -133,6 +133,9 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     A stage that is null is left out. An invalid chain, or an option that it would ignore, is refused. By default it is
     classical multidimensional scaling. [Chains](../chains.md) has examples.
 
+    New points: Their kernel values with the training points are centered as those of the training points were, and
+    multiplied by the axes.
+
     Source: Schölkopf, Smola and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality
     reduction of manifolds", 2004.
     """
