@@ -22,7 +22,8 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, AnyMethod, methods_accepting, methods_in_blocks
 from mlcli.methods.principal.pca import PCA
 
-OF_A_FIT = ("dimension", "stability", "reliability", "keep", "draw_graph")  # of a fit of the rows
+OF_A_FIT = (  # what is of a fit of the rows
+    "dimension", "stability", "discontinuity", "reliability", "calibration", "keep", "draw_graph")
 
 
 class RunConfig(Options):

@@ -142,10 +142,9 @@ def with_parents_options(config: RunConfig) -> RunConfig:
 
     Raises ConfigError for options that are not those of that run, and what `Parent.of` raises.
     """
-    if config.onto is None:
-        return config
     from mlcli.pipeline.start import is_run
 
+    assert config.onto is not None
     require_other(Path(config.onto.run), config.output)
     if is_run(config.input.path):
         raise ConfigError("ONTO-INPUT", "rows of a file are added to a map, and the input is a finished run",

@@ -27,7 +27,6 @@ from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.pipeline.certify import Certificate, certificate_of, document_of, require_passed
 from mlcli.pipeline.fit import fit, plan_fit
-from mlcli.pipeline.onto import with_parents_options
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import finished_run_of, show
 from mlcli.pipeline.reading import read_start
@@ -50,7 +49,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     `force` replaces an earlier run, `strict` makes warnings errors, `cache` keeps results of stages for other runs.
     """
     output, asked = Path(config.output or ""), build.fingerprint(config)
-    config = with_parents_options(config)
+    config = as_parent(config)
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = compute(session)
         findings = assess(result)
@@ -72,7 +71,7 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
     if config.report.setting("calibration") is not None:
         raise ConfigError("UNUSED", "calibration has no effect: standard output takes the embedding alone",
                           where="report.calibration", hint="leave it out, or give a directory (-o)")
-    config = with_parents_options(config)
+    config = as_parent(config)
     with Session.open(config, process) as session, in_temporary_files():
         result = compute(session)
         certificate = certificate_of(result, None)
@@ -82,6 +81,16 @@ def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict
         with running("write"):
             write_csv(result.embedding, out)
     return summary(result, session.journal, certificate, None)
+
+
+def as_parent(config: RunConfig) -> RunConfig:
+    """Return a configuration that adds rows to the map of a run with the method and preparation of that; others as is.
+    """
+    if config.onto is None:
+        return config
+    from mlcli.pipeline.onto import with_parents_options
+
+    return with_parents_options(config)
 
 
 def compute(session: Session, given: Table | None = None) -> Result:

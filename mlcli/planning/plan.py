@@ -28,8 +28,8 @@ from mlcli.findings.frame.result import ReducedInput, Start
 from mlcli.methods import Method
 from mlcli.methods.method import footprint, peak, remedy
 from mlcli.pipeline.fit import plan_fit
-from mlcli.pipeline.onto import with_parents_options
 from mlcli.pipeline.reading import preview
+from mlcli.pipeline.run import as_parent
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, free_bytes, interactive_memory, numbers_written, output_bytes
 from mlcli.rundir.kept import keep_step
 
@@ -49,7 +49,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
     machine. With `workers`, passes are predicted for a cluster of so many workers. Raises the errors of
     options that do not fit the method.
     """
-    config = with_parents_options(config)
+    config = as_parent(config)
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)

@@ -28,9 +28,10 @@ FILE = np.random.default_rng(0).standard_normal((2 * ROWS, 4))
 def explained(folder: Path, method: str, **options: Any) -> tuple[Explanation, Array]:
     """A method's steps on a sample of a file, and the coordinates that a run of the same rows and options has.
 
-    Rows of two views, or of all pairs of two labels, cannot be sampled by an option: their file has no others.
+    Rows of two views, of all pairs of two labels and of a sequence are chosen by no option: their file has no others.
     """
-    whole = any(issubclass(kind, TwoViews | CrossLabeled) for kind in METHODS[method].accepts)
+    kind = METHODS[method]
+    whole = kind.ordered or any(issubclass(accepted, TwoViews | CrossLabeled) for accepted in kind.accepts)
     config = configured(folder, method, {}, FILE[:ROWS] if whole else FILE)
     layer = Layer({"input": config.input.model_dump(exclude_unset=True),
                    "method": {"name": method, **SHORT.get(method, {}), **options}})

@@ -65,7 +65,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
     mlcli compare runs/faces-pca runs/faces-isomap
     mlcli compare runs/k-* -o side-by-side.html --color-by pose,light
     mlcli compare runs/cells-umap runs/cells-pca -o page.html --orientation own
-    mlcli compare --kernels runs/roll-pca runs/roll-isomap runs/roll-lle -o kernels.html
+    mlcli compare --kernels runs/roll-pca runs/roll-lle -o kernels.html
     mlcli compare runs/sites-nmds runs/sites-pcoa --permutations 999
 
     Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same

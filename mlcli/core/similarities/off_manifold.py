@@ -95,8 +95,8 @@ class ManifoldScore:
 
     kind: Kind
     scale: float  # mean of training rows
-    mean: Array  # p, of the coordinates in the units of the computation
-    precision: Array  # p x p, the inverse of their covariance; zero along axes without extent
+    mean: Array | None = None  # p, of the coordinates in the units of the computation; None of neighbors, as the next
+    precision: Array | None = None  # p x p, the inverse of their covariance; zero along axes without extent
     lengths: Array | None = None  # p, of the axes of coordinates in the feature space of a kernel
     reference: ReferenceRows | None = None  # of neighbors
     linear: bool = False  # whether T² and Q are of a linear model: pca, ppca and fa
@@ -105,8 +105,9 @@ class ManifoldScore:
 
     def __post_init__(self) -> None:
         """Raise ValueError for parts that do not fit."""
+        ends = self.mean is not None, self.precision is not None
         if not self.scale > 0 or (self.kind == "neighbors") != (self.reference is not None) or (
-                self.kind == "residual") != (self.lengths is not None):
+                self.kind == "residual") != (self.lengths is not None) or ends != (self.kind != "neighbors",) * 2:
             raise ValueError("a score has the parts of its kind")
         if self.calibration is not None and (np.diff(self.calibration) < 0).any():
             raise ValueError("calibration scores are in ascending order")
@@ -134,6 +135,7 @@ class ManifoldScore:
 
     def hotelling(self, projector: Projector, coordinates: Array) -> Array:
         """Return T² (m) of coordinates (m x p): squared distances from the mean, in variances of the training rows."""
+        assert self.mean is not None and self.precision is not None
         gaps = projector.output_unit.measured(coordinates) - self.mean
         return np.asarray(np.einsum("ij,jk,ik->i", gaps, self.precision, gaps))
 

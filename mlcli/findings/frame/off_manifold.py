@@ -49,7 +49,7 @@ class ScoredModel:
 class TrainingRows:
     """A sample of the rows of a step, with the moments of all coordinates."""
 
-    rows: Array  # m x d, prepared; of dissimilarities m x n
+    rows: Array  # m x d, prepared
     places: Indices  # m
     coordinates: Array  # m x p
     count: int  # n
@@ -85,8 +85,8 @@ def score_model(result: Result) -> ScoredModel:
     model = result.finished()
     with no_listeners(), single_threaded_blas():
         places = sample_rows(result)
-        if places is None:
-            return ScoredModel(model)
+        if places is None or not np.isfinite(take_rows(result.model.embedding, places)).all():
+            return ScoredModel(model)  # the certificate names coordinates that are no numbers
         last, own = score_step(result.config.method, result.model, result.prepared, places)
         views = tuple(replace(view, score=calibrated(*score_view(projector, table.values, places)))
                       for view, projector, table in zip(model.views, result.model.others, result.prepared.views[1:],
@@ -151,9 +151,8 @@ def score_step(method: Method, model: Model, table: Table,
     if model.needs_all_views:
         return None, None
     if table.kind == "dissimilarities":
-        training = TrainingRows.of(table.values, model.embedding, places, model.projector.output_unit)
-        measured = model.projector.input_unit.measured(training.rows[:, places])
-        return by_neighbors(training, *with_reaches(measured, None, places))
+        measured = model.projector.input_unit.measured(table.values[np.ix_(places, places)])
+        return by_neighbors(*with_reaches(measured, None, places))
     if model.others:
         return score_view(model.projector, table.values, places)
     training = TrainingRows.of(table.values, model.embedding, places, model.projector.output_unit)
@@ -182,7 +181,7 @@ def score_rows(projector: Projector, training: TrainingRows, chain: Model | None
     kind = kind_of(projector, projector.input_unit.measured(training.rows[:1]), of_chain=chain is not None)
     if kind == "neighbors":
         measured = np.asarray(projector.input_unit.measured(training.rows))
-        return by_neighbors(training, *reference_of(projector, measured, projector.similarity.parts.points))
+        return by_neighbors(*reference_of(projector, measured, projector.similarity.parts.points))
     lengths = axis_lengths(projector, chain) if kind == "residual" and chain is not None else None
     score = ManifoldScore(kind, 1.0, training.mean, training.precision, lengths, linear=linear)
     found = leverage_free(score.measured(projector, training.rows, training.coordinates),
@@ -190,9 +189,9 @@ def score_rows(projector: Projector, training: TrainingRows, chain: Model | None
     return of_scale(score, found)
 
 
-def by_neighbors(training: TrainingRows, reference: ReferenceRows, scores: Array) -> tuple[ManifoldScore, Array]:
+def by_neighbors(reference: ReferenceRows, scores: Array) -> tuple[ManifoldScore, Array]:
     """Return the score by distances to neighbors, and those of training rows (m)."""
-    return of_scale(ManifoldScore("neighbors", 1.0, training.mean, training.precision, reference=reference), scores)
+    return of_scale(ManifoldScore("neighbors", 1.0, reference=reference), scores)
 
 
 def of_scale(score: ManifoldScore, found: Array) -> tuple[ManifoldScore, Array]:

@@ -55,7 +55,7 @@ def test_new_rows_are_met_by_their_texts(tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text("\n".join([lines[0], *lines[:0:-1], lines[1].replace("1,", "99,", 1).replace("SF", "XX"),
                               lines[1].replace("1,", "98,", 1).replace("SF", "YY")]) + "\n")
-    projected = project.project(tmp_path / "out", Input(path=str(new)), Compute()).values
+    projected = project.project(tmp_path / "out", Input(path=str(new)), Compute()).values[:, :2]  # beside are scores
     np.testing.assert_allclose(projected[:20][::-1], embedding(tmp_path), atol=1e-12)
     assert np.array_equal(projected[20], projected[21])  # texts that no training row has differ from all
     assert np.abs(projected[20] - projected[19]).max() > 0.01
@@ -128,7 +128,8 @@ def test_texts_alone_are_as_far_apart_as_they_differ(tmp_path: Path, format: str
     np.testing.assert_allclose(embedding(tmp_path), model.embedding, atol=1e-12)
     assert verify(tmp_path / "out", full=True).certificate.verdict == "pass"
     new = Input(path=str(path), columns=tuple(columns))
-    np.testing.assert_allclose(project.project(tmp_path / "out", new, Compute()).values, model.embedding, atol=1e-12)
+    np.testing.assert_allclose(project.project(tmp_path / "out", new, Compute()).values[:, :2], model.embedding,
+                               atol=1e-12)
     config = RunConfig.model_validate({"input": {"path": str(path), "columns": columns},
                                        "method": {"name": "mds", "metric": "gower"}})
     assert plan.plan(config, None)["fits"]

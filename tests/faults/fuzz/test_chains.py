@@ -57,7 +57,8 @@ def doubts(out: Path, chain: Drawn) -> list[str]:
         return [*found, f"project: {trial.err[:300]}"]
     if method.reproduces() and not (out / "dropped.csv").exists():
         kept = coordinates(out / "spectrum.csv")[:, 0]
-        own, back = (coordinates(file)[:, : len(kept)] for file in (out / "embedding.csv", again))
+        own = coordinates(out / "embedding.csv")[:, : len(kept)]
+        back = coordinates(again)[:, : own.shape[1]]  # beside are scores
         back, rounded = back[: len(own)], back[len(own):]
         cancelled = method.kernel.of_coordinates or method.kernel.of_input  # digits, by centering
         noise = np.abs(rounded - back).max(axis=0) + np.sqrt(EPS) if cancelled else np.zeros(own.shape[1])

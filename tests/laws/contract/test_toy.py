@@ -35,7 +35,8 @@ COMMANDS = [
 
 def rows(path: Path) -> Array:
     with path.open(encoding="utf-8", newline="") as file:
-        return np.array([row[1:] for row in list(csv.reader(file))[1:]], dtype=float)
+        _, *columns = zip(*csv.reader(file), strict=True)  # ids come first; new rows have scores as well
+        return np.array([column[1:] for column in columns if not column[0].startswith("off_manifold")], dtype=float).T
 
 
 @pytest.fixture(scope="module")
