@@ -94,8 +94,7 @@ CHAOS = ("picture", "twins")  # rounding of the data grows from epoch to epoch, 
 
 
 class UMAP(NeighborEmbedding):
-    """A layout of the points in a few dimensions: each is pulled toward its neighbors in the data and pushed away from
-    points drawn at random (UMAP).
+    """A layout of points, each pulled toward its neighbors in the data and pushed away from random others (UMAP).
 
     It keeps which points are neighbors. Distances between groups and sizes of groups mean little, and so do densities
     unless `density` is set; another `seed` gives another picture. It fails with too few neighbors: the data then break
