@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.machine.footprint import LINEAR, OPTIMIZE
 from mlcli.base.machine.rates import pass_cost
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
@@ -178,7 +178,8 @@ def landmark_step(count: int, points: int, memory: float, sampled: int = 0) -> S
     Its error is estimated from the kernel rows of `sampled` points.
     """
     return Step("coordinates", f"{points} points placed by {count} landmarks",
-                45 * pass_cost((count + sampled) * points), memory, remedy="use fewer landmarks")
+                45 * pass_cost((count + sampled) * points), memory, remedy="use fewer landmarks",
+                needs=OPTIMIZE if sampled else "")  # functions of chi-square and of t take about as much
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

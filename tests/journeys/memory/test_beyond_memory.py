@@ -104,9 +104,15 @@ def test_blocks_of_any_format_give_the_embedding_of_the_whole_table(mlcli: Calle
     assert called.code == 0 and "residual" in called.out
     new = mlcli("project", "blocks", path, *named(path), "-o", "new.csv")
     assert new.code == 0, new.err
-    with Path("new.csv").open(encoding="utf-8") as file:
-        placed = np.array([[float(cell) for cell in row[-2:]] for row in list(csv.reader(file))[1:]])
+    placed = places(Path("new.csv"))
     assert np.abs(placed - embedded("blocks")[1]).max() <= 1e-9 * np.abs(placed).max()
+
+
+def places(path: Path) -> Array:
+    """The coordinates of new rows in a file, which has ids, labels and scores beside them."""
+    head, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    axes = [place for place, name in enumerate(head) if name in ("y1", "y2")]
+    return np.array([[float(row[place]) for place in axes] for row in lines])
 
 
 @pytest.mark.parametrize("options", [
@@ -141,8 +147,7 @@ def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array, wording: Wor
         assert "W-DROPPED" in wording(called.err) and "'r620'" in called.err
     blocks, whole = (list(csv.reader(Path(name).read_text().splitlines())) for name in ("blocks.csv", "whole.csv"))
     assert [row[:2] for row in blocks] == [row[:2] for row in whole] and len(blocks) == ROWS
-    gaps = np.array([row[2:] for row in blocks[1:]], float) - np.array([row[2:] for row in whole[1:]], float)
-    assert np.abs(gaps).max() <= 1e-10
+    assert np.abs(places(Path("blocks.csv")) - places(Path("whole.csv"))).max() <= 1e-10
     Path("new").mkdir()
     parquet.write_table(table(holes).slice(0, 300), "new/0.parquet")
     parquet.write_table(table(holes).slice(300), "new/1.parquet")
@@ -150,8 +155,7 @@ def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array, wording: Wor
         assert mlcli("project", "run", "new", *named("t.parquet"), "-o", output, *more).code == 0
         parts = list(csv.reader(Path(output).read_text().splitlines()))
         assert [row[:2] for row in parts] == [row[:2] for row in whole]
-        assert np.abs(np.array([row[2:] for row in parts[1:]], float) - np.array(
-            [row[2:] for row in whole[1:]], float)).max() <= 1e-10
+        assert np.abs(places(Path(output)) - places(Path("whole.csv"))).max() <= 1e-10
     parquet.write_table(table(files).drop_columns(["x7"]), "new.parquet")
     called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", "none.csv", *BLOCKS)
     assert called.code == 65 and "'x7'" in called.err
@@ -302,8 +306,7 @@ def test_landmarks_place_the_rows_of_a_file(mlcli: Caller, options: tuple[str, .
     assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
     new = mlcli("project", "blocks", "t.parquet", *named("t.parquet"), "-o", "new.csv", *BLOCKS)
     assert new.code == 0, new.err
-    lines = list(csv.reader(Path("new.csv").read_text().splitlines()))[1:]
-    placed = np.array([[float(cell) for cell in row[-2:]] for row in lines])
+    placed = places(Path("new.csv"))
     assert np.abs(placed - embedded("blocks")[1]).max() <= 1e-9 * np.abs(placed).max()
 
 

@@ -129,7 +129,7 @@ def test_an_unfolding_has_its_trace_and_its_own_distances(tmp_path: Path) -> Non
     rows = (folder / "trace.csv").read_text().splitlines()
     assert len(rows) == run["fit"]["iterations"] + 1
     assert float(rows[-1].split(",")[1]) == pytest.approx(run["fit"]["trace"], rel=1e-12)
-    assert "objective by iteration" in (folder / "report.html").read_text()
+    assert "Objective by iteration" in (folder / "report.html").read_text()
     assert json.loads((folder / "quality.json").read_text())["distances"] == "kernel"
     rules = json.loads((folder / "dimension.json").read_text())
     assert {"residual_variance", "broken_stick", "eigengap"} <= rules["rules"].keys()
