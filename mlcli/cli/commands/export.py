@@ -62,6 +62,9 @@ def export(run: behavior.Run, *, output: Output = "-", format: Format = None, la
         if (flag := first_given({"--format": format, "--labels": labels})) is not None:
             raise UsageError("EXPORT-OPTION", f"--kept cannot be combined with {flag}", where=flag,
                              hint="leave it out: what a run kept is written as CSV, without labels")
+        if output != "-" and not output.endswith(".csv"):
+            raise UsageError("EXPORT-OPTION", "what a run kept is written as CSV", where=output[:80],
+                             hint="give a name that ends with .csv, or - for standard output")
         refuse_existing(output, force)
         if output == "-":
             for line in exporting.kept_lines(Path(run), kept):

@@ -52,3 +52,5 @@ def test_what_was_not_kept_is_named_with_the_way_to_keep_it(mlcli: Caller, run: 
     assert called.code == 78 and wording(called.err) == ["E-NOT-KEPT"] and "--keep kernel" in called.err
     called = mlcli("export", run, "--kept", "kernel", "--format", "h5ad", "-o", "kernel.csv")
     assert called.code == 2 and wording(called.err) == ["E-EXPORT-OPTION"] and not Path("kernel.csv").exists()
+    called = mlcli("export", run, "--kept", "kernel", "-o", "kernel.h5ad")
+    assert called.code == 2 and wording(called.err) == ["E-EXPORT-OPTION"] and not Path("kernel.h5ad").exists()
