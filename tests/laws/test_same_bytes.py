@@ -1,4 +1,4 @@
-"""Layouts, their models and the places of new points have the same bytes with every choice of instructions.
+"""Layouts, their models and scores, and the places of new points have the same bytes with every choice of instructions.
 
 Also of points whose equal distances, equal eigenvalues and equal rows leave a choice that rounding could decide.
 """
@@ -20,26 +20,27 @@ from tests.processes import neutral, python
 ROOT = Path(__file__).parents[2]
 IRIS, DUNE = (ROOT / "sample_data" / name for name in ("iris.csv", "dune.csv"))
 SHORT = ("--set", "method.descent.early_steps=40", "--set", "method.descent.steps=40")
+SCORES = ("--discontinuity",)
 FEW = ("--set", "method.epochs=30")
 NEAR = ("--set", "method.perplexity=8")
 RUNS: dict[str, tuple[object, ...]] = {  # the name of each, the file, the method and its options
-    "umap": (IRIS, "-m", "umap", "--set", "method.epochs=80"),
+    "umap": (IRIS, "-m", "umap", "--set", "method.epochs=80", *SCORES),
     "umap-density": (IRIS, "-m", "umap", "--set", "method.epochs=80", "--set", "method.density.share=0.5"),
     "umap-classes": (IRIS, "-m", "umap", "--set", "method.epochs=40", "--label-column", "Species", "--set",
                      "method.target_weight=0.5", "--set", "method.start=pca", "--metric", "minkowski"),
     "umap-braycurtis": (DUNE, "-m", "umap", "--set", "method.epochs=40", "--set", "method.start=random", "--metric",
                         "braycurtis"),
-    "tsne": (IRIS, "-m", "tsne", *SHORT),
+    "tsne": (IRIS, "-m", "tsne", *SHORT, *SCORES),
     "tsne-dof": (IRIS, "-m", "tsne", *SHORT, "--set", "method.dof=0.7", "--set", "method.start=laplacian", "--metric",
-                 "correlation"),
+                 "correlation", *SCORES),
     "smacof": (DUNE, "-m", "smacof", "--metric", "braycurtis", "--set", "method.weights=-2"),
     "smacof-power": (IRIS, "-m", "smacof", "--metric", "cosine", "--set", "method.weights=0.5", "--set",
-                     "method.starts=2"),
-    "sammon": (IRIS, "-m", "sammon", "--set", "method.starts=2"),
+                     "method.starts=2", *SCORES),
+    "sammon": (IRIS, "-m", "sammon", "--set", "method.starts=2", *SCORES),
     "nmds": (DUNE, "-m", "nmds", "--metric", "braycurtis", "--set", "method.starts=3"),
     "nmds-secondary": (DUNE, "-m", "nmds", "--metric", "jaccard", "--set", "method.ties=secondary", "--set",
-                       "method.starts=3", "-p", "3"),
-    "phate": (IRIS, "-m", "phate"),
+                       "method.starts=3", "-p", "3", *SCORES),
+    "phate": (IRIS, "-m", "phate", *SCORES),
     "phate-landmarks": (DUNE, "-m", "phate", "--metric", "braycurtis", "--set", "method.landmarks=12"),
 }
 # What is done with points that leave a choice, each way with each of them.
@@ -165,7 +166,8 @@ def test_runs_have_the_same_bytes_with_other_instructions(
         name: str, everyday: dict[str, tuple[object, ...]], usual: dict[str, bytes], tmp_path: Path) -> None:
     require(name)
     found = carried_out(tmp_path, everyday, **SETTINGS[name])
-    assert usual.keys() >= {"umap-density/radii.csv", "tsne/model.npz", "umap/new.csv", "grid-umap/trace.csv"}
+    assert usual.keys() >= {"umap-density/radii.csv", "tsne/model.npz", "umap/new.csv", "grid-umap/trace.csv",
+                            *(f"{run}/discontinuity.csv" for run in RUNS if "--discontinuity" in RUNS[run])}
     assert other_files(usual, found) == []
 
 

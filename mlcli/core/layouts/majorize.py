@@ -148,7 +148,8 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
         parts = list(in_order(lambda rows: stress_rows(points, sources, lengths=lengths, weights=weights, rows=rows),
                               blocks))
     else:
-        parts = list(in_order(lambda rows: _sums_of_rows(points, pairs.lengths, weights, rows),
+        parts = list(in_order(lambda rows: sums_of_rows(points[rows], points, pairs.lengths[rows],
+                                                        None if weights is None else weights[rows]),
                               row_blocks(len(points), BLOCK, len(points))))
     pulled, spread, sums = (np.vstack(some) for some in zip(*parts, strict=True))
     errors, products, squares = sums.sum(axis=0) / 2
@@ -157,13 +158,14 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
     return StressTerms(pulled, spread, float(errors), float(products), float(squares))
 
 
-def _sums_of_rows(points: Array, lengths: Array, weights: Array | None, rows: slice) -> tuple[Array, Array, Array]:
-    """Return what `stress_rows` of the native kernels does, with the same bits."""
-    squares, lengths = by_differences(points[rows], points), lengths[rows]
-    shares = np.ones_like(squares) if weights is None else weights[rows]
+def sums_of_rows(places: Array, points: Array, lengths: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Return what `stress_rows` of the native kernels does at places (m x p) beside points (n x p), with the same bits.
+    """
+    squares = by_differences(places, points)
+    shares = np.ones_like(squares) if weights is None else weights
     distances, products = np.sqrt(squares), shares * lengths
     errors, ratios = lengths - distances, products * (distances / (squares + np.finfo(np.float64).tiny))
-    gaps = [axis[rows, None] - axis for axis in np.ascontiguousarray(points.T)]
+    gaps = [place[:, None] - axis for place, axis in zip(places.T, np.ascontiguousarray(points.T), strict=True)]
     pulled = np.column_stack([_part_sums(ratios * gap, PART) for gap in gaps])
     spread = np.column_stack([_part_sums(shares * gap, PART) for gap in gaps])
     whole = LINE * -(-len(points) // LINE)

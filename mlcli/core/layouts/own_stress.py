@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.core.euclidean_distances import squared_distances_in_order
+from mlcli.core.layouts.majorize import sums_of_rows
 from mlcli.core.layouts.new_points import NEAREST, LeastStress, relative_weights
 from mlcli.core.layouts.own_losses import CACHED, LayoutLosses, Local, OwnLosses, Radial, block_sums
 from mlcli.core.metrics import RowMetric
@@ -49,11 +50,14 @@ class StressLosses(OwnLosses):
         """Return values and gradients of some of the losses at a place each (k x p)."""
         lengths = self.lengths[which]
         weights = None if self.weights is None else self.weights[which]
-        if not native.available():
-            return self.local(which, places, 1)
         places = np.ascontiguousarray(places)
-        pulled, spread, sums = stress_rows(places, turn_sources(self.points), lengths=lengths, weights=weights,
-                                           rows=slice(0, len(places)))
+        if native.available():
+            pulled, spread, sums = stress_rows(places, turn_sources(self.points), lengths=lengths, weights=weights,
+                                               rows=slice(0, len(places)))
+        else:
+            pulled, spread, sums = (np.vstack(some) for some in zip(*(
+                sums_of_rows(places[rows], self.points, lengths[rows], None if weights is None else weights[rows])
+                for rows in row_blocks(len(which), CACHED, len(self.points))), strict=True))
         values, others = sums[:, 0], np.full(len(which), len(self.points) - 1.0)
         if weights is None:
             gaps = places - self.points[self.own[which]]
@@ -63,15 +67,15 @@ class StressLosses(OwnLosses):
             others = weights.sum(axis=1)
         return Local(values, 2 * (spread - pulled)).times(1 / np.where(others > 0, others, 1.0))
 
-    def local(self, which: Indices, places: Array, order: int = 2) -> Local:
-        """Return values, gradients and, at order 2, Hessians of some of the losses, by NumPy."""
+    def curved(self, which: Indices, places: Array) -> Local:
+        """Return values, gradients and Hessians of some of the losses."""
         parts = []
         for rows in row_blocks(len(which), CACHED, len(self.points)):
             some = which[rows]
             weights = None if self.weights is None else self.weights[some]
             others = np.full(len(some), len(self.points) - 1.0) if weights is None else weights.sum(axis=1)
-            parts.append(block_sums(places[rows], self.points, stress_of(self.lengths[some], weights), self.own[some],
-                                    order).times(1 / np.where(others > 0, others, 1.0)))
+            found = block_sums(places[rows], self.points, stress_of(self.lengths[some], weights), self.own[some])
+            parts.append(found.times(1 / np.where(others > 0, others, 1.0)))
         return Local.joined(parts)
 
     def starts(self) -> Sequence[Array]:
@@ -106,7 +110,7 @@ def stress_bends(points: Array, losses_of: Callable[[slice], StressLosses]) -> A
     """Return the Hessians (n x p x p) of each point's own stress, given the losses of some of the points."""
     def work(rows: slice) -> Array:
         losses = losses_of(rows)
-        bends = losses.local(np.arange(rows.stop - rows.start), points[rows]).bends
+        bends = losses.curved(np.arange(rows.stop - rows.start), points[rows]).bends
         assert bends is not None
         return bends
 

@@ -30,7 +30,7 @@ from mlcli.core.layouts.own_stress import StressLosses, among, stress_bends
 from mlcli.core.metrics import RowMetric
 from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_lengths
 from mlcli.methods.neighbor_embedding.negative_sampling import NEAR, MembershipCurve, Sampling, kept_edges
-from mlcli.methods.neighbor_embedding.new_points import DecaySteps, Entering, SampledForces
+from mlcli.methods.neighbor_embedding.new_points import DecaySteps, Entering, SampledForces, repulsion_by
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of
 from mlcli.methods.neighbor_embedding.repulsion import (
     Field,
@@ -40,10 +40,8 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     spline_response,
 )
 from mlcli.methods.neighbor_embedding.walk import Walk, potential, power
-from mlcli.native.layouts import repel_rows, turn_sources
 
 ROWS = 2**10  # points of a block of Hessians
-NATIVE = 2**19  # numbers of a block of places and points
 
 
 def student_pull(squares: Array, order: int, *, dof: float) -> tuple[Array, ...]:
@@ -120,23 +118,18 @@ def student_repulsion(points: Array, dof: float) -> Callable[[Array, Indices], t
 
     Over all pairs, or of many points by interpolation on a grid, as the fit's. It runs on one thread.
     """
-    from mlcli import native
-
     def kernel(grid: Grid) -> Spectrum:
         return kernel_spectrum(grid.sizes, grid.spacing, dof)
 
     field = Field.of(points, kernel) if choose_summation(*points.shape) == "grid" else None
-    sources = turn_sources(points)
+    repel = repulsion_by(points, dof)
 
     def sums(places: Array, own: Indices) -> tuple[Array, Array]:
-        if field is None and not native.available():
-            found = pair_sums(places, points, partial(student_kernel, dof=dof), own, 1)
-            return found.values, found.slopes
         if field is not None:
             values, slopes = field.at(places)
             values += len(points)
         else:
-            forces, values = repel_rows(np.ascontiguousarray(places), sources, dof, slice(0, len(places)), alone=True)
+            forces, values = repel(np.ascontiguousarray(places))
             slopes = -2 * forces
         gaps = places - points[own]
         kept, first = student_kernel(np.sum(gaps * gaps, axis=1), 1, dof=dof)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mlcli.core.layouts.majorize import _sums_of_rows, laplacian_solver
+from mlcli.core.layouts.majorize import laplacian_solver, sums_of_rows
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.native.layouts import stress_rows, turn_sources
 from tests.native.support import needs_native
@@ -31,5 +31,5 @@ def test_numpy_sums_pairs_in_the_order_of_the_kernel(size: int, axes: int, weigh
     points[size // 2] = points[0]
     weights, rows = shares if weighted else None, slice(size // 3, size)
     kernel = stress_rows(points, turn_sources(points), lengths=lengths, weights=weights, rows=rows)
-    own = _sums_of_rows(points, lengths, weights, rows)
+    own = sums_of_rows(points[rows], points, lengths[rows], None if weights is None else weights[rows])
     assert all(np.array_equal(one, other) for one, other in zip(kernel, own, strict=True))
