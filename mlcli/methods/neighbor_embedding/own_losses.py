@@ -19,9 +19,18 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
-from mlcli.core.arithmetic import binary_logarithm, exponential, exponential_of_two, logarithm, row_products, sum_of_all
+from mlcli.core.arithmetic import (
+    binary_logarithm,
+    exponential,
+    exponential_of_two,
+    logarithm,
+    row_products,
+    sparse_product,
+    sum_of_all,
+)
 from mlcli.core.convolution import Spectrum, measure
 from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.graph.search import nearest_of_new, some_lists
@@ -39,7 +48,7 @@ from mlcli.methods.neighbor_embedding.repulsion import (
     kernel_spectrum,
     spline_response,
 )
-from mlcli.methods.neighbor_embedding.walk import Walk, potential, power
+from mlcli.methods.neighbor_embedding.walk import DENSE, Walk, potential, power
 
 ROWS = 2**10  # points of a block of Hessians
 
@@ -278,6 +287,19 @@ def membership_losses(points: Array, graph: Sparse, sampling: Sampling, curve: M
                         moved=moved)
 
 
+MOVABLE = 2_000  # points of PHATE up to which inputs are moved: each takes products with all potentials
+
+
+def steps_from(shares: Array, steps: Array) -> Array:
+    """Return the probabilities (m x n) after steps (n x n) from nodes with shares (m x n), by entries where few are.
+    """
+    if np.count_nonzero(shares) >= DENSE * shares.size:
+        return row_products(shares, np.ascontiguousarray(steps.T))
+    from scipy import sparse
+
+    return sparse_product(sparse.csr_array(shares), steps)
+
+
 def potential_losses(points: Array, walk: Walk, time: int, gamma: float, placing: DecaySteps | None) -> LayoutLosses:
     """Return the losses of all points (n x p) of PHATE by their potential distances, and those of other inputs."""
     potentials = potential(power(walk, time), gamma)
@@ -289,12 +311,16 @@ def potential_losses(points: Array, walk: Walk, time: int, gamma: float, placing
     bends = stress_bends(points, lambda rows: losses(between[rows], np.arange(rows.start, rows.stop)))
     if placing is None or placing.points is None:
         return LayoutLosses(points, bends)
-    before = np.ascontiguousarray(power(walk, time - 1).T) if time > 1 else None
+    if len(points) > MOVABLE:
+        note("N-DISCONTINUITY", f"inputs are not moved, as potential distances of moved inputs take long for more than "
+             f"{MOVABLE:,} points; discontinuity.csv has singularity alone")
+        return LayoutLosses(points, bends)
+    before = power(walk, time - 1) if time > 1 else None
 
     def moved(new: Array, own: Indices) -> OwnLosses:
         ends = placing.rows(new)
         if before is not None:
-            ends = row_products(ends, before)
+            ends = steps_from(ends, before)
         return losses(np.sqrt(squared_distances_in_order(potential(ends, gamma), potentials)), own)
 
     reach = reach_of(placing.points, placing.metric, placing.decay.nearest)
