@@ -15,7 +15,9 @@ from mlcli.base.values.compute import Compute
 from mlcli.core.graph.graph import Graph
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.methods import METHODS, Model
+from mlcli.methods.neighbor_embedding import own_losses
 from mlcli.methods.neighbor_embedding.negative_sampling import NEAR
+from mlcli.methods.neighbor_embedding.own_losses import steps_from
 from tests.support import dissimilarities, features
 
 POINTS = np.random.default_rng(5).standard_normal((40, 3)) * [3, 2, 1]
@@ -156,3 +158,17 @@ def test_gradients_of_moved_inputs_are_those_of_their_losses(name: str, options:
         ahead, back = (found.at(np.arange(3), places + sign * step * np.eye(2)[axis]).values for sign in (1, -1))
         assert np.allclose((ahead - back) / (2 * step), slopes[:, axis], rtol=1e-5, atol=1e-6)
     assert all(start.shape == places.shape for start in found.starts())
+
+
+@pytest.mark.parametrize("filled", [0.05, 0.9])
+def test_steps_from_few_or_many_nodes_are_products(filled: float) -> None:
+    generator = np.random.default_rng(7)
+    shares, steps = generator.random((9, 30)) * (generator.random((9, 30)) < filled), generator.random((30, 30))
+    assert np.allclose(steps_from(shares, steps), shares @ steps, rtol=1e-14, atol=0)
+
+
+def test_inputs_of_many_points_of_phate_are_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fitted("phate", time=6)[2].moved is not None
+    monkeypatch.setattr(own_losses, "MOVABLE", len(POINTS) - 1)
+    losses = fitted("phate", time=6)[2]
+    assert losses.features is None and losses.moved is None and losses.bends.shape == (len(POINTS), 2, 2)
