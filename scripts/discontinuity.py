@@ -9,16 +9,22 @@ Continuous maps are of data with the two dimensions of the layout, and with neig
 normal distribution, or well separated groups. Cut maps are of data that no continuous one-to-one map leads to the
 layout: a sphere to the plane, a circle to a line, or one normal distribution from a random start with few neighbors.
 
-A point is doubtful above `ROOM` times the 99% quantile of the scores of continuous maps. A map is torn if more of its
-points are than `WORST` times the largest share among continuous maps, and than `LEAST`. No threshold of perturbation is
-below one: half a standard deviation of the inputs may move a point nearly as far as the layout is large, even where the
-groups that were laid out here move less. With 15 neighbors UMAP tears one normal distribution, so that only groups are
-known to be continuous there.
+All rows of the table follow one rule from the scores of `MAPS` continuous maps and as many cut ones:
+
+1. The threshold of perturbation is `ROOM` times the 99% quantile in continuous maps, and at least `FLOOR`: half a
+   standard deviation of the inputs may move a point nearly as far as the layout is large, even where groups move less.
+2. The threshold of singularity is `ROOM` times the largest in continuous maps. It is not used where more than
+   `UNBOUNDED` of their points have none.
+3. The share of doubtful points that a map may have is `WORST` times the least share that at most `FALSE` of the
+   continuous maps exceed, and at least `LEAST`.
+4. If fewer than `FOUND` of the cut maps have more, the setting gets no thresholds: its method has scores and no alarm.
+
+With 15 neighbors UMAP tears one normal distribution, so that only groups are known to be continuous there.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +35,17 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.findings.discontinuity.measure import Scores, doubtful_points, scores_of
+from mlcli.findings.discontinuity.measure import Scores, doubtful_points, is_torn, scores_of
 from mlcli.findings.discontinuity.thresholds import TABLE, Threshold
 from mlcli.methods import METHODS
 
 FILE = Path(__file__).parent.parent / "mlcli/findings/discontinuity/thresholds.py"
 QUANTILE, ROOM, WORST, LEAST = 0.99, 1.1, 1.5, 0.01
 FLOOR = 1.0  # of thresholds of perturbation
+FALSE, FOUND = 0.05, 0.9  # shares of continuous maps that may raise the alarm, and of cut ones that must
 UNBOUNDED = 0.005  # share of continuous points without a bound of singularity, beyond which that is not used
 CALIBRATED, TESTED = 1_000, 2_000  # first seeds
-MAPS = 12  # continuous ones, and as many cut ones, of a setting
+MAPS = 20  # continuous ones, and as many cut ones, of a setting
 Data = Callable[[np.random.Generator], Array]
 
 
@@ -116,16 +123,17 @@ SETTINGS = (
 )
 
 
-def calibrated(setting: Setting, continuous: Sequence[Scores]) -> Threshold:
-    """Return the thresholds of a setting from the scores of its continuous maps."""
+def calibrated(setting: Setting, continuous: Sequence[Scores], cut: Sequence[Scores]) -> Threshold:
+    """Return the thresholds of a setting from the scores of its maps; none where these do not find cut ones."""
     moves = np.concatenate([found.perturbation for found in continuous])
     bends = np.concatenate([found.singularity for found in continuous])
     highest = max(rounded(ROOM * float(np.quantile(moves, QUANTILE))), FLOOR)
     bounded = bends[np.isfinite(bends)]
     flattest = None if np.mean(np.isinf(bends)) > UNBOUNDED else rounded(ROOM * float(bounded.max()))
-    limits = Threshold(setting.neighbors, highest, flattest, 0.0)
-    most = max(float(np.mean(doubtful_points(found, limits))) for found in continuous)
-    return Threshold(setting.neighbors, highest, flattest, rounded(max(LEAST, WORST * most)))
+    shares = sorted(doubtful_shares(continuous, Threshold(setting.neighbors, highest, flattest)))
+    usual = shares[-1 - int(FALSE * len(shares))]
+    limits = Threshold(setting.neighbors, highest, flattest, rounded(max(LEAST, WORST * usual)))
+    return limits if np.mean(alarms(cut, limits)) >= FOUND else Threshold(setting.neighbors)
 
 
 def rounded(number: float) -> float:
@@ -133,22 +141,24 @@ def rounded(number: float) -> float:
     return float(f"{number:.2g}")
 
 
-def alarms(found: Sequence[Scores], limits: Threshold) -> list[float]:
+def doubtful_shares(maps: Sequence[Scores], limits: Threshold) -> list[float]:
     """Return the share of doubtful points in each map."""
-    return [float(np.mean(doubtful_points(some, limits))) for some in found]
+    return [float(np.mean(doubtful_points(found, limits))) for found in maps]
 
 
-def limits_in(table: dict[str, list[Threshold]], setting: Setting) -> Threshold:
-    """Return the row of a table for a setting."""
-    return next(row for row in table[setting.method] if row.neighbors == setting.neighbors)
+def alarms(maps: Sequence[Scores], limits: Threshold) -> list[bool]:
+    """Return whether each map has more doubtful points than continuous ones have; none has where there is no alarm."""
+    return [bool(is_torn(doubtful_points(found, limits), limits)) for found in maps]
 
 
 def line(setting: Setting, limits: Threshold, continuous: Sequence[Scores], cut: Sequence[Scores]) -> str:
     """Return a line of the table of results."""
-    false, true = ([share > limits.share for share in alarms(maps, limits)] for maps in (continuous, cut))
-    least = min(alarms(cut, limits))
-    most = max(alarms(continuous, limits))
-    return (f"| {setting.method} | {setting.neighbors:g} | {limits.perturbation:g} | "
+    named = f"| `{setting.method}` | {f'{setting.neighbors:g}' if setting.neighbors else 'all'} |"
+    if limits.share is None:
+        return f"{named} none | none | none | no alarm | no alarm |"
+    false, true = alarms(continuous, limits), alarms(cut, limits)
+    most, least = max(doubtful_shares(continuous, limits)), min(doubtful_shares(cut, limits))
+    return (f"{named} {limits.perturbation:g} | "
             f"{'not used' if limits.singularity is None else f'{limits.singularity:g}'} | {100 * limits.share:.2g}% | "
             f"{sum(false)} of {len(false)} (at most {100 * most:.1f}%) | "
             f"{sum(true)} of {len(true)} (at least {100 * least:.1f}%) |")
@@ -156,8 +166,15 @@ def line(setting: Setting, limits: Threshold, continuous: Sequence[Scores], cut:
 
 def source_of(row: Threshold) -> str:
     """Return a row of the table as source text."""
-    flattest = "None" if row.singularity is None else f"{row.singularity:g}"
-    return f"\n        Threshold({row.neighbors:g}, {row.perturbation:g}, {flattest}, {row.share:g})"
+    numbers = [row.neighbors] if row.share is None else [row.neighbors, row.perturbation, row.singularity, row.share]
+    return f"Threshold({', '.join(str(None if number is None else float(number)) for number in numbers)})"
+
+
+def source_of_table(table: Mapping[str, Sequence[Threshold]]) -> str:
+    """Return the source text of a table."""
+    rows = (f'    "{name}": (\n' + "".join(f"        {source_of(row)},\n" for row in of) + "    ),\n"
+            for name, of in table.items())
+    return f"TABLE: dict[str, tuple[Threshold, ...]] = {{\n{''.join(rows)}}}\n"
 
 
 def main() -> None:
@@ -176,13 +193,12 @@ def main() -> None:
     for setting in settings:
         continuous, cut = setting.maps(CALIBRATED if asked.write else TESTED, asked.maps)
         if asked.write:
-            table[setting.method].append(calibrated(setting, continuous))
-        print(line(setting, limits_in(table, setting), continuous, cut), flush=True)
+            table[setting.method].append(calibrated(setting, continuous, cut))
+        limits = next(row for row in table[setting.method] if row.neighbors == setting.neighbors)
+        print(line(setting, limits, continuous, cut), flush=True)
     if asked.write:
         text = FILE.read_text(encoding="utf-8")
-        start = text.index("\nTABLE = ")
-        rows = "".join(f'    "{name}": ({",".join(map(source_of, rows))},),\n' for name, rows in table.items())
-        FILE.write_text(f"{text[:start]}\nTABLE = {{\n{rows}}}\n", encoding="utf-8")
+        FILE.write_text(text[:text.index("TABLE: ")] + source_of_table(table), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapp
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
     return Trial(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
                  dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]],
-                 None if (torn := DiscontinuityFinding.of(run)) is None else int(torn[FIGURES.name]["doubtful"]))
+                 None if (torn := DiscontinuityFinding.of(run)) is None else torn[FIGURES.name]["doubtful"])
 
 
 def ranks_in(budget: float) -> float:

@@ -9,12 +9,22 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
-from mlcli.findings.discontinuity.measure import Scores, doubtful_points, moves_of, scores_of, size_of
+from mlcli.findings.discontinuity.measure import Scores, doubtful_points, is_torn, moves_of, scores_of, size_of
 from mlcli.findings.discontinuity.section import listed, shade_of
 from mlcli.findings.discontinuity.thresholds import TABLE, Threshold, sentence_on, threshold_of
 from mlcli.methods import METHODS
 from mlcli.report.figures.scatter import panel_of
-from scripts.discontinuity import SETTINGS, TESTED, Setting, alarms
+from scripts.discontinuity import (
+    CALIBRATED,
+    FILE,
+    LEAST,
+    SETTINGS,
+    TESTED,
+    Setting,
+    alarms,
+    calibrated,
+    source_of_table,
+)
 from tests.faults.fuzz.directories import SAMPLES
 from tests.support import features
 from tests.wording import Wording
@@ -126,15 +136,58 @@ def test_it_is_refused_where_there_is_no_layout_or_no_place_for_its_files(
     assert not (tmp_path / "r").exists()
 
 
-# One of ten maps that count as continuous may tear (over all settings 5% do not), as t-SNE's of perplexity 100 did.
-# PHATE folds what has to be cut; a normal distribution from a random start is torn along few lines (docs).
-DETECTED = {("phate", 5.0): 0.0, ("tsne", 5.0): 0.75}
+LOUD = [setting for setting in SETTINGS if threshold_of(setting.method, setting.neighbors).share is not None]
+
+
+def test_the_rule_gives_no_thresholds_where_cut_maps_are_not_found() -> None:
+    def maps(*shares: float) -> list[Scores]:  # of a hundred points each, with so many that move far
+        return [Scores(np.where(np.arange(100) < 100 * share, 50.0, 1.0), np.full(100, 2.0), np.ones(1))
+                for share in shares]
+
+    setting, still = SETTINGS[0], maps(*[0.0] * 20)
+    assert calibrated(setting, still, maps(*[0.5] * 18, 0.0, 0.0)) == Threshold(setting.neighbors, 1.1, 2.2, LEAST)
+    assert calibrated(setting, still, maps(*[0.5] * 17, 0.0, 0.0, 0.0)) == Threshold(setting.neighbors)
+    some = [*maps(0.01), *maps(0.01), *maps(*[0.0] * 18)]  # of which one may raise the alarm, and the other not
+    assert calibrated(setting, some, maps(0.5)).share == 0.015
+
+
+def test_the_source_of_the_table_is_what_is_shipped() -> None:
+    assert FILE.read_text(encoding="utf-8").endswith(source_of_table(TABLE))
+
+
+def test_without_an_alarm_no_point_is_doubtful_and_the_sentence_says_why() -> None:
+    found, limits = Scores(np.array([9.0, 0.1]), np.array([np.inf, 1.0]), np.ones(1)), Threshold(5)
+    doubtful = doubtful_points(found, limits)
+    assert not doubtful.any() and is_torn(doubtful, limits) is None
+    assert "no calibrated alarm" in sentence_on(None, 2, torn=None)
+
+
+@pytest.mark.medium
+def test_a_run_without_an_alarm_has_scores_and_counts_no_points(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(TABLE, "sammon", (Threshold(0),))
+    assert run(["embed", str(SAMPLES / "us_arrests.csv"), "-m", "sammon", "--discontinuity", "-o", str(tmp_path / "r"),
+                "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["certificate"] == "pass"
+    assert summary["discontinuity"] == {"rows": 50, "doubtful": None, "doubtful_share": None, "torn": None}
+    figures = json.loads((tmp_path / "r" / "discontinuity.json").read_text())
+    assert [figures[name] for name in ("perturbation", "singularity", "share", "doubtful", "torn")] == [None] * 5
+    rows = [row.split(",") for row in (tmp_path / "r" / "discontinuity.csv").read_text().splitlines()[1:]]
+    assert all(float(row[1]) > 0 and float(row[2]) > 0 and row[3] == "" for row in rows)
+    assert run(["report", str(tmp_path / "r"), "-q"]) == 0
+    assert sentence_on(None, 50, torn=None) in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: f"{setting.method}-{setting.neighbors:g}")
+def test_the_rule_makes_the_thresholds_again(setting: Setting) -> None:
+    assert calibrated(setting, *setting.maps(CALIBRATED)) == threshold_of(setting.method, setting.neighbors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", LOUD, ids=lambda setting: f"{setting.method}-{setting.neighbors:g}")
 def test_continuous_maps_raise_no_alarm_and_cut_ones_do(setting: Setting) -> None:
     continuous, cut = setting.maps(TESTED, 10)
     limits = threshold_of(setting.method, setting.neighbors)
-    false, true = (np.mean([share > limits.share for share in alarms(maps, limits)]) for maps in (continuous, cut))
-    assert false <= 0.1 and true >= DETECTED.get((setting.method, setting.neighbors), 0.9)
+    assert np.mean(alarms(continuous, limits)) <= 0.1 and np.mean(alarms(cut, limits)) >= 0.9

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 FIGURES = File("discontinuity.json", Json("mlcli.findings.discontinuity.document:DiscontinuityDocument"))
-SCORES = File("discontinuity.csv", Columns(("id", "perturbation", "singularity", "doubtful"), texts=1,
-                                           counts=("doubtful",)))
+SCORES = File("discontinuity.csv", Columns(("id", "perturbation", "singularity", "doubtful"), texts=1))
 WHERE = "report.discontinuity"
 
 
@@ -93,12 +92,16 @@ class DiscontinuityFinding(Finding[Mapping[str, Any]]):
         return 3.0 * table.rows
 
     def facts(self, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Return how many points are doubtful, their share, and whether that is more than in continuous maps."""
+        """Return how many points are doubtful, their share, and whether that is more than in continuous maps.
+
+        All are None where there is no alarm.
+        """
         if value is None:
             return {}
         figures = value[FIGURES.name]
-        return {self.name: {"rows": figures["rows"], "doubtful": figures["doubtful"],
-                            "doubtful_share": figures["doubtful"] / max(figures["rows"], 1),
+        doubtful = figures["doubtful"]
+        return {self.name: {"rows": figures["rows"], "doubtful": doubtful,
+                            "doubtful_share": None if doubtful is None else doubtful / max(figures["rows"], 1),
                             "torn": figures["torn"]}}
 
     def headline(self) -> Sequence[str]:

@@ -27,13 +27,7 @@ Gradient = Callable[[int, AnyArray], AnyArray]  # a point, and a place in its st
 def discontinuity_checks(figures: Mapping[str, Any], scores: CsvColumns, subject: Subject,
                          method: Any) -> Iterator[Check]:
     """Check that doubtful points are those above the thresholds, and singularity by gradients of other formulas."""
-    doubtful = np.zeros(len(subject.embedding), dtype=bool)
-    for name in ("perturbation", "singularity"):
-        if figures[name] is not None:
-            doubtful |= scores.array(name) > figures[name]
-    wrong = int(np.sum(doubtful != (scores.array("doubtful") > 0))) + (doubtful.sum() != figures["doubtful"]) + (
-        figures["torn"] != (doubtful.mean() > figures["share"]))
-    yield count("doubtful", int(wrong), "points and figures that differ from the scores and thresholds")
+    yield from alarm_checks(figures, scores, len(subject.embedding))
     if len(subject.embedding) > MOST and not subject.plan.full:
         yield skipped("singularity", "left to mlcli verify --full")
         return
@@ -53,6 +47,22 @@ def discontinuity_checks(figures: Mapping[str, Any], scores: CsvColumns, subject
     yield ratio("singularity", float(max(errors)), CLOSE,
                 f"least curvatures of the losses of {len(rows)} points by complex steps",
                 exact=len(rows) == len(points))
+
+
+def alarm_checks(figures: Mapping[str, Any], scores: CsvColumns, rows: int) -> Iterator[Check]:
+    """Check that doubtful points and `torn` follow from scores and thresholds; without a share there are none."""
+    stated = scores.array("doubtful")
+    if figures["share"] is None:
+        wrong = int(np.sum(~np.isnan(stated))) + sum(figures[name] is not None for name in (
+            "perturbation", "singularity", "doubtful", "torn"))
+    else:
+        doubtful = np.zeros(rows, dtype=bool)
+        for name in ("perturbation", "singularity"):
+            if figures[name] is not None:
+                doubtful |= scores.array(name) > figures[name]
+        wrong = int(np.sum(doubtful != (stated > 0))) + int(doubtful.sum() != figures["doubtful"]) + int(
+            figures["torn"] != (doubtful.mean() > figures["share"]))
+    yield count("doubtful", wrong, "points and figures that differ from the scores and thresholds")
 
 
 def hessian(gradient: Gradient, row: int, place: Array) -> Array:

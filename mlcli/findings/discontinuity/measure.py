@@ -114,17 +114,16 @@ def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
     losses = losses if can_move(method) else replace(losses, features=None)
     found = scores_of(losses)
     limits = threshold_of(method.name, method.neighborhood)
-    doubtful = doubtful_points(found, limits)
-    share = float(np.mean(doubtful))
+    doubtful, alarm = doubtful_points(found, limits), limits.share is not None
     unit = model.projector.input_unit
     figures = {"rows": len(doubtful), "method": method.name, "neighbors": method.neighborhood,
                "moved": unit.plain(found.lengths).tolist(),
                "unit": float(model.projector.output_unit.plain(np.array(found.unit))),
-               "perturbation": float(limits.perturbation) if len(found.lengths) else None,
-               "singularity": None if limits.singularity is None else float(limits.singularity),
-               "share": limits.share, "doubtful": int(doubtful.sum()), "torn": share > limits.share}
+               "perturbation": limits.perturbation if len(found.lengths) else None,
+               "singularity": limits.singularity, "share": limits.share,
+               "doubtful": int(doubtful.sum()) if alarm else None, "torn": is_torn(doubtful, limits)}
     scores = CsvColumns({"id": tuple(result.embedding.ids), "perturbation": found.perturbation,
-                         "singularity": found.singularity, "doubtful": doubtful.astype(np.float64)})
+                         "singularity": found.singularity, "doubtful": np.where(alarm, doubtful, np.nan)})
     return {FIGURES.name: figures, SCORES.name: scores}
 
 
@@ -135,9 +134,18 @@ def can_move(method: LayoutMethod) -> bool:
 
 
 def doubtful_points(found: Scores, limits: Threshold) -> AnyArray:
-    """Return whether each point has a score above its threshold, an (n,) mask."""
-    over = found.perturbation > limits.perturbation  # false for NaN
-    return over if limits.singularity is None else over | (found.singularity > limits.singularity)
+    """Return whether each point has a score above its threshold, an (n,) mask; none has where there are no thresholds.
+    """
+    over = np.zeros(len(found.singularity), dtype=bool)
+    for values, limit in ((found.perturbation, limits.perturbation), (found.singularity, limits.singularity)):
+        if limit is not None:
+            over |= values > limit  # false for NaN
+    return over
+
+
+def is_torn(doubtful: AnyArray, limits: Threshold) -> bool | None:
+    """Return whether more points are doubtful (n) than in continuous maps; None where there is no alarm."""
+    return None if limits.share is None else bool(np.mean(doubtful) > limits.share)
 
 
 def require_scores(figures: Mapping[str, Any], scores: CsvColumns, rows: int, path: Path) -> None:
@@ -145,7 +153,9 @@ def require_scores(figures: Mapping[str, Any], scores: CsvColumns, rows: int, pa
     doubtful = scores.array("doubtful")
     if len(doubtful) != rows or figures["rows"] != rows:
         raise damaged(path, f"it has {len(doubtful)} rows, not {rows} as in run.json")
-    if not np.isin(doubtful, (0.0, 1.0)).all() or int(doubtful.sum()) != figures["doubtful"]:
+    alarm = figures["doubtful"] is not None
+    if (not np.isin(doubtful, (0.0, 1.0)).all() or int(doubtful.sum()) != figures["doubtful"] if alarm else
+            not np.isnan(doubtful).all()):
         raise damaged(path, "its doubtful points are not those that discontinuity.json counts")
     if any((scores.array(name) < 0).any() for name in ("perturbation", "singularity")):
         raise damaged(path, "a score is below zero")

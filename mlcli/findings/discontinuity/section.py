@@ -46,12 +46,14 @@ def discontinuity(figures: Mapping[str, Any], scores: CsvColumns, run: FinishedR
         rows.append((name, *("infinite" if np.isinf(value) else f"{value:.3g}"
                              for value in (np.median(values), values.max())),
                      "not used" if limit is None else f"{limit:g}", meaning))
-    how = ("Inputs cannot be moved here, so points are judged by singularity alone." if not moved else
+    how = ("Inputs were not moved, so points have singularity alone." if not moved else
            f"Inputs were moved by {listed(moved)} along their first principal "
            "directions, both ways, with all other points fixed.")
+    if figures["share"] is not None:
+        how += (f" In maps that are known to be continuous, at most {100 * figures['share']:.2g}% of the points are "
+                "above the thresholds.")
     return section("Discontinuity", sentence(sentence_on(figures["doubtful"], figures["rows"], torn=figures["torn"])),
-                   sentence(f"{how} In maps that are known to be continuous, at most {100 * figures['share']:.2g}% of "
-                            "the points are above the thresholds.", "soft"),
+                   sentence(how, "soft"),
                    table(("score", "median", "largest", "threshold", "meaning"), rows, (1, 2, 3),
                          said=True),
                    figure(map_of(scores, run, "Doubtful points"), caption(figures, scores)))
@@ -65,14 +67,15 @@ def listed(lengths: Sequence[float]) -> str:
 
 def caption(figures: Mapping[str, Any], scores: CsvColumns) -> str:
     """Return the words below the map."""
-    drawn = f"Rings mark {figures['doubtful']:,} doubtful points." if figures["doubtful"] else "No point is doubtful."
+    drawn = "No point has a ring, as there is no alarm." if figures["doubtful"] is None else (
+        f"Rings mark {figures['doubtful']:,} doubtful points." if figures["doubtful"] else "No point is doubtful.")
     return drawn if np.isnan(scores.array("perturbation")).all() else (
         f"{drawn} The grayer the ground, the farther its points move.")
 
 
 def map_of(scores: CsvColumns, run: FinishedRun, title: str) -> Figure:
     """Draw the first two axes with rings around doubtful points, over a ground that is grayer where points move far."""
-    values, doubtful = run.embedding.values, scores.array("doubtful") > 0
+    values, doubtful = run.embedding.values, scores.array("doubtful") > 0  # false where there is no alarm
     panel = panel_of(values)
     rings = np.flatnonzero(doubtful)
     others = np.flatnonzero(~doubtful)
@@ -86,7 +89,7 @@ def map_of(scores: CsvColumns, run: FinishedRun, title: str) -> Figure:
     inside = to_pixels(places[rings], panel)
     right = float(LEFT + WIDE + BESIDE)
     key: list[Mark] = [Dots("other", np.array([[right + 6, TOP + 4.0]]), 3),
-                       Text(right + 17, TOP + 8.0, f"others ({int(np.sum(~doubtful)):,})", kind="small")]
+                       Text(right + 17, TOP + 8.0, f"{'others' if len(rings) else 'points'} ({int(np.sum(~doubtful)):,})", kind="small")]
     if len(rings):
         place = np.array([[right + 6, TOP + ROW + 4.0]])
         key += [Dots("mark", place, 3 + RING), Dots("other", place, 3),

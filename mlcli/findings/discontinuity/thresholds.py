@@ -10,12 +10,15 @@ from mlcli.base.frozen import frozen
 
 @frozen
 class Threshold:
-    """The scores above which a point is doubtful, for a method with about so many neighbors; None: not used."""
+    """The scores above which a point is doubtful, for a method with about so many neighbors; None: not used.
+
+    Where cut maps were not found by any, there is no share, and no alarm.
+    """
 
     neighbors: float  # perplexity or neighbors of a point; zero where a method has none
-    perturbation: float
-    singularity: float | None
-    share: float  # of doubtful points that continuous maps have at most
+    perturbation: float | None = None
+    singularity: float | None = None
+    share: float | None = None  # of doubtful points that continuous maps have at most
 
 
 def threshold_of(method: str, neighbors: float) -> Threshold:
@@ -23,20 +26,39 @@ def threshold_of(method: str, neighbors: float) -> Threshold:
     return min(TABLE[method], key=lambda row: abs(log(max(row.neighbors, 1)) - log(max(neighbors, 1))))
 
 
-def sentence_on(doubtful: int, rows: int, *, torn: bool) -> str:
-    """Return the sentence on how many points lie where the map tears."""
+def sentence_on(doubtful: int | None, rows: int, *, torn: bool | None) -> str:
+    """Return the sentence on how many points lie where the map tears; None where there is no alarm."""
+    if doubtful is None:
+        return (f"{rows:,} points have scores and no calibrated alarm: with this method and so many neighbors, "
+                "thresholds did not tell cut maps from continuous ones.")
     if not doubtful:
         return f"None of {rows:,} points lies where the map tears."
     said = f"{doubtful:,} of {rows:,} points lie{'s' * (doubtful == 1)} where the map tears"
     return f"{said}." if torn else f"{said}, no more than in continuous maps."
 
 
-TABLE = {
-    "tsne": (Threshold(5, 1, 49, 0.025), Threshold(10, 1, 40, 0.07), Threshold(30, 1.8, 240, 0.053),
-             Threshold(100, 1, 31, 0.021)),
-    "umap": (Threshold(5, 1.4, None, 0.03), Threshold(15, 1, None, 0.01), Threshold(50, 1.5, None, 0.053)),
-    "phate": (Threshold(5, 1.1, 12, 0.13),),
-    "smacof": (Threshold(0, 1.1, 11, 0.01),),
-    "sammon": (Threshold(0, 1.1, 11, 0.01),),
-    "nmds": (Threshold(0, 1.1, 11, 0.01),),
+TABLE: dict[str, tuple[Threshold, ...]] = {
+    "tsne": (
+        Threshold(5.0, 1.0, 52.0, 0.02),
+        Threshold(10.0, 1.0, 40.0, 0.01),
+        Threshold(30.0, 1.9, 240.0, 0.049),
+        Threshold(100.0, 1.0, 62.0, 0.01),
+    ),
+    "umap": (
+        Threshold(5.0, 2.1, None, 0.02),
+        Threshold(15.0, 1.0, None, 0.01),
+        Threshold(50.0, 1.4, None, 0.034),
+    ),
+    "phate": (
+        Threshold(5.0),
+    ),
+    "smacof": (
+        Threshold(0.0, 1.1, 11.0, 0.01),
+    ),
+    "sammon": (
+        Threshold(0.0, 1.1, 11.0, 0.01),
+    ),
+    "nmds": (
+        Threshold(0.0, 1.1, 11.0, 0.01),
+    ),
 }

@@ -10,7 +10,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.certify.subject import Plan
-from mlcli.findings.discontinuity.check import discontinuity_checks
+from mlcli.findings.discontinuity.check import alarm_checks, discontinuity_checks
 from mlcli.findings.discontinuity.measure import Scores, doubtful_points, scores_of
 from mlcli.findings.discontinuity.thresholds import threshold_of
 from mlcli.findings.frame.finished_run import CsvColumns
@@ -65,6 +65,15 @@ def test_another_curvature_of_a_point_fails(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_scores_of_points_in_another_order_fail(name: str) -> None:
     assert verdicts(name, lambda values: np.roll(values, 1))["singularity"] == "fail"
+
+
+def test_a_doubtful_point_where_there_is_no_alarm_fails() -> None:
+    _, subject, found = fitted("sammon")
+    figures = dict.fromkeys(("perturbation", "singularity", "share", "doubtful", "torn"))
+    scores = {"perturbation": found.perturbation, "singularity": found.singularity}
+    for doubtful, verdict in ((np.nan, "pass"), (1.0, "fail")):
+        columns = CsvColumns({**scores, "doubtful": np.full(len(found.singularity), doubtful)})
+        assert [check.verdict for check in alarm_checks(figures, columns, len(subject.embedding))] == [verdict]
 
 
 def test_a_doubtful_point_that_is_none_fails() -> None:
