@@ -88,8 +88,9 @@ def map_of(scores: CsvColumns, run: FinishedRun, title: str) -> Figure:
     radius = 2.6 if shown <= 300 else 2.0 if shown <= 2000 else 1.4
     inside = to_pixels(places[rings], panel)
     right = float(LEFT + WIDE + BESIDE)
+    rest = f"{'others' if len(rings) else 'points'} ({int(np.sum(~doubtful)):,})"
     key: list[Mark] = [Dots("other", np.array([[right + 6, TOP + 4.0]]), 3),
-                       Text(right + 17, TOP + 8.0, f"{'others' if len(rings) else 'points'} ({int(np.sum(~doubtful)):,})", kind="small")]
+                       Text(right + 17, TOP + 8.0, rest, kind="small")]
     if len(rings):
         place = np.array([[right + 6, TOP + ROW + 4.0]])
         key += [Dots("mark", place, 3 + RING), Dots("other", place, 3),
