@@ -7,20 +7,37 @@ from hashlib import sha256
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import Check, count, ratio
+from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.certify.projection import ROW, row_tolerance
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.check.kernels import NUMBER
 from mlcli.core.similarities.registration import Registration
+from mlcli.findings.frame.finished_run import CsvColumns
 
 
 def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
     """Check that coordinates of kept rows (m x p) are those that the former run has, where it is at hand, as stated."""
-    hashed = sha256(np.ascontiguousarray(coordinates, dtype="<f8").tobytes()).hexdigest()
-    wrong = int(hashed != stated)
+    wrong = int(hashed(coordinates) != stated)
     if known is not None:
         wrong += int(np.sum((coordinates != known).any(axis=1))) if known.shape == coordinates.shape else len(known)
     return count("kept", wrong, "rows of the former map that are not where they were, to the last bit")
+
+
+def moved_check(coordinates: Array, known: Array | None, stated: str, written: CsvColumns) -> Check:
+    """Check the distances that are written of tied rows (m x p) from former places, and that these are as stated."""
+    former = np.column_stack([written.array(name) for name in written.columns if name.startswith("former")])
+    said = "the distances of rows from their former places, by both files"
+    if former.shape != coordinates.shape or hashed(former) != stated or (
+            known is not None and not np.array_equal(former, known)):
+        return count("moved", len(coordinates), "former places that are not those of the former map")
+    distances = np.linalg.norm(coordinates - former, axis=1)
+    return ratio("moved", max_abs(written.array("moved") - distances), EPS * max(max_abs(coordinates), max_abs(former)),
+                 said)
+
+
+def hashed(coordinates: Array) -> str:
+    """Return the SHA-256 of coordinates (m x p), as doubles in little-endian order."""
+    return sha256(np.ascontiguousarray(coordinates, dtype="<f8").tobytes()).hexdigest()
 
 
 def registration_check(coordinates: Array, known: Array, onto: Registration | None) -> Check:

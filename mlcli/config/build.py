@@ -198,6 +198,7 @@ def fingerprint(config: RunConfig) -> str:
     later += ["prepare.variable_genes"] if config.prepare.variable_genes is None else []
     later += [] if config.compute.portable else ["compute.portable"]
     later += ["onto"] if config.onto is None else ["onto.run"]  # whose run.json is compared beside the options
+    later += ["onto.weight"] if config.onto is not None and config.onto.way != "tied" else []
     for path in (*UNASKED, *later):
         values = without_value(values, path.split("."))
     further, values = at_path(values, FURTHER_VIEWS.split(".")), without_value(values, FURTHER_VIEWS.split("."))

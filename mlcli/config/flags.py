@@ -86,6 +86,7 @@ FLAGS = {
     "reduce": Flag("prepare.reduce", ("--reduce",), heading=headings.COLUMNS),
     "onto": Flag("onto.run", ("--onto",), heading=headings.ONTO),
     "onto_way": Flag("onto.way", ("--onto-way",), heading=headings.ONTO),
+    "onto_weight": Flag("onto.weight", ("--onto-weight",), heading=headings.ONTO),
     "changed": Flag("onto.changed", ("--changed",), heading=headings.ONTO),
     "output": Flag("output", ("-o", "--output"), heading=headings.OFTEN),
     "format": Flag("report.formats", ("--format",), heading=headings.OUTPUT),

@@ -103,7 +103,10 @@ class RunConfig(Options):
         if wrong is not None:
             raise ConfigError("ONTO-INPUT", f"rows of features are added to a map, and not with {wrong}",
                               where="onto.run", hint="give a table of features that fits in memory")
-        if onto.way == "fixed":
+        if onto.way != "tied" and onto.chosen("weight"):
+            raise ConfigError("UNUSED", "onto.weight has no effect: no row is tied to its place", where="onto.weight",
+                              hint="give {onto.way=tied}, or leave it out")
+        if onto.way != "refit":
             for name in OF_A_FIT:
                 if self.report.chosen(name) and getattr(self.report, name):
                     raise ConfigError("UNUSED", f"report.{name} has no effect: the method is not fitted to the rows",

@@ -17,6 +17,7 @@ NAMES = {  # the module of this package and the class of each
     "quality": "quality:QualityFinding",
     "dimension": "dimension:DimensionFinding",
     "spectrum": "spectrum:SpectrumFinding",
+    "moved": "moved:MovedFinding",
     "stress": "stress:StressFinding",
     "radii": "radii:RadiiFinding",
     "images": "images:ImagesFinding",

@@ -189,6 +189,68 @@ def rank_stress(lengths: Array, distances: Array, ties: str) -> float:
     return float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
 
 
+def tied_stress_checks(data: Spatial, model: Model, former: Array, *, power: float, weight: float, tolerance: float,
+                       stress: Callable[[Array, Array], float]) -> list[Check]:
+    """Check a layout whose points are tied to `former` places (n x p, NaN of none): stress, and that no step moves one.
+
+    Points in one place move as one. A point moves to (Σ w (xⱼ + δ (x - xⱼ) / d) + ρ a) / (Σ w + ρ), with ρ the sum of
+    its weights times the penalty's where it has a former place a.
+    """
+    points = np.asarray(model.embedding)
+    lengths, distances = condensed(data), distances_of(points)
+    checks = [ratio("stress", abs(stress(lengths, distances) - float(model.fit["stress"])), ADDED,
+                    "the stress of all rows, by distances of SciPy, as stated")]
+    if not model.fit["converged"]:
+        return [*checks, skipped("stationarity", UNCONVERGED)]
+    top = float(lengths.max(initial=0.0)) or 1.0
+    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else (
+        lengths > 0).astype(float)
+    force = weights * (1 - np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0))
+    totals = row_sums(weights, len(points))
+    steps = row_sums(force, len(points)) * points - times(force, points)
+    return [*checks, rest_check(points, steps, totals, former, weight=weight, tolerance=LOOSE * tolerance)]
+
+
+def rest_check(points: Array, steps: Array, totals: Array, former: Array, *, weight: float, tolerance: float) -> Check:
+    """Check that points (n x p) rest, for half the slope of their stress (n x p) and the sums of weights (n x 1)."""
+    tied = np.where(np.isfinite(former).all(axis=1, keepdims=True), weight * totals, 0.0)
+    pulled = steps + tied * (points - np.where(tied > 0, former, 0.0))
+    _, groups = np.unique(points, axis=0, return_inverse=True)
+    groups = groups.ravel()
+    moves = np.stack([np.bincount(groups, axis) for axis in pulled.T], axis=1) / np.maximum(
+        np.bincount(groups, (totals + tied)[:, 0]), 1e-300)[:, None]
+    extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
+    return ratio("stationarity", float(np.linalg.norm(moves, axis=1).max(initial=0.0)), tolerance * extent,
+                 "the largest step of a single point that would lower stress and penalty")
+
+
+def tied_rank_checks(data: Spatial, model: Model, former: Array, *, weight: float, ties: str, tolerance: float,
+                     ) -> list[Check]:
+    """Check a non-metric layout whose points are tied to `former` places: stress-1, and that no direction lowers it.
+
+    The slope is that of stress-1 squared and the penalty over Σ δ².
+    """
+    points, stated = np.asarray(model.embedding), model.fit
+    lengths, distances = condensed(data), distances_of(points)
+    spread, size = float(distances @ distances), float(lengths @ lengths)
+    fitted = monotone(lengths, distances, ties) if spread else distances
+    stress = float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
+    checks = [ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
+    if not stated["converged"] or not spread:
+        return [*checks, skipped("stationarity", UNCONVERGED if spread else "all points are equal")]
+    force = np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),
+                      where=distances > 0)
+    tied = np.where(np.isfinite(former).all(axis=1, keepdims=True), weight, 0.0) * row_sums(
+        (lengths > 0).astype(float), len(points))
+    slope = 2 / spread * (row_sums(force, len(points)) * points - times(force, points))
+    slope += 2 / size * tied * (points - np.where(tied > 0, former, 0.0))
+    _, groups = np.unique(points, axis=0, return_inverse=True)
+    slope = np.stack([np.bincount(groups.ravel(), axis) for axis in slope.T], axis=1)
+    bend = 2 * len(points) / spread + 2 * float(tied.max(initial=0.0)) / size
+    return [*checks, ratio("stationarity", float(np.sum(slope**2)) / (2 * bend), max(tolerance, 1e-9),
+                           "the fall of squared stress and penalty that their slope promises")]
+
+
 ADDED = 1e-9  # error of a stress that a model states for all rows
 
 

@@ -26,9 +26,18 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import AUTO, Axes
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.added_points import place_together, relative_weights_together
+from mlcli.core.layouts.anchors import Anchors
 from mlcli.core.layouts.first_coordinates import classical_start, layout_starts, leading_step, reproduces
 from mlcli.core.layouts.goodness import metric_goodness
-from mlcli.core.layouts.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
+from mlcli.core.layouts.majorize import (
+    MEMORY,
+    USUAL,
+    laplacian_solver,
+    minimize_stress,
+    minimize_tied_stress,
+    step_seconds,
+    stress_terms,
+)
 from mlcli.core.layouts.new_points import LeastStress
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
@@ -60,6 +69,7 @@ class LayoutMethod(Method):
 
     takes_start: ClassVar[bool] = True  # whether it can start from coordinates of the points
     _first: FirstPoints | None = PrivateAttr(default=None)  # a value of a call, and no option: a file has none
+    _anchors: Anchors | None = PrivateAttr(default=None)  # likewise, of a layout whose points are tied to former places
 
     ranked_by: ClassVar = None
     judged_by: ClassVar = "neighbors"
@@ -109,6 +119,15 @@ class LayoutMethod(Method):
             method.model_among(measured, places, moving, projector, {**model.fit, "added": 0}))
         return found.in_units(measured, self.powers_of(measured))
 
+    def tied_to(self, places: Array, start: Array, weight: float, ids: Sequence[str]) -> Self:
+        """Return the method that starts from coordinates (n x p) of points by their ids, tied to `places` (n x p).
+
+        Both are in the layout's unit; places are NaN for points that are free. Axes then stay as they are.
+        """
+        tied = self.starting_at(start, ids)
+        tied._anchors = Anchors(places, weight)
+        return tied
+
     def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
         """Return the model of rows `moving` (m) that are placed among the others at `places` (n x p)."""
         raise NotImplementedError
@@ -132,6 +151,7 @@ class LayoutMethod(Method):
             return measured
         measured, length = measured.replace(), unit**self.powers.coordinates
         measured._first = replace(first, points=length.measured(first.points))
+        measured._anchors = self._anchors and replace(self._anchors, places=length.measured(self._anchors.places))
         return measured
 
 
@@ -172,6 +192,7 @@ class StressMethod(LayoutMethod):
     """The base of methods that minimize a stress of dissimilarities, given or of features under a metric."""
 
     accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
+    takes_anchors: ClassVar = True
     judged_by: ClassVar = "stress"
     rules: ClassVar = ("stress",)
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
@@ -190,6 +211,10 @@ class StressMethod(LayoutMethod):
 
     def runner(self, pairs: Pairs) -> Callable[[Array], Minimization]:
         """Return the minimization of the stress from coordinates (u x p); what all starts need is computed once."""
+        raise NotImplementedError
+
+    def tied_run(self, pairs: Pairs, start: Array, anchors: Anchors) -> Minimization:
+        """Return the minimization of the stress with a penalty of anchors, from coordinates (u x p)."""
         raise NotImplementedError
 
     def disparities(self, pairs: Pairs, best: Minimization) -> Monotone | None:
@@ -219,6 +244,9 @@ class StressMethod(LayoutMethod):
         if len(pairs) == 1:
             return BestMinimization(self.without_extent(pairs), np.zeros(1))
         self.require_order(pairs)
+        if self._anchors is not None and given is not None:
+            found = self.tied_run(pairs, given[pairs.firsts], self._anchors)
+            return BestMinimization(found, np.array([found.stress]))
         if given is None:
             with running("eigensolve"):
                 first = classical_start(pairs, min(self.axes.count, len(pairs) - 1))
@@ -247,7 +275,7 @@ class StressMethod(LayoutMethod):
         """Return the model of the run of least stress."""
         best = best_of(runs)
         axes = best.points.shape[1]
-        embedding = principal(best.points[pairs.places])
+        embedding = best.points[pairs.places] if self._anchors is not None else principal(best.points[pairs.places])
         points, metric = training_points(data)
         similarity = LeastStress(embedding, points, self.exponent, self.disparities(pairs, best), metric)
         goodness = self.goodness(pairs, best)
@@ -257,7 +285,7 @@ class StressMethod(LayoutMethod):
 
     def facts(self, runs: BestMinimization, best: Minimization) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""
-        return {"stress": best.stress, "starts": self.starts,
+        return {"stress": best.stress, "starts": 1 if self._anchors is not None else self.starts,
                 "reached": int(np.sum(runs.stresses <= best.stress + SAME)), **best.facts}
 
     def layout_among(self, data: Any, places: Array, moving: Indices, projector: Projector, compute: Compute) -> Model:
@@ -306,6 +334,13 @@ class StressMethod(LayoutMethod):
 
         yield from added_stress_checks(subject.data, subject.model, moving, power=self.exponent,
                                        tolerance=self.stopping.tolerance, stress=self.stress_again)
+
+    def checks_tied(self, subject: Subject, anchors: Anchors) -> Iterator[Check]:
+        """Check the stress as stated, by distances of another library, and that no point's step lowers the sum."""
+        from mlcli.methods.layout_checks import tied_stress_checks
+
+        yield from tied_stress_checks(subject.data, subject.model, anchors.places, power=self.exponent,
+                                      weight=anchors.weight, tolerance=self.stopping.tolerance, stress=self.stress_again)
 
     def stress_again(self, lengths: Array, distances: Array) -> float:
         """Return the stress of condensed dissimilarities and distances, for the certificate."""
@@ -400,6 +435,14 @@ class MajorizedMethod(StressMethod):
             return found
 
         return run
+
+    def tied_run(self, pairs: Pairs, start: Array, anchors: Anchors) -> Minimization:
+        """Return the minimization of the stress with a penalty of anchors by majorization, from coordinates (u x p)."""
+        ended = minimize_tied_stress(pairs, start, anchors, self.iterate)
+        points = ended.state.points
+        squares = max(stress_terms(pairs, points).errors, 0.0) / (pairs.size or 1.0)
+        trace = ended.trace * ended.trace if self.squared else ended.trace
+        return Minimization(points, self.stress_of(squares), trace, ended.converged)
 
     def stress_again(self, lengths: Array, distances: Array) -> float:
         """Return the stress of condensed dissimilarities and distances, for the certificate."""

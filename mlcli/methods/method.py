@@ -58,6 +58,7 @@ from mlcli.process.signals import stop_at_once
 if TYPE_CHECKING:
     from mlcli.certify.chains import Checks
     from mlcli.certify.subject import Subject
+    from mlcli.core.layouts.anchors import Anchors
 
 
 class Method(Options):
@@ -93,6 +94,7 @@ class Method(Options):
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     beside_baseline: ClassVar[bool] = False  # whether its quality is shown beside that of PCA or classical scaling
+    takes_anchors: ClassVar[bool] = False  # whether rows can be tied to former places by a penalty of its objective
     later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
     checked_tables: ClassVar[float] = 0.0  # arrays of the data's size that its checks hold
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
@@ -154,6 +156,10 @@ class Method(Options):
         from mlcli.certify.growth import placement_checks
 
         yield from placement_checks(subject, moving)
+
+    def checks_tied(self, subject: "Subject", anchors: "Anchors") -> Iterator[Check]:
+        """Yield the checks of a fit whose rows are tied to former places, of a method that takes these."""
+        raise NotImplementedError
 
     def in_range(self, data: Input) -> Any:
         """Return the data with the method's metric, in units that keep squares in range; raises DataError."""

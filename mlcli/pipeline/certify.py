@@ -16,10 +16,11 @@ from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
-from mlcli.certify.growth import kept_check, registration_check
+from mlcli.certify.growth import kept_check, moved_check, registration_check
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
+from mlcli.core.layouts.anchors import Anchors
 from mlcli.core.similarities.projector import NoProjection
 from mlcli.core.similarities.registration import Registration, unregistered
 from mlcli.data.prepare.missing import Dropped
@@ -29,6 +30,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
 from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.result import Result, Start
+from mlcli.findings.moved import TABLE as MOVED
 from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
 from mlcli.rundir.growth import MapRows
@@ -72,10 +74,12 @@ def subject_of(method: Method, given: Input | None, model: Model, plan: Plan) ->
     return Subject.of(method.chain_of("features" if given is None else given.kind), dict(method), given, model, plan)
 
 
-def check_numbers(method: Method, subject: Subject, growth: Growth | None = None) -> Iterator[Check]:
+def check_numbers(method: Method, subject: Subject, growth: Growth | None = None,
+                  anchors: Anchors | None = None) -> Iterator[Check]:
     """Yield every check of a result against its input; without the input, the checks that the result allows alone.
 
-    Of rows that were added to a map whose others are fixed, the fit is that of the former run.
+    Of rows that were added to a map whose others are fixed, the fit is that of the former run. With anchors, in the
+    units of the subject, rows are tied to their places there.
     """
     with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
         if subject.places:
@@ -92,6 +96,8 @@ def check_numbers(method: Method, subject: Subject, growth: Growth | None = None
         try:
             if growth is not None and growth.is_fixed:
                 yield from method.checks_among(subject, growth.moving)
+            elif anchors is not None:
+                yield from method.checks_tied(subject, anchors)
             else:
                 yield from method.checks(subject)
         except NoInput:
@@ -151,11 +157,13 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         checks = [same_model(stored, result)] if stored else []
         growth = None if start is None else start.growth
         if kept is not None:
-            checks += kept_rows(kept, growth, result)
-        fixed_alone = growth is None and kept is not None and kept.way == "fixed"
+            checks += kept_rows(kept, growth, result, folder)
+        alone = growth is None and kept is not None and kept.way != "refit"
+        anchors = None if growth is None or growth.weight is None else Anchors(
+            model.projector.output_unit.measured(growth.places(len(model.embedding))), growth.weight)
         checks += [*_rows(result, plan), *_reduced(start, stored, plan),
-                   *([skipped("input", "the run or the rows are not at hand")] if fixed_alone else
-                     _numbers(config.method, subject, growth))]
+                   *([skipped("input", "the run or the rows are not at hand")] if alone else
+                     _numbers(config.method, subject, growth, anchors))]
         checks += _off_manifold(result, model, stored, plan)
         checks += _findings(config, subject, folder)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
@@ -214,10 +222,11 @@ def before_registration(model: Model, onto: Registration) -> Model:
                    loadings=None)
 
 
-def kept_rows(held: MapRows, growth: Growth | None, result: Result) -> list[Check]:
+def kept_rows(held: MapRows, growth: Growth | None, result: Result, folder: Path | None) -> list[Check]:
     """Check the rows that are the former run's: in a map whose rows are fixed that they lie where they were.
 
-    Those of rows that were fitted anew lie as near to their former places as a turn and a shift can bring them.
+    Those of rows that were fitted anew lie as near to their former places as a turn and a shift can bring them; of rows
+    that are tied to them, the distances from them are as written.
     """
     values = result.embedding.values
     if len(values) != held.rows or (held.kept.size and held.kept.max() >= len(values)):
@@ -225,17 +234,22 @@ def kept_rows(held: MapRows, growth: Growth | None, result: Result) -> list[Chec
     if held.way == "fixed":
         former = None if growth is None else growth.coordinates[growth.kept]
         return [kept_check(values[held.kept], former, held.sha256)]
+    if held.way == "tied":
+        former = None if growth is None else growth.coordinates[growth.kept]
+        written = None if folder is None else MOVED.read(folder)
+        return [] if written is None else [moved_check(values[held.kept], former, held.sha256, written)]
     if growth is None:
         return []
     places = held.kept if result.model.kept is None else result.model.kept[held.kept]
     return [registration_check(values[held.kept], growth.coordinates[places], held.registration)]
 
 
-def _numbers(method: Method, subject: Subject, growth: Growth | None = None) -> list[Check]:
+def _numbers(method: Method, subject: Subject, growth: Growth | None = None,
+             anchors: Anchors | None = None) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in check_numbers(method, subject, growth):
+        for check in check_numbers(method, subject, growth, anchors):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))

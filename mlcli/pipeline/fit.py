@@ -20,6 +20,7 @@ from mlcli.findings.frame.likeness import procrustes, standardize
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start, embedded_rows
 from mlcli.methods import Method, Model
+from mlcli.methods.layouts import LayoutMethod
 from mlcli.methods.method import require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
@@ -49,15 +50,20 @@ def fit(plan: FitPlan, session: Session | None = None) -> Result:
 
 def grown_model(plan: FitPlan, growth: Growth) -> Model:
     """Return the model of rows that are added to a map, as the way says."""
-    method, places = plan.method, np.full((plan.table.rows, growth.coordinates.shape[1]), np.nan)
-    places[growth.kept] = growth.coordinates[growth.kept]
+    method, places = plan.method, growth.places(plan.table.rows)
     if growth.way == "refit":
         axes = growth.coordinates.shape[1]
         return registered_model(method.with_axes(axes).fit_in_range(plan.normalized, plan.steps_before, plan.compute),
                                 growth, method)
     require_memory(plan.steps_before, plan.normalized, method, plan.compute)
     assert growth.model is not None
-    return method.place_among(plan.data, places, growth.moving, growth.model, plan.compute)
+    if growth.weight is None:
+        return method.place_among(plan.data, places, growth.moving, growth.model, plan.compute)
+    assert isinstance(method, LayoutMethod)
+    with no_listeners():  # whose iterations are not those of the fit
+        start = method.place_among(plan.data, places.copy(), growth.moving, growth.model, plan.compute).embedding
+    tied = method.tied_to(places, start, growth.weight, plan.table.ids)
+    return tied.fit_in_range(plan.normalized, plan.steps_before, plan.compute)
 
 
 def registered_model(model: Model, growth: Growth, method: Method) -> Model:

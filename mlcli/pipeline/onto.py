@@ -184,7 +184,11 @@ def begin_onto(config: RunConfig, onto: Onto) -> Start:
     """
     parent = Parent.of(onto)
     model = parent.model()
-    if onto.way == "fixed":
+    if onto.way == "tied" and not parent.config.method.takes_anchors:
+        raise ConfigError("ONTO-WAY", f"rows of {parent.config.method.name} cannot be tied to their places, as it has "
+                          "no objective that a penalty could be added to", where="onto.way",
+                          hint="give {onto.way=fixed} or {onto.way=refit}")
+    if onto.way != "refit":
         model.projector.require_places()
     known = parent.embedding()
     rows = parent.rows(model, len(known.ids))
@@ -210,11 +214,16 @@ def begin_onto(config: RunConfig, onto: Onto) -> Start:
     if len(again.new) > len(changed) or (len(changed) and onto.changed == "keep"):
         note("N-ONTO-AGAIN", f"{counted(len(again.new) - len(moved), 'row')} of the run came again and stay where they "
              "are", rows=len(again.new) - len(moved))
+    if onto.way == "tied" and len(moved) == len(rows):
+        raise ConfigError("ONTO-WAY", "all rows of the run came again with other numbers, so that none is tied to its "
+                          "place", where="onto.way", hint="give {onto.way=refit}")
     growth = Growth(
         parent=model, coordinates=known.values, moving=np.append(moved, np.arange(len(rows), len(table.ids))),
         fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way,
-        model=parent.fitted(model, known.values) if onto.way == "fixed" else None,
-        facts={**parent.facts(), "way": onto.way, "old": len(rows), "new": len(fresh),
+        model=None if onto.way == "refit" else parent.fitted(model, known.values),
+        weight=onto.weight if onto.way == "tied" else None,
+        facts={**parent.facts(), "way": onto.way, **({"weight": onto.weight} if onto.way == "tied" else {}),
+               "old": len(rows), "new": len(fresh),
                "again": len(again.new), "changed": len(changed), "placed": len(moved),
                "ancestors": [*parent.manifest.get("onto", {}).get("ancestors", ()), parent.facts()]})
     return Start(source, None, Prepared(table, model.preparation, dropped), growth=growth)

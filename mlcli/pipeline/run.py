@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.stages.stage import note, running, stage
+from mlcli.base.types import Array
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.spectrum import Spectrum
@@ -209,6 +210,8 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         **({} if result.start.growth is None else {"onto": {
             **result.start.growth.facts,
+            **({} if result.start.growth.weight is None else {"moved": moves_of(
+                result.start.growth.distances(result.embedding.values))}),
             "m2": None if result.model.registration is None else result.model.registration.m2}}),
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),
@@ -221,6 +224,11 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
     }
+
+
+def moves_of(distances: Array) -> dict[str, float]:
+    """Return the median and the largest of distances (m) from former places."""
+    return {"median": float(np.median(distances)), "largest": float(distances.max())}
 
 
 def summary(result: Result, journal: Journal, certificate: Certificate, output: str | None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class MapRows:
     """The rows of a map that grew: those whose coordinates are the former run's, and the prepared rows."""
 
-    way: str  # fixed or refit
+    way: str  # fixed, refit or tied
     kept: Indices  # m: rows that the former run has as well, but for those placed anew
     sha256: str  # of their coordinates in this run if they are fixed, else of those in the former one
     points: Array | None  # r x k; None where the similarity of the model holds them

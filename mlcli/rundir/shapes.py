@@ -167,10 +167,19 @@ class Ancestor(Shape):
     rows: Count
 
 
+class Moves(Shape):
+    """How far rows moved from their places in a former map."""
+
+    median: Number
+    largest: Number
+
+
 class Onto(Ancestor):
     """The run whose map a run added rows to, and how."""
 
-    way: Literal["fixed", "refit"]
+    way: Literal["fixed", "refit", "tied"]
+    weight: Number | None = None  # of the penalty of rows that are tied to their places
+    moved: Moves | None = None  # how far these moved
     old: Count
     new: Count
     again: Count = 0

@@ -11,10 +11,11 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array
-from mlcli.core.arithmetic import dot, length
+from mlcli.core.arithmetic import dot, length, sum_of_all
 from mlcli.core.cholesky import positive_solver
 from mlcli.core.euclidean_distances import by_differences
 from mlcli.core.iterate import ROUNDING, Iterate, Iterated
+from mlcli.core.layouts.anchors import Anchors
 from mlcli.core.layouts.pairs import UNWEIGHTED, Pairs, weight_name
 from mlcli.core.quasi_newton import quasi_newton_step
 from mlcli.errors import DataError
@@ -66,21 +67,82 @@ def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate,
     `laplacian_solver` where it is known.
     """
     solver = solve or laplacian_solver(pairs)
+    return descend(lambda points: layout_at(pairs, points, solver), start, iterate, solver=solver, size=pairs.size)
 
+
+def minimize_tied_stress(pairs: Pairs, start: Array, anchors: Anchors, iterate: Iterate) -> "Iterated[Layout]":
+    """Return the layout of least Σ w (δ - d)² + Σ ρ |x - a|² near a start (u x p), by steps as of the stress alone.
+
+    A point that stands for c points, of which s have former places with the mean a, has ρ = λ s Σ w / c, with the sum
+    over its pairs: at λ = 1 its former place counts as much as all other points. The quadratic function above the sum
+    is least at (V + R)⁻¹ (B(X) X + R A), with R the matrix of the ρ. The layout is neither centered nor scaled, and its
+    `stress` is the root of the sum over Σ w δ². Raises DataError as `laplacian_solver` does.
+    """
+    targets, pulls = tie_rates(pairs, anchors)
+    solver = tied_solver(pairs, pulls)
+
+    def at(points: Array) -> Layout:
+        terms, away = stress_terms(pairs, points), points - targets
+        step = points - solver(terms.pulled + pulls[:, None] * targets)
+        objective = terms.errors + dot(pulls[:, None] * away, away)
+        none = np.zeros((0, *points.shape))
+        return Layout(points, slope=terms.spread - terms.pulled + pulls[:, None] * away, step=step,
+                      stress=float(np.sqrt(objective / (pairs.size or 1.0))), moves=none, bends=none, stretch=1.0,
+                      lengths=np.zeros(0))
+
+    return descend(at, np.ascontiguousarray(start), iterate, solver=solver, size=pairs.size)
+
+
+def tie_rates(pairs: Pairs, anchors: Anchors) -> tuple[Array, Array]:
+    """Return the places a to which distinct points are tied (u x p), and the rates ρ (u) of `minimize_tied_stress`."""
+    targets, shares = anchors.of_groups(pairs.places)
+    weights = np.full(len(pairs), len(pairs) - 1.0) if pairs.uniform else pairs.table.sum(axis=1)
+    return targets, anchors.weight * shares * weights / pairs.counts
+
+
+def tied_solver(pairs: Pairs, pulls: Array) -> Callable[[Array], Array]:
+    """Return the product of (V + R)⁻¹ with columns (u x p), for rates ρ (u) of which one at least is above zero.
+
+    With equal weights V + R is diagonal but for a matrix of ones (Sherman and Morrison, 1950).
+    """
+    if pairs.uniform:
+        sizes = len(pairs) + pulls
+        rest = sum_of_all(pulls / sizes) / len(pairs)
+
+        def solve_uniform(columns: Array) -> Array:
+            shares = columns / sizes[:, None]
+            sums = np.array([sum_of_all(np.ascontiguousarray(axis)) for axis in shares.T])
+            return shares + sums / rest / sizes[:, None]
+
+        return solve_uniform
+    laplacian = -pairs.table
+    with np.errstate(all="ignore"):
+        np.fill_diagonal(laplacian, pulls - laplacian.sum(axis=1))
+        solve = positive_solver(laplacian)
+    if solve is None:
+        raise weights_span(pairs)
+    return solve
+
+
+def descend(at: "Callable[[Array], Layout]", start: Array, iterate: Iterate, *, solver: Callable[[Array], Array],
+            size: float) -> "Iterated[Layout]":
+    """Return the layout to which steps lead from a start (u x p): of L-BFGS where the objective falls as much as is
+    sure for a relaxed transform, which is taken otherwise. `size` is Σ w δ².
+    """
     def step(layout: Layout) -> Layout:
         square = layout.stress * layout.stress
-        sure = square - RELAXATION * (2 - RELAXATION) * dot(layout.step, layout.slope) / (pairs.size or 1.0)
+        sure = square - RELAXATION * (2 - RELAXATION) * dot(layout.step, layout.slope) / (size or 1.0)
         if len(layout.moves):
             away = quasi_newton_step(layout.slope, layout.moves, layout.bends,
                                      lambda rest: solver(rest) * layout.stretch)
-            ahead = layout_at(pairs, layout.points - away, solver)
+            ahead = at(layout.points - away)
             near = ROUNDING * square  # a difference that is rounding tells nothing: slopes do
             rest = ahead.stress <= layout.stress and dot(ahead.step, ahead.slope) <= dot(layout.step, layout.slope)
             if ahead.stress * ahead.stress <= sure + (near if rest else 0.0):
                 return follow(layout, ahead)
-        return follow(layout, layout_at(pairs, layout.points - RELAXATION * layout.step, solver))
+        return follow(layout, at(layout.points - RELAXATION * layout.step))
 
-    return iterate(step, layout_at(pairs, start, solver), lambda _, after: distance_from_limit(after.lengths),
+    return iterate(step, at(start), lambda _, after: distance_from_limit(after.lengths),
                    steady=False)
 
 
@@ -194,11 +256,16 @@ def laplacian_solver(pairs: Pairs) -> Callable[[Array], Array]:
         laplacian += np.trace(laplacian) / len(pairs) ** 2  # with a shift, the constant is no longer a null vector
         solve = positive_solver(laplacian)
     if solve is None:
-        apart = pairs.lengths[pairs.lengths > 0]
-        raise DataError("WEIGHTS-SPAN", f"dissimilarities from {apart.min():.1e} to {apart.max():.1e} have weights "
-                        f"{weight_name(pairs.power)} of which the largest hide the others in rounding",
-                        hint=f"{UNWEIGHTED}, or merge points that are nearly equal")
+        raise weights_span(pairs)
     return solve
+
+
+def weights_span(pairs: Pairs) -> DataError:
+    """Return the error of weights that differ by so much that rounding of the largest hides the others."""
+    apart = pairs.lengths[pairs.lengths > 0]
+    return DataError("WEIGHTS-SPAN", f"dissimilarities from {apart.min():.1e} to {apart.max():.1e} have weights "
+                     f"{weight_name(pairs.power)} of which the largest hide the others in rounding",
+                     hint=f"{UNWEIGHTED}, or merge points that are nearly equal")
 
 
 def step_seconds(count: int, axes: int, threads: int, weighted: bool) -> float:

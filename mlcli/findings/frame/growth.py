@@ -23,17 +23,29 @@ class Growth:
     fresh: Indices  # the new ones, by their places in the file that was read
     way: str
     facts: Mapping[str, Any]  # of run.json
-    model: Model | None = None  # the former run's, in plain numbers, where its rows are fixed
+    model: Model | None = None  # the former run's, in plain numbers, unless all rows are fitted anew
+    weight: float | None = None  # of the penalty of rows that are tied to their places
 
     @property
     def parts(self) -> tuple[Any, ...]:
         """The values that coordinates depend on beside the rows, for keys of checkpoints."""
-        return self.coordinates, self.moving, self.way
+        return self.coordinates, self.moving, self.way, self.weight
 
     @property
     def is_fixed(self) -> bool:
         """Whether the rows of the run keep their coordinates."""
         return self.way == "fixed"
+
+    def places(self, rows: int) -> Array:
+        """Return the places of so many rows in the former map (n x p), NaN for new ones and those placed anew."""
+        found = np.full((rows, self.coordinates.shape[1]), np.nan)
+        found[self.kept] = self.coordinates[self.kept]
+        return found
+
+    def distances(self, embedding: Array) -> Array:
+        """Return how far kept rows (m) of an embedding (n x p) lie from their former places."""
+        gaps = embedding[self.kept] - self.coordinates[self.kept]
+        return np.asarray(np.sqrt(np.sum(gaps * gaps, axis=1)))
 
     @property
     def count(self) -> int:

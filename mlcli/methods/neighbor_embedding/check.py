@@ -17,6 +17,7 @@ from mlcli.core.check.metrics import CACHED, bounded_distances
 from mlcli.core.euclidean_distances import squared_distances
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.graph.search import Lists
+from mlcli.core.layouts.anchors import Anchors
 from mlcli.core.metrics.distances import metric_of
 from mlcli.core.model import Model
 from mlcli.methods.layout_checks import axes_check, layout_checks, roots_of_pairs, unit_weights
@@ -45,15 +46,19 @@ TRUE_ROWS = 10_000  # up to which the stated divergence is by all pairs
 
 
 def divergence_checks(data: Joined, model: Model, perplexities: Sequence[float], dof: float, *, full: bool,
-                      ) -> list[Check]:
-    """Check a layout: its axes, options, the perplexity of each point's affinities, divergence and slope as stated."""
+                      anchors: Anchors | None = None) -> list[Check]:
+    """Check a layout: its axes, options, the perplexity of each point's affinities, divergence and slope as stated.
+
+    With anchors at former places, axes are as they were, and the slope has that of the penalty.
+    """
     similarity: Any = model.projector.similarity  # type: ignore[union-attr]
     points, size = np.asarray(model.embedding), len(data.values)
     given = isinstance(data, AffinityGraph)
     wrong = [similarity.dof != dof, len(similarity.precisions) != size,
              similarity.precisions.shape[1] != (0 if given else len(perplexities)),
              tuple(getattr(similarity, "perplexities", perplexities)) != tuple(perplexities)]
-    checks = [axes_check(points), count("options", sum(wrong), "degrees of freedom and perplexities as asked for")]
+    checks = [] if anchors is not None else [axes_check(points)]
+    checks.append(count("options", sum(wrong), "degrees of freedom and perplexities as asked for"))
     if any(wrong):
         return checks
     rows = np.arange(size) if full or size <= ALL_ROWS else np.linspace(0, size - 1, SOME_ROWS).astype(np.int64)
@@ -63,13 +68,29 @@ def divergence_checks(data: Joined, model: Model, perplexities: Sequence[float],
         return [*checks, later("divergence"), later("slope")]
     joint = rebuilt(data, similarity.precisions, perplexities)
     attraction, repulsion, divergence = exact_forces(joint, points, dof)
-    slope = float(np.linalg.norm(attraction - repulsion) / np.linalg.norm(attraction)) if attraction.any() else 0.0
+    pull = 0.0 if anchors is None else tied_slope(anchors, points, data, dof)
+    slope = float(np.linalg.norm(attraction - repulsion + pull) / np.linalg.norm(attraction)) if attraction.any() else (
+        0.0)
     close = CLOSE if size <= TRUE_ROWS else ROUGH
     return [*checks, *product_checks(joint, model),
             ratio("divergence", abs(divergence - model.fit["divergence"]), close * max(1.0, abs(divergence)),
                   "Σ p log (p / q) over all pairs, as stated"),
             ratio("slope", abs(slope - model.fit["slope"]), close * max(1.0, slope),
                   "the gradient over its attraction, as stated")]
+
+
+def tied_slope(anchors: Anchors, points: Array, data: Joined, dof: float) -> Array:
+    """Return a quarter of the gradient of the penalty (n x p) at points (n x p); equal rows have the mean of theirs."""
+    known = np.asarray(np.isfinite(anchors.places).all(axis=1))
+    former = anchors.places[known]
+    radius = float(np.sqrt(np.mean(np.sum((former - former.mean(axis=0)) ** 2, axis=1))))
+    pull = np.where(known[:, None], points - anchors.places, 0.0)
+    pull *= anchors.weight * np.sqrt(dof) / (2 * radius * len(points))
+    if isinstance(data, Features):
+        _, groups, sizes = np.unique(np.asarray(data.values), axis=0, return_inverse=True, return_counts=True)
+        groups = groups.ravel()
+        pull = np.stack([np.bincount(groups, axis) for axis in pull.T], axis=1)[groups] / sizes[groups, None]
+    return np.asarray(pull)
 
 
 def perplexity_check(data: Joined, precisions: Array, perplexities: Sequence[float], rows: Indices) -> Check:
@@ -259,6 +280,11 @@ def sampled_checks(method: Any, data: Joined, model: Model, full: bool) -> list[
     points = np.asarray(model.embedding)
     return [axes_check(points), *_graph_checks(method, data, model, full), curve_check(method, model),
             *_seed_checks(method, data, model, full)]
+
+
+def tied_edge_checks(method: Any, data: Joined, model: Model, *, full: bool) -> list[Check]:
+    """Return the checks of graph, radii and curve of a layout whose points are tied to former places."""
+    return [*_graph_checks(method, data, model, full), curve_check(method, model)]
 
 
 def curve_check(method: Any, model: Model) -> Check:

@@ -30,6 +30,7 @@ from mlcli.core.arithmetic import (
 )
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
+from mlcli.core.layouts.anchors import Springs
 from mlcli.errors import ConfigError
 from mlcli.native.layouts import Draw, EdgeArrays, density_rows, radii_rows, sample_rows
 
@@ -416,10 +417,11 @@ def move_points(phases: Sequence[EdgeArrays], own: Array, points: Array | None, 
 
 
 def follow_edges(graph: Graph, start: Array, sampling: Sampling, curve: MembershipCurve,
-                 term: DensityTerm | None = None) -> Iterated[Epoch]:
+                 term: DensityTerm | None = None, springs: Springs | None = None) -> Iterated[Epoch]:
     """Return the layout after all epochs, from a start (n x p), of a graph whose lengths are weights.
 
-    The last epochs follow a density term; its pulls are those at the positions before each of them.
+    The last epochs follow a density term; its pulls are those at the positions before each of them. Springs pull after
+    every epoch, at its rate.
     """
     phases, form = phases_of(graph, sampling.epochs), sampling.form(curve)
 
@@ -428,6 +430,8 @@ def follow_edges(graph: Graph, start: Array, sampling: Sampling, curve: Membersh
             state.points, form)
         moved = move_points(phases, state.points, None, curve=form, draw=sampling.draw(epoch),
                             rate=sampling.rate_at(epoch), pulls=pulls)
+        if springs is not None:
+            moved = replace(moved, points=springs(moved.points, sampling.rate_at(epoch)))
         return moved if moved.objective else Epoch(moved.points, state.objective)
 
     ended = follow_schedule(step, Epoch(np.ascontiguousarray(start), 0.0), sampling.epochs)

@@ -9,6 +9,7 @@ Source: van der Maaten and Hinton, "Visualizing data using t-SNE", 2008; degrees
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -35,6 +36,7 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes, first_columns
 from mlcli.core.graph.graph import Graph
 from mlcli.core.iterate import Iterated, follow_schedule
+from mlcli.core.layouts.anchors import Anchors, Springs
 from mlcli.core.layouts.first_coordinates import classical_start, eigenmap_start, leading_step, principal_start
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
@@ -208,18 +210,21 @@ class Descent(Options):
         """The number of all steps."""
         return self.early_steps + self.steps
 
-    def __call__(self, divergence: Divergence, start: Array, how: Summation) -> Iterated[DescentState]:
+    def __call__(self, divergence: Divergence, start: Array, how: Summation,
+                 springs: Springs | None = None) -> Iterated[DescentState]:
         """Return the motion after all steps from coordinates (n x p).
 
         A gain rises while a number moves in one direction, and falls where it turns (Jacobs, 1988). Points move all at
-        once, and stay centered. Source of the schedule: Belkina and others, 2019; Linderman and Steinerberger, 2019.
+        once, and stay centered; with springs, each step ends with an implicit one of theirs. Source of the schedule:
+        Belkina and others, 2019; Linderman and Steinerberger, 2019.
         """
         def step(before: DescentState, number: int) -> DescentState:
             early = number < self.early_steps
             factor = self.early_exaggeration if early else self.exaggeration
             momentum = self.early_momentum if early else self.momentum
             gradient = divergence.together(factor * before.attraction - before.repulsion)
-            turns = np.sign(before.velocity) == np.sign(gradient)
+            whole = gradient if springs is None else gradient + springs.slope(before.points)
+            turns = np.sign(before.velocity) == np.sign(whole)
             gains = np.where(turns, FALL * before.gains + LEAST, before.gains + RISE)
             with np.errstate(over="ignore", invalid="ignore"):
                 velocity = momentum * before.velocity - (self.rate or len(start) / factor) * gains * gradient
@@ -229,11 +234,20 @@ class Descent(Options):
                                      hint="use a smaller learning rate (method.descent.rate)")
             velocity = np.where(lengths > LONGEST, velocity / np.maximum(lengths, LONGEST) * LONGEST, velocity)
             points = before.points + velocity
-            points -= points.mean(axis=0)
-            return DescentState.at(points, divergence.forces(points, how), velocity=velocity, gains=gains)
+            if springs is None:
+                points -= points.mean(axis=0)
+            else:
+                points = springs(points, (self.rate or len(start) / factor) * gains)
+                velocity = points - before.points
+            return DescentState.at(points, forces(points), velocity=velocity, gains=gains)
+
+        def forces(points: Array) -> Forces:
+            found = divergence.forces(points, how)
+            return found if springs is None else replace(
+                found, divergence=found.divergence + 2 * springs.energy(points))
 
         begun = divergence.together(start)
-        first = DescentState.at(begun, divergence.forces(begun, how), velocity=np.zeros_like(begun),
+        first = DescentState.at(begun, forces(begun), velocity=np.zeros_like(begun),
                                 gains=np.ones_like(begun))
         return follow_schedule(step, first, self.count)
 
@@ -299,6 +313,7 @@ class TSNE(NeighborEmbedding):
         variant("", descent=SHORT), variant("scales", "rotation", "shift", perplexity=[4.0, 10.0], metric="cityblock",
                                             dof=0.7, descent=SHORT),
         variant("random", "permutation", start="random", descent=SHORT))
+    takes_anchors: ClassVar = True
     axis: ClassVar = "t-SNE"
     name: Literal["tsne"] = "tsne"
     metric: AnyMetric = EUCLIDEAN
@@ -459,6 +474,11 @@ class TSNE(NeighborEmbedding):
         yield from added_divergence_checks(subject.data, subject.model, moving, self.perplexities, self.dof,
                                            full=subject.plan.full)
 
+    def checks_tied(self, subject: Subject, anchors: Anchors) -> Iterator[Check]:
+        """Check the perplexity of affinities, and divergence and penalized slope by sums of another library."""
+        yield from divergence_checks(subject.data, subject.model, self.perplexities, self.dof, full=subject.plan.full,
+                                     anchors=anchors)
+
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check principal axes, the perplexity of affinities, and divergence and slope by sums of another library."""
         yield from super().checks(subject)
@@ -508,10 +528,23 @@ class TSNEComposition(Composition[Model]):
         affinities, equal = self.affinities
         return Divergence(affinities, self.method.dof, equal)
 
+    @cached_property
+    def springs(self) -> Springs | None:
+        """The forces of anchors: at the radius of former places that of all affinities of a point at their strongest.
+
+        Attraction d / (1 + d²/α) of an affinity is at most √α / 2, and the affinities of a point have about the sum
+        1 / n.
+        """
+        anchors, method = self.method._anchors, self.method
+        return None if anchors is None else anchors.springs(
+            float(np.sqrt(method.dof)) / (2 * anchors.radius * len(anchors.places)), self.affinities[1])
+
     @FitStage
     def ended(self) -> Iterated[DescentState]:
         """The motion after all steps."""
-        return self.method.descent(self.divergence, self.start, choose_summation(*self.start.shape))
+        method, springs = self.method, self.springs
+        descent = method.descent if springs is None else method.descent.replace(early_steps=0)
+        return descent(self.divergence, self.start, choose_summation(*self.start.shape), springs)
 
     @ended.cost
     def _(self) -> list[Step]:
@@ -536,7 +569,8 @@ class TSNEComposition(Composition[Model]):
     def placed(self) -> tuple[Array, Forces]:
         """The coordinates on principal axes (n x p), and the forces there."""
         with running("coordinates"):
-            points = principal(self.ended.state.points)
+            points = self.ended.state.points
+            points = principal(points) if self.springs is None else points
             return points, self.divergence.forces(points, self.method.last(*points.shape))
 
     @placed.cost
@@ -549,12 +583,14 @@ class TSNEComposition(Composition[Model]):
     def result(self) -> Model:
         """Return the layout, which new points enter by their own affinities."""
         method, data, (affinities, _), (points, found) = self.method, self.data, self.affinities, self.placed
-        axes = points.shape[1]
+        axes, slope = points.shape[1], found.slope
+        if self.springs is not None and length(found.attraction) > 0:
+            slope = length(found.attraction - found.repulsion + self.springs.slope(points)) / length(found.attraction)
         similarity: Similarity = Calibrated(affinities.precisions, method.dof, axes)
         if not isinstance(data, WeightedGraph):
             training, metric = training_points(data)
             similarity = Entering(points, training, affinities.precisions, method.perplexities, method.dof, metric)
         return Model(embedding=points, objective=Quantity(self.ended.trace),
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
-                     fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(self.ended.trace)},
+                     fit={"divergence": found.divergence, "slope": slope, "iterations": len(self.ended.trace)},
                      products={"weights": Sparse(affinities.starts, affinities.indices, affinities.values)})

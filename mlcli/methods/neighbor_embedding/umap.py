@@ -30,6 +30,7 @@ from mlcli.core.graph.neighbors import Nearest, NeighborCount
 from mlcli.core.graph.search import Lists
 from mlcli.core.iterate import Iterated
 from mlcli.core.krylov import SPARE
+from mlcli.core.layouts.anchors import Anchors, Springs
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import training_points
@@ -38,7 +39,7 @@ from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
 from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_edges, added_neighbor_steps
-from mlcli.methods.neighbor_embedding.check import PAIRS, added_edge_checks, sampled_checks
+from mlcli.methods.neighbor_embedding.check import PAIRS, added_edge_checks, sampled_checks, tied_edge_checks
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,
     fuzzy_graph_of,
@@ -166,6 +167,7 @@ class UMAP(NeighborEmbedding):
                           variant("cityblock", *CHAOS, "rotation", neighbors={"count": 9}, epochs=100,
                                   metric="cityblock", start="random"))
     later: ClassVar = ("density",)
+    takes_anchors: ClassVar = True
     axis: ClassVar = "UMAP"
     name: Literal["umap"] = "umap"
     metric: AnyMetric = EUCLIDEAN
@@ -309,6 +311,19 @@ class UMAP(NeighborEmbedding):
         """Check the curve, memberships of added rows by another formula, and that they follow from the seed."""
         yield from added_edge_checks(self, subject.data, subject.model, moving, full=subject.plan.full)
 
+    def checks_tied(self, subject: Subject, anchors: Anchors) -> Iterator[Check]:
+        """Check memberships by a dense formula, and the curve."""
+        yield from tied_edge_checks(self, subject.data, subject.model, full=subject.plan.full)
+
+    def springs(self, anchors: Anchors, graph: Graph, curve: MembershipCurve) -> Springs:
+        """Return the forces of anchors: at the radius of former places, that of all edges of a point at distance one.
+
+        An epoch uses edges with weights w, both ways, in shares w / max w; at distance one an edge pulls with
+        2 a b / (1 + a).
+        """
+        degree = 2 * float(np.cumsum(graph.lengths)[-1]) / (float(graph.lengths.max()) * graph.size)
+        return anchors.springs(degree * 2 * curve.a * curve.b / ((1 + curve.a) * anchors.radius))
+
     def checks(self, subject: Subject) -> Iterator[Check]:
         """Check memberships by a dense formula, the curve, axes, and that the coordinates follow from the seed."""
         yield from super().checks(subject)
@@ -366,6 +381,8 @@ class UMAPComposition(Composition[Model]):
     def start(self) -> Array:
         """The first coordinates (n x p)."""
         method = self.method
+        if method._anchors is not None and (given := method.first_points(self.data)) is not None:
+            return np.ascontiguousarray(given)
         return start_points(self.data, self.graph, method.start, method.axes.count, self.generator,
                             method.first_points(self.data))
 
@@ -386,8 +403,9 @@ class UMAPComposition(Composition[Model]):
         sampling = method.sampling(epochs, method.learning_rate, int(self.generator.integers(2**62)))
         neighbors = with_lengths(self.graph, self.lists)
         term = None if method.density is None else density_term(method.density, self.graph, neighbors.lengths, epochs)
+        springs = None if method._anchors is None else method.springs(method._anchors, self.graph, curve)
         return Layout(self.graph, neighbors, curve=curve, start=start, sampling=sampling,
-                      ended=follow_edges(self.graph, start, sampling, curve, term), term=term)
+                      ended=follow_edges(self.graph, start, sampling, curve, term, springs=springs), term=term)
 
     @layout.cost
     def _(self) -> list[Step]:
@@ -402,7 +420,8 @@ class UMAPComposition(Composition[Model]):
     def result(self) -> Model:
         """Return the layout on principal axes, with the graph, and the map of new points."""
         method, data, found = self.method, self.data, self.layout
-        points = centered_axes(found.ended.state.points)
+        points = found.ended.state.points
+        points = centered_axes(points) if method._anchors is None else points
         radii, correlation = (None, None) if found.term is None else found.term.correlation(
             points, found.sampling.form(found.curve))
         return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,

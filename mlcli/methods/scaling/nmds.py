@@ -14,7 +14,9 @@ from mlcli.base.values.options import option
 from mlcli.certify.subject import Subject
 from mlcli.core.eigen.options import Axes
 from mlcli.core.iterate import Iterate
+from mlcli.core.layouts.anchors import Anchors, Springs
 from mlcli.core.layouts.goodness import rank_goodness
+from mlcli.core.layouts.majorize import tie_rates
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.ranks import LEAST, PASSES, USUAL, Monotone, PairOrder, Ranks, Ties, function_at_rest
 from mlcli.core.layouts.several_starts import Minimization, workers
@@ -23,7 +25,7 @@ from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.minimize import Minimize
 from mlcli.core.model import Goodness
 from mlcli.errors import DataError
-from mlcli.methods.layout_checks import rank_checks, rank_stress
+from mlcli.methods.layout_checks import rank_checks, rank_stress, tied_rank_checks
 from mlcli.methods.layouts import StressMethod
 from mlcli.methods.trials import variant
 
@@ -93,6 +95,30 @@ class NMDS(StressMethod):
                                 np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
 
         return run
+
+    def tied_run(self, pairs: Pairs, start: Array, anchors: Anchors) -> Minimization:
+        """Return the minimization of squared stress-1 with a penalty of anchors, relative to Σ w δ², by L-BFGS.
+
+        The penalty decides the size of the layout.
+        """
+        ranks = Ranks(PairOrder.of(pairs, self.ties), pairs.counts)
+        targets, pulls = tie_rates(pairs, anchors)
+        springs = Springs(targets, pulls / (pairs.size or 1.0))
+
+        def penalized(numbers: Array) -> tuple[float, Array]:
+            squares, slope = ranks(numbers)
+            points = numbers.reshape(start.shape)
+            return squares + springs.energy(points), slope + 2 * springs.slope(points).ravel()
+
+        ended = self.minimize(penalized, start.ravel(), run=run_fixed_lbfgs)
+        points = ended.state.values.reshape(start.shape)
+        stress = float(np.sqrt(max(ranks.fit(points).stress, 0.0)))
+        return Minimization(points, stress, np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged)
+
+    def checks_tied(self, subject: Subject, anchors: Anchors) -> Iterator[Check]:
+        """Check the stress as stated, by distances of another library, and that the penalized stress has no slope."""
+        yield from tied_rank_checks(subject.data, subject.model, anchors.places, weight=anchors.weight, ties=self.ties,
+                                    tolerance=self.minimize.tolerance)
 
     @property
     def stopping(self) -> Iterate:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.report.drawing.axes import to_pixels
-from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Text
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Mark, Segments, Text
 from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import ROW, coloring, single_color
 from mlcli.report.figures.scatter import (
@@ -57,6 +57,20 @@ def _key(old: int, new: int, x: float, *, named: bool) -> list[Mark]:
     own: list[Mark] = [Dots("plain", np.array([[x + 6, y + ROW - 4]]), 4),
                        Text(x + 17, y + ROW, f"new ({new:,})", kind="small")]
     return gray if named else [*gray, *own]
+
+
+def moves_over(values: Array, rows: Indices, former: Array, *, title: str, axes: Sequence[str], seed: int) -> Figure:
+    """Draw lines from `former` places (m x p) to rows (m) of an embedding (n x p), over the other rows in gray."""
+    panel, places = panel_of(np.concatenate([values, former])), plane(values)
+    others = np.setdiff1d(np.arange(len(values)), rows)
+    some = sample_rows(len(others), MOST, seed)
+    others = others if some is None else others[some]
+    radius = next(size for most, size in SIZES if len(others) + len(rows) <= most or most == MOST)
+    ends = to_pixels(places[rows], panel)
+    marks: list[Mark] = [*backdrop(title, panel), Dots("other", to_pixels(places[others], panel), FAINT * radius),
+                         Segments("ellipse", np.column_stack([to_pixels(plane(former, rows), panel), ends])),
+                         Dots("plain", ends, radius), *panel.names(*sides(axes, values.shape[1]))]
+    return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 
 RIGHT = 40  # pixels to the right of the plot

@@ -94,6 +94,8 @@ def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
 WAYS = {
     "fixed": "Rows of that map keep their coordinates to the last bit. New ones were placed among them, so that the "
              "map is not centered anew, and its axes, spectrum and loadings are those of the fit that it began with.",
+    "tied": "All rows were moved so that the objective of the method and a penalty on squared distances of former rows "
+            "from their former places are least together: the map is neither centered nor turned anew.",
     "refit": "All rows were fitted anew, and the result was turned, mirrored and moved so that the rows of that map "
              "come as near to their former places as they can: axes need not be those of the spectrum any more."}
 
@@ -107,6 +109,7 @@ def grown(run: FinishedRun) -> Part:
              *([("rows that came again", number(onto["again"]))] if onto.get("again") else []),
              *([("with other numbers", number(onto["changed"]))] if onto.get("changed") else []),
              *([("of these placed anew", number(onto["placed"]))] if onto.get("placed") else []),
+             *([("weight of the penalty", number(onto["weight"]))] if onto.get("weight") is not None else []),
              *([("Procrustes m²", number(onto["m2"]))] if onto.get("m2") is not None else [])]
     line = [(str(one["run"]), number(one["rows"]), str(one.get("finished", "")), str(one["sha256"])[:12])
             for one in onto.get("ancestors", ())]
