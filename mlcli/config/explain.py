@@ -4,8 +4,9 @@ import difflib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -202,10 +203,22 @@ def of_another(path: str, key: str, elsewhere: Sequence[OptionRow], layer: Layer
     owners = unique(row.only[section] for row in elsewhere)
     chosen, tag_origin = chosen_in(layer.values, section), layer.origin((*section.split("."), TAG))
     here = layer.origin(tuple(path.split(".")))
+    grown = at_path(layer.values, ("onto", "run"))
+    if section == "method" and not tag_origin and isinstance(grown, str):
+        own = method_of(grown)
+        return (f"{path}: options of the method are those of the run that the rows are added to"
+                f"{f', which was made by {own}' if own else ''}", "leave it out")
     changed = ":" in here and source(tag_origin) != source(here)  # by a layer above the file
     hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if changed and tag_origin else ""
     have = "has" if len(owners) == 1 else "have"
     return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
+
+
+def method_of(run: str) -> str:
+    """Return the method of a finished run, by its run.json; empty where it cannot be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads((Path(run) / "run.json").read_text(encoding="utf-8"))["method"])
+    return ""
 
 
 def instead(path: str, known: Sequence[OptionRow], layer: Layer) -> str:
