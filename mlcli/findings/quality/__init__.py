@@ -81,8 +81,10 @@ class QualityFinding(Finding["QualityResult"]):
 
         method, fit = run.config.method, run.fit
         of_ranks = fit.get("stress") if method.keeps_order else None
+        added = (run.manifest.get("onto") or {}).get("way") == "fixed" and "spectrum" in run.manifest and (
+            method.judged_by == "residual_variance" or not method.isometric)
         return [(Place.WORDS, in_words(value.figures, method.loss(), of_ranks)),
-                (Place.RESULT, quality(value, method, own_diagram="stress" in run.findings))]
+                (Place.RESULT, quality(value, method, own_diagram="stress" in run.findings, added=added))]
 
     @classmethod
     def measures_of(cls, run: "FinishedRun") -> Mapping[str, Any]:

@@ -64,6 +64,10 @@ def neighbors(summary: Summary) -> Judgement | None:
 def residual_variance(summary: Summary) -> Judgement | None:
     """Return one minus the squared correlation of distances along the graph and in the embedding."""
     value = (summary.get("quality") or {}).get("residual_variance")
+    if value is not None and (summary.get("onto") or {}).get("way") == "fixed":
+        return Judgement("residual variance", f"{value:.4f}", (
+            f"residual variance {value:.4f} of distances in the data (along the graph there are only those of the fit, "
+            "without the added rows)"))
     return None if value is None else Judgement("residual variance", f"{value:.4f}", (
         f"residual variance {value:.4f} (at 0, distances along the graph are kept)"))
 

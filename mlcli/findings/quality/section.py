@@ -91,11 +91,11 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
             f"so points lie closer together than in the data{scaled}")
 
 
-def quality(found: QualityResult, method: Method, *, own_diagram: bool = False) -> Part:
+def quality(found: QualityResult, method: Method, *, own_diagram: bool = False, added: bool = False) -> Part:
     """Return the measures with standard errors, the Shepard diagram and the Q_NX curve.
 
     Three measures are shown, by which the method is judged; the others are folded. A run with a Shepard diagram of its
-    own, that of its stress, has no second one.
+    own, that of its stress, has no second one. With `added`, rows were added to a fit whose space has none of them.
     """
     document = found.figures
     values = {key: value for key, value in relevant_measures(document).items()
@@ -106,7 +106,9 @@ def quality(found: QualityResult, method: Method, *, own_diagram: bool = False) 
     scale = None if document.get("scale") != FREE else sentence(
         "The scale of the coordinates is arbitrary for this method: stress is given at the best scale.", "soft")
     tables = _measures(document, values, main_measures(document, values, method))
-    return section("Quality", _basis(document), scale, *tables,
+    by_data = sentence("Residual variance is that of distances in the data: those that the method keeps are of the fit "
+                       "alone, which the added rows have no part in.", "soft") if added else None
+    return section("Quality", _basis(document), scale, by_data, *tables,
                    side_by_side(pairs, _q_nx(document)))
 
 
