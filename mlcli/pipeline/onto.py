@@ -21,7 +21,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Model
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.prepare.missing import NEW, complete
-from mlcli.data.prepare.prepare import Prepared
+from mlcli.data.prepare.prepare import Prepared, remaining_rows
 from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
@@ -112,7 +112,7 @@ class Parent:
         if rows_of(table.values) is not None:
             raise ConfigError("ONTO-INPUT", f"the input of the run is larger than memory, and {lack}",
                               where=place(path), hint="give more memory, or place the new rows by mlcli project")
-        kept = remaining_rows(start, self.folder)
+        kept = remaining_rows(start.source, start.prepared, dropped_rows(self.folder))
         return np.asarray(table.values if kept is None else table.values[kept])
 
     def facts(self) -> dict[str, Any]:
@@ -120,14 +120,6 @@ class Parent:
         return {"run": str(self.folder), "absolute": str(self.folder.absolute()),
                 "sha256": sha256_of(self.folder / names.MANIFEST), "finished": self.manifest.get("finished", ""),
                 "rows": self.manifest["embedding"]["rows"]}
-
-
-def remaining_rows(start: Start, folder: Path) -> Indices | None:
-    """Return the prepared rows that a run did not leave out later (m), as dropped.csv says; None for all."""
-    gone = [lost.row for lost in dropped_rows(folder)]
-    numbers = np.setdiff1d(start.source.numbers, [lost.row for lost in start.prepared.dropped])
-    kept = np.flatnonzero(~np.isin(numbers, gone))
-    return None if len(kept) == len(numbers) else kept
 
 
 def require_other(folder: Path, output: str | None) -> None:

@@ -4,19 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mlcli.base.context import context
-from mlcli.base.types import Indices
 from mlcli.base.values.plugins import require_installed
 from mlcli.config.run_config import RunConfig
 from mlcli.data.files.remote import is_remote, state_of
 from mlcli.data.files.source import remote_hash
 from mlcli.data.options.input import LabelFile, View
 from mlcli.data.options.wording import place
-from mlcli.data.prepare.missing import Dropped
-from mlcli.data.prepare.prepare import Prepared
-from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.pipeline.start import is_run
@@ -175,12 +169,3 @@ def require_beside(path: str, state: str, lack: str) -> None:
     if state == "changed":
         raise UnsafeFile("RUN-BESIDE", "this is not the file that the run read beside its input", where=place(path),
                          hint="make the run again, or put the former file back")
-
-
-def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
-    """The prepared rows that the run did not leave out later; None for all."""
-    if not gone:
-        return None
-    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
-    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
-    return None if len(kept) == len(numbers) else kept

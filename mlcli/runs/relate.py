@@ -24,6 +24,7 @@ from mlcli.core.relation.permanova import By, Factor, Term, inner_products, labe
 from mlcli.core.relation.vectors import correlations, fit_centroids, fit_vector, weighted_averages
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.prepare.prepare import remaining_rows
 from mlcli.data.read.row_variables import Environment, Variable, present, read_environment, some_rows
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import take_ids
@@ -47,7 +48,7 @@ from mlcli.rundir.journal import recording
 from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, require_intact
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.runs.input import remaining_rows, unchanged_input
+from mlcli.runs.input import unchanged_input
 
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",
               "max", "frequency")  # transforms

@@ -18,6 +18,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Loadings
 from mlcli.core.similarities.projector import Projector, require_projector
 from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import remaining_rows
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
@@ -38,7 +39,7 @@ from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import dropped_rows, read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged, is_own, own_file, sha256_of
-from mlcli.runs.input import REMOTE, existing_path, facts_of_views, input_state, moved, remaining_rows
+from mlcli.runs.input import REMOTE, existing_path, facts_of_views, input_state, moved
 
 
 def private_of(folder: Path) -> Loadings | None:

@@ -232,3 +232,13 @@ def of_columns(table: Table, chosen: Indices | None) -> Table:
 def no_scale(columns: int) -> Scale:
     """Return the scale that does not change columns."""
     return Scale(np.zeros(columns, dtype=np.int64), np.zeros(columns), np.ones(columns))
+
+
+def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
+    """Return the prepared rows (m) that a run did not leave out later, of those `gone` from its source; None for all.
+    """
+    if not gone:
+        return None
+    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
+    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
+    return None if len(kept) == len(numbers) else kept
