@@ -53,9 +53,10 @@ class MovedFinding(Finding["CsvColumns"]):
         some = sample_rows(len(moved), SHOWN, run.seed)
         drawn = np.arange(len(moved)) if some is None else some
         far = int(np.sum(moved > FAR * radius))
+        middle, most = (number(float(some)) for some in (np.median(moved), moved.max()))
         said = (f"{far:,} of {len(moved):,} former rows moved farther than {number(FAR * radius)}, a tenth of the "
-                "radius of the former map (the root mean square distance of its rows from their mean). The median distance is "
-                f"{number(float(np.median(moved)))}, the largest {number(float(moved.max()))}.")
+                "radius of the former map (the root mean square distance of its rows from their mean). The median "
+                f"distance is {middle}, the largest {most}.")
         sample = "" if some is None else f" A random sample of {len(some):,} of {len(moved):,} rows."
         return [(Place.RESULT, section("How far rows moved", sentence(said), figure(
             moves_over(run.embedding.values, places[drawn], former[drawn], title=TITLE, axes=run.axes, seed=run.seed),

@@ -340,7 +340,8 @@ class StressMethod(LayoutMethod):
         from mlcli.methods.layout_checks import tied_stress_checks
 
         yield from tied_stress_checks(subject.data, subject.model, anchors.places, power=self.exponent,
-                                      weight=anchors.weight, tolerance=self.stopping.tolerance, stress=self.stress_again)
+                                      weight=anchors.weight, tolerance=self.stopping.tolerance,
+                                      stress=self.stress_again)
 
     def stress_again(self, lengths: Array, distances: Array) -> float:
         """Return the stress of condensed dissimilarities and distances, for the certificate."""
