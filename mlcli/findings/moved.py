@@ -41,7 +41,6 @@ class MovedFinding(Finding["CsvColumns"]):
         import numpy as np
 
         from mlcli.report.drawing.html import figure, section, sentence
-        from mlcli.report.drawing.text import number
         from mlcli.report.figures.overlays import moves_over
         from mlcli.report.figures.scatter import sample_rows
 
@@ -53,11 +52,11 @@ class MovedFinding(Finding["CsvColumns"]):
         some = sample_rows(len(moved), SHOWN, run.seed)
         drawn = np.arange(len(moved)) if some is None else some
         far = int(np.sum(moved > FAR * radius))
-        middle, most = (number(float(some)) for some in (np.median(moved), moved.max()))
-        said = (f"{far:,} of {len(moved):,} former rows moved farther than {number(FAR * radius)}, a tenth of the "
+        middle, most = (f"{some:.3g}" for some in (np.median(moved), moved.max()))
+        said = (f"{far:,} of {len(moved):,} former rows moved farther than {FAR * radius:.3g}, a tenth of the "
                 "radius of the former map (the root mean square distance of its rows from their mean). The median "
                 f"distance is {middle}, the largest {most}.")
         sample = "" if some is None else f" A random sample of {len(some):,} of {len(moved):,} rows."
-        return [(Place.RESULT, section("How far rows moved", sentence(said), figure(
+        return [(Place.PICTURE, section("How far rows moved", sentence(said), figure(
             moves_over(run.embedding.values, places[drawn], former[drawn], title=TITLE, axes=run.axes, seed=run.seed),
             f"A line from the former place of each row to a dot at its new one; other rows are gray.{sample}")))]

@@ -228,3 +228,88 @@ def test_the_page_and_the_plan_say_what_is_added(mlcli: Caller) -> None:
     document = json.loads(planned.out)
     assert document["rows"] == 100
     assert "20 rows among 80" in [step["how"] for step in document["steps"]]
+
+
+TIED = [("tsne", ("--set", "method.perplexity=8", "--set", "method.descent.early_steps=60", "--set",
+                  "method.descent.steps=120")),
+        ("umap", ("-k", "8", "--set", "method.epochs=60")), ("smacof", ()), ("sammon", ()),
+        ("nmds", ("--set", "method.starts=1"))]
+
+
+def tied(mlcli: Caller, weight: float, output: str) -> np.ndarray:
+    """Makes a run that ties the rows of `old`, and returns how far these moved."""
+    called = mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "tied", "--onto-weight", weight, "-o", output,
+                   *BARE)
+    assert called.code == 0, called.err
+    before, after = (np.array([line[2:] for line in embedding(run)[1:81]], dtype=float) for run in ("old", output))
+    return np.linalg.norm(after - before, axis=1)
+
+
+@pytest.mark.parametrize(("method", "options"), TIED)
+def test_tied_rows_move_the_less_the_larger_the_weight(mlcli: Caller, method: str, options: tuple[str, ...]) -> None:
+    grown(mlcli, method, *options)
+    light, plain, heavy = (tied(mlcli, weight, f"tied{weight}") for weight in (1e-6, 1, 1e6))
+    old = np.array([line[2:] for line in embedding("old")[1:]], dtype=float)
+    assert np.median(light) > 3 * np.median(plain) > 1e3 * np.median(heavy)
+    assert heavy.max() < 1e-4 * np.abs(old).max()
+    stated = facts("tied1")
+    assert (stated["way"], stated["weight"]) == ("tied", 1)
+    assert stated["moved"]["median"] == pytest.approx(np.median(plain), rel=1e-9)
+    assert stated["moved"]["largest"] == pytest.approx(plain.max(), rel=1e-9)
+    with Path("tied1/moved.csv").open(encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    assert lines[0][:3] == ["id", "moved", "former1"]
+    assert [float(line[1]) for line in lines[1:]] == pytest.approx(plain.tolist(), rel=1e-9)
+    verified = mlcli("verify", "tied1")
+    assert verified.code == 0, verified.err
+    checks = {check["name"]: check["verdict"] for check in json.loads(
+        Path("tied1/certificate.json").read_text(encoding="utf-8"))["checks"]}
+    assert "kept" not in checks
+    assert checks["moved"] == "pass"
+    assert checks[{"tsne": "slope", "umap": "graph"}.get(method, "stationarity")] == "pass"
+
+
+def test_with_next_to_no_weight_stress_is_that_of_a_fit_of_all_rows(mlcli: Caller) -> None:
+    grown(mlcli, "smacof")
+    tied(mlcli, 1e-6, "tied")
+    assert mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "refit", "-o", "refit", *BARE).code == 0
+    tied_stress, stress = (json.loads((Path(run) / "run.json").read_text(encoding="utf-8"))["fit"]["stress"]
+                           for run in ("tied", "refit"))
+    assert tied_stress == pytest.approx(stress, rel=1e-3)
+
+
+def test_a_tied_run_is_grown_again_verified_alone_and_drawn(mlcli: Caller) -> None:
+    grown(mlcli, "smacof")
+    assert mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "tied", "-o", "tied").code == 0
+    page = Path("tied/report.html").read_text(encoding="utf-8")
+    assert "of 80 former rows moved farther than" in page
+    assert "From former to new places" in page
+    write("more.csv", range(100, 110))
+    assert mlcli("embed", "more.csv", "--onto", "tied", "-o", "more", *BARE).code == 0
+    shutil.rmtree("old")
+    assert mlcli("verify", "tied").code == 0
+    assert mlcli("report", "tied", "-o", "again.html").code == 0
+
+
+@pytest.mark.parametrize("method", ["isomap", "phate"])
+def test_methods_without_an_objective_for_a_penalty_refuse_ties(mlcli: Caller, wording: Wording, method: str) -> None:
+    grown(mlcli, method)
+    called = mlcli("embed", "new.csv", "--onto", "old", "--onto-way", "tied", "-o", "x", *BARE)
+    assert (called.code, wording(called.err)) == (78, ["E-ONTO-WAY"])
+    assert method in called.err
+    unused = mlcli("embed", "new.csv", "--onto", "old", "--onto-weight", "2", "-o", "x", *BARE)
+    assert (unused.code, wording(unused.err)) == (78, ["E-UNUSED"])
+
+
+def test_an_option_of_the_method_alone_names_the_method_of_the_run(mlcli: Caller, wording: Wording) -> None:
+    grown(mlcli, "smacof")
+    called = mlcli("embed", "new.csv", "-k", "5", "--onto", "old", "-o", "x", *BARE)
+    assert (called.code, wording(called.err)) == (78, ["E-CONFIG"])
+    assert "made by smacof" in called.err
+
+
+def test_residual_variance_of_a_grown_map_names_its_distances(mlcli: Caller) -> None:
+    grown(mlcli, "isomap", "-k", "8")
+    called = mlcli("embed", "new.csv", "--onto", "old", "-o", "page")
+    assert "of distances in the data" in called.err + called.out
+    assert "Residual variance is that of distances in the data" in Path("page/report.html").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from mlcli.report.drawing.html import (
     badge,
     document,
     facts,
+    figure,
     figures,
     fold,
     join,
@@ -26,6 +27,7 @@ from mlcli.report.drawing.html import (
     verbatim,
 )
 from mlcli.report.drawing.text import four_digits, in_words, number, safe
+from mlcli.report.figures.overlays import new_points_over
 from mlcli.report.page import embedding
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
@@ -116,6 +118,17 @@ def grown(run: FinishedRun) -> Part:
     return section("Rows added to a map", sentence(WAYS[onto["way"]]), facts(pairs), fold(
         f"the {len(line)} runs before it" if len(line) > 1 else "the run before it",
         table(("run", "rows", "finished", "SHA-256 of run.json"), line, (1,))))
+
+
+def new_rows(run: FinishedRun) -> Part:
+    """Return the rows that a run added over those of the former map; None where there are none, or rows are left out.
+    """
+    onto, table = run.manifest.get("onto"), run.embedding
+    if onto is None or not onto["new"] or not table.values.size or len(table.ids) != onto["old"] + onto["new"]:
+        return None
+    old = onto["old"]
+    drawn = new_points_over(table.values[:old], table.values[old:], table.ids[old:], {}, axes=run.axes, seed=run.seed)
+    return section("New rows", figure(drawn, "Rows of the former map are gray."))
 
 
 def what_was_run(run: FinishedRun) -> Part:
@@ -210,7 +223,7 @@ def page(run: FinishedRun, *, cutoff: float | None = None) -> str:
     polychoric correlations and one without rows begin with loadings and fit.
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
-    shown = join([embedding.embedding(run), *sections[Place.PICTURE]])
+    shown = join([embedding.embedding(run), new_rows(run), *sections[Place.PICTURE]])
     words = join([grown(run), *sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
     items = run.config.method.columns_model == "own noise" or run.fit.get("polychoric")
