@@ -118,6 +118,7 @@ class PHATE(MajorizedMethod):
     takes_start: ClassVar = False  # where clusters are laid out, they are none of the points
     variants: ClassVar = (variant(), variant("landmarks", "permutation", landmarks=30),
                           variant("square root", "rotation", metric="cityblock", gamma=0.0, time=8))
+    takes_anchors: ClassVar = False  # rows lie where their clusters are
     axis: ClassVar = "PHATE"
     name: Literal["phate"] = "phate"
     metric: AnyMetric = EUCLIDEAN

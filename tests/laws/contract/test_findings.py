@@ -33,6 +33,7 @@ RUNS = {"pca": ("us_arrests.csv", "--set", "report.image=[2,2]", *CHOSEN),
         "fa": ("us_arrests.csv", "-m", "fa", "-p", "1", "--reliability"),
         "genes": ("us_arrests.csv", "--transform", "log1p", "--variable-genes", "3"),
         "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=1"),
+        "tied": ("us_arrests.csv", "--onto", "RUNS/nmds", "--onto-way", "tied"),
         "umap": ("us_arrests.csv", "-m", "umap", "--set", "method.density.weight=2", "--set", "method.epochs=20"),
         "sammon": ("us_arrests.csv", "-m", "sammon", "--discontinuity"),
         "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.minimize.limit=3", "--set", "method.forecast=2")}
@@ -62,6 +63,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
         patch.setattr(pipeline, "show", show)
         patch.setattr("mlcli.report.paper.needs.LABELED", 0)  # names take longer than the runs
         for name, (data, *options) in RUNS.items():
+            options = [option.replace("RUNS", str(folder)) for option in options]
             assert run(["embed", str(SAMPLES / data), *options, "-o", str(folder / name), "-q"]) in (0, 80)
             made[name] = Made(folder / name, shown.pop())
     return made
