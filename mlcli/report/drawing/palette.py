@@ -72,7 +72,7 @@ INKS = {
     "bound": Ink("#b9a9d6", "#6d5f94"),
     "curve": Ink("#5d3a9b", "#b39df0", 1.8), "second": Ink("#c8501e", "#f08a5a", 1.8, "6 3"),
     "way": Ink("#c8501e", "#f08a5a", 2.2), "edge": Ink("#c3ccd6", "#3d4754", 0.7),
-    "ellipse": Ink("#8c6d1f", "#cba95a", 0.7),
+    "ellipse": Ink("#8c6d1f", "#cba95a", 0.7), "move": Ink("#c8501e", "#f08a5a", 1.2),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
     "species": Ink("#5f5f5f", "#b5b5b5", both=True), "level": Ink("#222222", "#e8ebf0", both=True),
     "arrow": Ink("#222222", "#e8ebf0", 1.4),  # as dark or gray as no group is

@@ -68,7 +68,7 @@ def moves_over(values: Array, rows: Indices, former: Array, *, title: str, axes:
     radius = next(size for most, size in SIZES if len(others) + len(rows) <= most or most == MOST)
     ends = to_pixels(places[rows], panel)
     marks: list[Mark] = [*backdrop(title, panel), Dots("other", to_pixels(places[others], panel), FAINT * radius),
-                         Segments("ellipse", np.column_stack([to_pixels(plane(former, rows), panel), ends])),
+                         Segments("move", np.column_stack([to_pixels(plane(former, rows), panel), ends])),
                          Dots("plain", ends, radius), *panel.names(*sides(axes, values.shape[1]))]
     return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
