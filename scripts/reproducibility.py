@@ -11,8 +11,9 @@
                                                         compares another program with the table, and notes it there
 
 Of a layout the hash is that of embedding.csv, trace.csv, radii.csv and model.npz (but its scores of rows off the
-manifold, which came later and place nothing), which are the same on every machine; of another method that of embedding.csv by `--portable`, which is the same on machines of one architecture with the
-same versions. The program is the `mlcli` beside this interpreter, unless another one is named.
+manifold, which came later and place nothing), which are the same on every machine; of another method that of
+embedding.csv by `--portable`, which is the same on machines of one architecture with the same versions. The program is
+the `mlcli` beside this interpreter, unless another one is named.
 """
 
 import argparse

@@ -31,8 +31,9 @@ from mlcli.explain.steps import Choice, Explanation
 from mlcli.pipeline.fit import fit
 from mlcli.pipeline.run import plan_of
 from mlcli.pipeline.session import Session
-from mlcli.pipeline.start import begin, is_run
+from mlcli.pipeline.start import begin
 from mlcli.rundir.journal import recording
+from mlcli.rundir.reading import is_run
 
 ROWS = 12  # that a page shows at most
 SHARE = 3  # a row has one in so many others as its neighbors, unless that was chosen

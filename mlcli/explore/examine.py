@@ -46,10 +46,11 @@ from mlcli.methods import METHODS
 from mlcli.methods.method import peak
 from mlcli.methods.trials import InputSummary
 from mlcli.pipeline.process import Process, SharedInput
-from mlcli.pipeline.start import begin, is_run
+from mlcli.pipeline.start import begin
 from mlcli.planning.plan import fit_steps as steps_of
 from mlcli.planning.plan import steps_after_fit
 from mlcli.rundir.output import caching
+from mlcli.rundir.reading import is_run
 
 SAMPLE = 500  # points whose distances give the widths of kernels to try
 CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget for the checkup's search, and its fewest rows

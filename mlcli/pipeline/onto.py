@@ -4,7 +4,7 @@ The rows of that run come first, in their order; then those that are new. A run 
 in the similarity of its model or beside it (`rundir/growth.py`), so that a later one needs no run but the last.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mlcli.base.values.options import Options
 from mlcli.config.onto import Onto
 from mlcli.config.run_config import RunConfig
 from mlcli.core.model import Model
+from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.prepare.missing import NEW, complete
 from mlcli.data.prepare.prepare import Prepared, remaining_rows
@@ -36,7 +37,7 @@ from mlcli.rundir.embedding import dropped_rows, intact_embedding
 from mlcli.rundir.growth import points_in
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import StoredModel
-from mlcli.rundir.reading import is_there, sha256_of
+from mlcli.rundir.reading import is_run, is_there, sha256_of
 
 PLACE = "onto.run"
 CLOSE = 1e-9  # of the largest number of a column: rounding of scores of PCA ahead of the method
@@ -83,18 +84,16 @@ class Parent:
         return Model(embedding=coordinates, spectrum=spectrum and replace(spectrum, vectors=coordinates),
                      projector=model.projector, loadings=loadings_of(self.folder), fit=dict(self.manifest["fit"]))
 
-    def rows(self, model: StoredModel, count: int) -> Array:
+    def rows(self, model: StoredModel, count: int, begin: Callable[[RunConfig], Start]) -> Array:
         """Return the prepared rows of the run (n x d), from its model or else from its input.
 
         Raises InputMissing where the input is gone, UnsafeFile where it was changed, and ConfigError where it does not
         fit in memory.
         """
         held = points_in(model, count)
-        return self._read_again() if held is None else held
+        return self._read_again(begin) if held is None else held
 
-    def _read_again(self) -> Array:
-        from mlcli.pipeline.start import begin
-
+    def _read_again(self, begin: Callable[[RunConfig], Start]) -> Array:
         known, input = self.manifest["input"], self.config.input
         path = input.path
         if not is_there(Path(path)) and path != "-":
@@ -115,6 +114,11 @@ class Parent:
         kept = remaining_rows(start.source, start.prepared, dropped_rows(self.folder))
         return np.asarray(table.values if kept is None else table.values[kept])
 
+    def input_with_ids(self, model: StoredModel) -> Input:
+        """Return the options by which the run read its input, with its column of ids named, where it has one."""
+        own = self.config.input
+        return own if model.invented or own.chosen("id_column") else own.replace(id_column=model.id_name)
+
     def facts(self) -> dict[str, Any]:
         """Return the run in run.json of its children: its place, and the hash of its run.json."""
         return {"run": str(self.folder), "absolute": str(self.folder.absolute()),
@@ -134,8 +138,6 @@ def with_parents_options(config: RunConfig) -> RunConfig:
 
     Raises ConfigError for options that are not those of that run, and what `Parent.of` raises.
     """
-    from mlcli.pipeline.start import is_run
-
     assert config.onto is not None
     require_other(Path(config.onto.run), config.output)
     if is_run(config.input.path):
@@ -168,9 +170,10 @@ def require_same(options: Options, others: Options, path: str, only: Sequence[st
                               f"{value}", where=here, hint="leave it out: it is that of the run")
 
 
-def begin_onto(config: RunConfig, onto: Onto) -> Start:
+def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start]) -> Start:
     """Read and prepare new rows, and join them with those of the run whose map they are added to.
 
+    `begin` reads those again where the model does not hold them. Ids are in the column that the run has them in.
     Raises what reading new rows raises, DataError for rows that come again with other numbers, and the errors of
     `Parent`.
     """
@@ -183,8 +186,8 @@ def begin_onto(config: RunConfig, onto: Onto) -> Start:
     if onto.way != "refit":
         model.projector.require_places()
     known = parent.embedding()
-    rows = parent.rows(model, len(known.ids))
-    source = read_rows(model, parent.config.input, config.input, config.compute)
+    rows = parent.rows(model, len(known.ids), begin)
+    source = read_rows(model, parent.input_with_ids(model), config.input, config.compute)
     prepared, dropped = prepared_rows(source, model)
     if rows.shape[1] != prepared.values.shape[1]:
         raise UnsafeFile("ONTO-FEATURES", f"the run has rows of {rows.shape[1]} prepared columns, and its preparation "

@@ -16,8 +16,9 @@ from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.fit import drawing_of
 from mlcli.pipeline.process import ALONE, Process, is_sketch
-from mlcli.pipeline.start import begin, is_run
+from mlcli.pipeline.start import begin
 from mlcli.rundir.journal import Journal
+from mlcli.rundir.reading import is_run
 
 
 @frozen

@@ -40,7 +40,7 @@ from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.model import StoredModel
-from mlcli.rundir.reading import is_there
+from mlcli.rundir.reading import is_run
 
 LAYER = "prepare.variable_genes.layer"
 CALIBRATION = FINDINGS["calibration"]
@@ -76,7 +76,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     if config.onto is not None:
         from mlcli.pipeline.onto import begin_onto
 
-        return begin_onto(config, config.onto)
+        return begin_onto(config, config.onto, begin)
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
@@ -151,11 +151,6 @@ def require_other(folder: Path, output: str | None) -> None:
     if output is not None and Path(output).is_dir() and folder.samefile(output):
         raise ConfigError("OUTPUT-INPUT", "the output would replace the run that is the input", where="output",
                           hint="choose another with -o")
-
-
-def is_run(path: str) -> bool:
-    """Whether a path leads to the directory of a run, whatever its state."""
-    return path != "-" and any(is_there(Path(path) / name) for name in (names.MANIFEST, names.ERROR))
 
 
 @stage("read")

@@ -18,6 +18,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import open_regular
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
+from mlcli.rundir import names
 from mlcli.storage.npz import arrays_in
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ def sha256_of(path: Path) -> str:
         while chunk := file.read(CHUNK):  # None where a file of /proc has nothing to say now
             hashed.update(chunk)
     return hashed.hexdigest()
+
+
+def is_run(path: str) -> bool:
+    """Whether a path leads to the directory of a run, whatever its state."""
+    return path != "-" and any(is_there(Path(path) / name) for name in (names.MANIFEST, names.ERROR))
 
 
 def is_there(path: Path) -> bool:

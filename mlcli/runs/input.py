@@ -13,9 +13,8 @@ from mlcli.data.options.input import LabelFile, View
 from mlcli.data.options.wording import place
 from mlcli.errors import ConfigError, InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.pipeline.start import is_run
 from mlcli.rundir import names
-from mlcli.rundir.reading import is_intact, is_there
+from mlcli.rundir.reading import is_intact, is_run, is_there
 
 REMOTE = "on a network"  # the state of an input that is not opened there
 

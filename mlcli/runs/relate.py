@@ -34,7 +34,7 @@ from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.read_run import encoded, read_run
-from mlcli.pipeline.start import begin, is_run
+from mlcli.pipeline.start import begin
 from mlcli.publication.publish import publishing, refuse_existing
 from mlcli.publication.replaceable import FORMAT, RELATION
 from mlcli.report.paper.needs import stress_note
@@ -47,7 +47,7 @@ from mlcli.rundir.embedding import dropped_rows
 from mlcli.rundir.journal import recording
 from mlcli.rundir.json_values import json_text
 from mlcli.rundir.manifest import hashed, require_intact
-from mlcli.rundir.reading import damaged, own_file
+from mlcli.rundir.reading import damaged, is_run, own_file
 from mlcli.runs.input import unchanged_input
 
 OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "alr", "log", "wisconsin", "chisquare",

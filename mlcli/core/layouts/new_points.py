@@ -13,25 +13,7 @@ from mlcli.core.layouts.pairs import powers
 from mlcli.core.layouts.ranks import Monotone
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import distances
-from mlcli.core.similarities.base import Parts, Similarity
-
-
-class AmongFixed(Similarity):
-    """The base of similarities with coordinates (n x p) of the training points, their rows, and the metric of these."""
-
-    coordinates: Array
-    points: Array | None
-    metric: RowMetric
-
-    @property
-    def parts(self) -> Parts:
-        """The points and their metric."""
-        return Parts(points=self.points, metric=self.metric)
-
-    def width(self, given: int) -> int:
-        """Return the number of axes."""
-        return self.coordinates.shape[1]
-
+from mlcli.core.similarities.base import AmongFixed
 
 BLOCK = 2**20  # numbers of a block of new points and fixed ones
 NEAREST = 3  # fixed points from which a new one starts, besides their mean

@@ -181,6 +181,23 @@ class OfOtherDistances(Similarity):
         return 16 * EPS
 
 
+class AmongFixed(Similarity):
+    """The base of similarities with coordinates (n x p) of the training points, their rows, and the metric of these."""
+
+    coordinates: Array
+    points: Array | None
+    metric: RowMetric
+
+    @property
+    def parts(self) -> Parts:
+        """The points and their metric."""
+        return Parts(points=self.points, metric=self.metric)
+
+    def width(self, given: int) -> int:
+        """Return the number of axes."""
+        return self.coordinates.shape[1]
+
+
 @stored("columns")
 @frozen
 class Columns(Similarity):

@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.core.arithmetic import combine, dot, inner_products, symmetric_eigen
-from mlcli.core.layouts.new_points import AmongFixed
+from mlcli.core.similarities.base import AmongFixed
 from mlcli.core.similarities.projector import Affine, NoProjection, Projector
 from mlcli.errors import ConfigError
 

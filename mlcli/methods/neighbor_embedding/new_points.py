@@ -14,10 +14,9 @@ from mlcli.base.types import Array, Indices
 from mlcli.core.arithmetic import row_products
 from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.graph.neighbors import Nearest
-from mlcli.core.layouts.new_points import AmongFixed
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.distances import distances
-from mlcli.core.similarities.base import Parts, Similarity
+from mlcli.core.similarities.base import AmongFixed, Parts, Similarity
 from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_lengths
 from mlcli.methods.neighbor_embedding.negative_sampling import HALF, MembershipCurve, Sampling, move_points
 from mlcli.methods.neighbor_embedding.perplexity import conditional, gaps_of, reach
