@@ -133,7 +133,11 @@ def of_memberships(points: Array, weights: Any, subject: Subject, method: Any) -
 
 
 def of_stress(points: Array, data: Input, similarity: Any, power: float) -> Gradient:
-    """Return the gradient of Σ w (δ - d)² over Σ w of a point, with disparities as a function of dissimilarities."""
+    """Return the gradient of Σ w (δ - d)² over Σ w of a point, with disparities as a function of dissimilarities.
+
+    Points at its place count in Σ w alone, as in the scores: these pairs have no direction. A complex step has one, so
+    that it is the real part of a place that tells.
+    """
     def gradient(row: int, place: AnyArray) -> AnyArray:
         if isinstance(data, Features):
             every = bounded_distances(metric_of(data), data.values[row:row + 1], data.values).distances[0]
@@ -146,7 +150,7 @@ def of_stress(points: Array, data: Input, similarity: Any, power: float) -> Grad
             len(lengths))
         targets = lengths if similarity.disparities is None else similarity.disparities(lengths)
         apart = np.sqrt(np.sum(gaps * gaps, axis=1))
-        there = np.abs(apart) > 0
+        there = np.sum(gaps.real * gaps.real, axis=1) > 0
         pulls = weights * there * (1 - targets / np.where(there, apart, 1))
         return np.asarray(2 * pulls @ gaps / (weights.sum() or 1.0))
 
