@@ -6,6 +6,7 @@ perspective", Nature Communications, 2025.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Input
+from mlcli.base.values.inputs import Features, Input
 from mlcli.core.arithmetic import dot, product, transposed_product
 from mlcli.core.layouts.first_coordinates import principal_start
 from mlcli.core.layouts.own_losses import LayoutLosses, eigen_of_each, first_inverses, minima
@@ -32,6 +33,7 @@ from mlcli.rundir.reading import damaged
 DIRECTIONS = 3  # principal ones, along which inputs are moved, each both ways
 SPREAD = 0.5  # longest move, relative to the standard deviation along its direction
 MOVED = 2**21  # numbers of a block of moved inputs and their dissimilarities
+LEAST = 10  # rows beside the neighbors of a point, below which scores say nothing
 STEP = 0.5  # longest step of a search for a minimum, relative to the size of the layout
 
 
@@ -103,9 +105,20 @@ def perturbations(losses: LayoutLosses, moves: Array) -> Array:
 
 
 def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
-    """Return the contents of discontinuity.json and discontinuity.csv; None where points have no loss of their own."""
+    """Return the contents of discontinuity.json and discontinuity.csv, or None with a note.
+
+    None where points have no loss of their own, where they are few, or where rows or points are all equal.
+    """
     method, model, data = result.config.method, result.model, result.method_input.data()
     assert isinstance(method, LayoutMethod)
+    least = LEAST + ceil(method.neighborhood)
+    if len(data.values) < least:
+        note("N-DISCONTINUITY", f"discontinuity is not measured: it needs {least} rows, with the neighbors of a point, "
+             f"and there are {len(data.values)}")
+        return None
+    if all_equal(model.embedding) or (isinstance(data, Features) and all_equal(data.values)):
+        note("N-DISCONTINUITY", "discontinuity is not measured: all rows are equal, and no map of them can tear")
+        return None
     losses = method.point_losses(method.in_range(data), model, result.config.compute)
     if losses is None:
         note("N-DISCONTINUITY", "discontinuity is not measured: clusters were laid out, and a point is the mean of the "
@@ -125,6 +138,11 @@ def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
     scores = CsvColumns({"id": tuple(result.embedding.ids), "perturbation": found.perturbation,
                          "singularity": found.singularity, "doubtful": np.where(alarm, doubtful, np.nan)})
     return {FIGURES.name: figures, SCORES.name: scores}
+
+
+def all_equal(values: Array) -> bool:
+    """Whether all rows (n x d) are the same."""
+    return bool((values == values[:1]).all())
 
 
 def can_move(method: LayoutMethod) -> bool:
