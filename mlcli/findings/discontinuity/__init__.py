@@ -69,7 +69,8 @@ class DiscontinuityFinding(Finding[Mapping[str, Any]]):
 
         value = super().read(folder, run)
         if value is not None:
-            require_scores(value[FIGURES.name], value[SCORES.name], len(run.embedding.values), folder / SCORES.name)
+            require_scores(value[FIGURES.name], value[SCORES.name], run.manifest["embedding"]["rows"],
+                           folder / SCORES.name)
         return value
 
     def sections(self, value: Mapping[str, Any], run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
@@ -113,7 +114,10 @@ class DiscontinuityFinding(Finding[Mapping[str, Any]]):
         from mlcli.findings.discontinuity.thresholds import sentence_on
 
         fact = summary.get(self.name)
-        return (f"discontinuity: {sentence_on(fact['doubtful'], fact['rows'], torn=fact['torn'])}",) if fact else ()
+        if not fact:
+            return ()
+        said = sentence_on(fact["doubtful"], fact["rows"], torn=fact["torn"])
+        return (f"discontinuity: {said[0].lower()}{said[1:].removesuffix('.')}",)
 
     def step(self, plan: "FitPlan", fit: Sequence[Step]) -> Step | None:
         """Return the cost of the losses of all points, and of those of moved inputs."""
