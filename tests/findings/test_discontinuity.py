@@ -1,5 +1,6 @@
 """Discontinuity: a map that must tear is found out, one that need not is not; files, page and refusals."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
+from mlcli.findings.discontinuity import DiscontinuityFinding
 from mlcli.findings.discontinuity.measure import Scores, doubtful_points, is_torn, moves_of, scores_of, size_of
 from mlcli.findings.discontinuity.section import listed, shade_of
 from mlcli.findings.discontinuity.thresholds import TABLE, Threshold, sentence_on, threshold_of
@@ -80,6 +82,15 @@ def test_words_say_how_many_points_and_whether_that_is_many() -> None:
     assert listed([1.23456, 2, 3]) == "1.23, 2 and 3" and listed([0.5]) == "0.5"
 
 
+def test_the_line_of_a_run_goes_on_after_its_name_in_lower_case() -> None:
+    fact = {"rows": 30, "doubtful": 0, "torn": False}
+    lines = DiscontinuityFinding().lines
+    assert lines({"discontinuity": fact}) == ("discontinuity: none of 30 points lies where the map tears",)
+    assert lines({"discontinuity": fact | {"doubtful": 9, "torn": True}}) == (
+        "discontinuity: 9 of 30 points lie where the map tears",)
+    assert lines({}) == ()
+
+
 def test_the_shade_is_the_mean_move_of_the_points_in_each_cell() -> None:
     places = np.array([[0.0, 0.0], [0.01, 0.0], [10.0, 10.0]])
     (shade,) = shade_of(places, np.array([1.0, 3.0, 4.0]), panel_of(places))
@@ -125,6 +136,30 @@ def test_dissimilarities_have_singularity_alone(tmp_path: Path) -> None:
     assert figures["moved"] == [] and figures["perturbation"] is None
     rows = (tmp_path / "r" / "discontinuity.csv").read_text().splitlines()[1:]
     assert all(row.split(",")[1] == "" and float(row.split(",")[2]) > 0 for row in rows)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("method", "points", "why"), [
+    ("smacof", np.eye(9, 3), "it needs 10 rows"), ("phate", np.random.default_rng(5).random((14, 3)), "needs 15 rows"),
+    ("smacof", np.ones((12, 2)), "all rows are equal"), ("nmds", np.ones((12, 2)), "all rows are equal")])
+def test_few_rows_and_equal_ones_have_no_scores(method: str, points: Array, why: str, tmp_path: Path,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    np.savetxt(tmp_path / "data.csv", points, delimiter=",")
+    assert run(["embed", str(tmp_path / "data.csv"), "-m", method, "--discontinuity", "-o", str(tmp_path / "r"),
+                "--verbose"]) == 0
+    assert why in " ".join(capsys.readouterr().err.split())
+    assert not list((tmp_path / "r").glob("discontinuity.*")) and (tmp_path / "r" / "report.html").exists()
+
+
+@pytest.mark.medium
+def test_runs_are_collected_with_their_doubtful_points(tmp_path: Path) -> None:
+    assert run(["embed", str(SAMPLES / "us_arrests.csv"), "-m", "sammon", "--discontinuity", "-o",
+                str(tmp_path / "r"), "-q"]) == 0
+    assert run(["collect", str(tmp_path / "r"), "-o", str(tmp_path / "all"), "-q"]) == 0
+    with open(tmp_path / "all" / "runs.csv", encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    figures = json.loads((tmp_path / "r" / "discontinuity.json").read_text())
+    assert row["error"] == "" and row["doubtful"] == str(figures["doubtful"])
 
 
 @pytest.mark.parametrize("options", [["-m", "pca"], ["-m", "tsne", "-o", "-"]])

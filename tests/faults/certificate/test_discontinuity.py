@@ -26,8 +26,8 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @cache
-def fitted(name: str) -> tuple[Any, Any, Scores]:
-    data = features(POINTS)
+def fitted(name: str, copies: int = 1) -> tuple[Any, Any, Scores]:
+    data = features(np.repeat(POINTS, copies, axis=0))
     method: Any = METHODS[name](**CASES[name]).resolve(data)
     model = method.fit(data, Compute())
     return method, subject_of(method, method.with_metric(data), model, Plan()), scores_of(
@@ -35,9 +35,9 @@ def fitted(name: str) -> tuple[Any, Any, Scores]:
 
 
 def verdicts(name: str, change: Callable[[Array], Array] = lambda values: values, doubtful: Sequence[int] = (),
-             ) -> dict[str, str]:
-    """The checks of scores, with other singularities, or with more doubtful points."""
-    method, subject, found = fitted(name)
+             copies: int = 1) -> dict[str, str]:
+    """The checks of scores, with other singularities, with more doubtful points, or of so many copies of each row."""
+    method, subject, found = fitted(name, copies)
     limits = threshold_of(name, method.neighborhood)
     over = doubtful_points(found, limits).astype(float)
     over[list(doubtful)] = 1 - over[list(doubtful)]
@@ -51,6 +51,11 @@ def verdicts(name: str, change: Callable[[Array], Array] = lambda values: values
 @pytest.mark.parametrize("name", CASES)
 def test_honest_scores_pass(name: str) -> None:
     assert verdicts(name) == {"doubtful": "pass", "singularity": "pass"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_honest_scores_of_equal_rows_pass(name: str) -> None:
+    assert verdicts(name, copies=2) == {"doubtful": "pass", "singularity": "pass"}
 
 
 @pytest.mark.parametrize("name", CASES)
