@@ -113,8 +113,8 @@ def measure_discontinuity(result: Result) -> Mapping[str, Any] | None:
     assert isinstance(method, LayoutMethod)
     least = LEAST + ceil(method.neighborhood)
     if len(data.values) < least:
-        note("N-DISCONTINUITY", f"discontinuity is not measured: it needs {least} rows, with the neighbors of a point, "
-             f"and there are {len(data.values)}")
+        note("N-DISCONTINUITY", f"discontinuity is not measured: it needs at least {least} rows, not "
+             f"{len(data.values)}")
         return None
     if all_equal(model.embedding) or (isinstance(data, Features) and all_equal(data.values)):
         note("N-DISCONTINUITY", "discontinuity is not measured: all rows are equal, and no map of them can tear")
