@@ -140,7 +140,8 @@ def test_dissimilarities_have_singularity_alone(tmp_path: Path) -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("method", "points", "why"), [
-    ("smacof", np.eye(9, 3), "at least 10 rows, not 9"), ("phate", np.random.default_rng(5).random((14, 3)), "at least 15 rows, not 14"),
+    ("smacof", np.eye(9, 3), "at least 10 rows, not 9"),
+    ("phate", np.random.default_rng(5).random((14, 3)), "at least 15 rows, not 14"),
     ("smacof", np.ones((12, 2)), "all rows are equal"), ("nmds", np.ones((12, 2)), "all rows are equal")])
 def test_few_rows_and_equal_ones_have_no_scores(method: str, points: Array, why: str, tmp_path: Path,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
