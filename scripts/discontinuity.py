@@ -130,9 +130,10 @@ def calibrated(setting: Setting, continuous: Sequence[Scores], cut: Sequence[Sco
     highest = max(rounded(ROOM * float(np.quantile(moves, QUANTILE))), FLOOR)
     bounded = bends[np.isfinite(bends)]
     flattest = None if np.mean(np.isinf(bends)) > UNBOUNDED else rounded(ROOM * float(bounded.max()))
-    shares = sorted(doubtful_shares(continuous, Threshold(setting.neighbors, highest, flattest)))
+    shares = sorted(doubtful_shares(continuous, Threshold(setting.neighbors, perturbation=highest, singularity=flattest)))
     usual = shares[-1 - int(FALSE * len(shares))]
-    limits = Threshold(setting.neighbors, highest, flattest, rounded(max(LEAST, WORST * usual)))
+    limits = Threshold(setting.neighbors, perturbation=highest, singularity=flattest,
+                       share=rounded(max(LEAST, WORST * usual)))
     return limits if np.mean(alarms(cut, limits)) >= FOUND else Threshold(setting.neighbors)
 
 
@@ -167,7 +168,9 @@ def line(setting: Setting, limits: Threshold, continuous: Sequence[Scores], cut:
 def source_of(row: Threshold) -> str:
     """Return a row of the table as source text."""
     numbers = [row.neighbors] if row.share is None else [row.neighbors, row.perturbation, row.singularity, row.share]
-    return f"Threshold({', '.join(str(None if number is None else float(number)) for number in numbers)})"
+    names = ("", "perturbation=", "singularity=", "share=")
+    said = [f"{name}{None if number is None else float(number)}" for name, number in zip(names, numbers, strict=False)]
+    return f"Threshold({', '.join(said)})"
 
 
 def source_of_table(table: Mapping[str, Sequence[Threshold]]) -> str:

@@ -12,7 +12,6 @@ from mlcli.certify.projection import ROW, row_tolerance
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.core.check.kernels import NUMBER
 from mlcli.core.similarities.registration import Registration
-from mlcli.findings.frame.finished_run import CsvColumns
 
 
 def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
@@ -23,15 +22,14 @@ def kept_check(coordinates: Array, known: Array | None, stated: str) -> Check:
     return count("kept", wrong, "rows of the former map that are not where they were, to the last bit")
 
 
-def moved_check(coordinates: Array, known: Array | None, stated: str, written: CsvColumns) -> Check:
-    """Check the distances that are written of tied rows (m x p) from former places, and that these are as stated."""
-    former = np.column_stack([written.array(name) for name in written.columns if name.startswith("former")])
+def moved_check(coordinates: Array, *, known: Array | None, stated: str, former: Array, distances: Array) -> Check:
+    """Check the distances (m) that are written of tied rows (m x p) from their former places, which are as stated."""
     said = "the distances of rows from their former places, by both files"
     if former.shape != coordinates.shape or hashed(former) != stated or (
             known is not None and not np.array_equal(former, known)):
         return count("moved", len(coordinates), "former places that are not those of the former map")
-    distances = np.linalg.norm(coordinates - former, axis=1)
-    return ratio("moved", max_abs(written.array("moved") - distances), EPS * max(max_abs(coordinates), max_abs(former)),
+    apart = np.linalg.norm(coordinates - former, axis=1)
+    return ratio("moved", max_abs(distances - apart), EPS * max(max_abs(coordinates), max_abs(former)),
                  said)
 
 

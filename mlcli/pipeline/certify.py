@@ -238,7 +238,11 @@ def kept_rows(held: MapRows, growth: Growth | None, result: Result, folder: Path
     if held.way == "tied":
         former = None if growth is None else growth.coordinates[growth.kept]
         written = None if folder is None else MOVED.read(folder)
-        return [] if written is None else [moved_check(values[held.kept], former, held.sha256, written)]
+        if written is None:
+            return []
+        places = np.column_stack([written.array(name) for name in written.columns if name.startswith("former")])
+        return [moved_check(values[held.kept], known=former, stated=held.sha256, former=places,
+                            distances=written.array("moved"))]
     if growth is None:
         return []
     places = held.kept if result.model.kept is None else result.model.kept[held.kept]

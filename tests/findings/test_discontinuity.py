@@ -65,8 +65,9 @@ def test_inputs_are_moved_along_principal_directions_by_no_more_than_half_their_
 
 def test_a_point_without_a_minimum_has_an_infinite_singularity_and_one_that_moves_far_is_doubtful() -> None:
     found = Scores(np.array([0.1, 2, np.nan]), np.array([1, 1, np.inf]), np.ones(1))
-    assert doubtful_points(found, Threshold(0, 1.5, None, 0.1)).tolist() == [False, True, False]
-    assert doubtful_points(found, Threshold(0, 1.5, 9.0, 0.1)).tolist() == [False, True, True]
+    assert doubtful_points(found, Threshold(0, perturbation=1.5, share=0.1)).tolist() == [False, True, False]
+    both = Threshold(0, perturbation=1.5, singularity=9.0, share=0.1)
+    assert doubtful_points(found, both).tolist() == [False, True, True]
 
 
 def test_thresholds_are_those_of_the_nearest_setting() -> None:
@@ -180,7 +181,8 @@ def test_the_rule_gives_no_thresholds_where_cut_maps_are_not_found() -> None:
                 for share in shares]
 
     setting, still = SETTINGS[0], maps(*[0.0] * 20)
-    assert calibrated(setting, still, maps(*[0.5] * 18, 0.0, 0.0)) == Threshold(setting.neighbors, 1.1, 2.2, LEAST)
+    assert calibrated(setting, still, maps(*[0.5] * 18, 0.0, 0.0)) == Threshold(
+        setting.neighbors, perturbation=1.1, singularity=2.2, share=LEAST)
     assert calibrated(setting, still, maps(*[0.5] * 17, 0.0, 0.0, 0.0)) == Threshold(setting.neighbors)
     some = [*maps(0.01), *maps(0.01), *maps(*[0.0] * 18)]  # of which one may raise the alarm, and the other not
     assert calibrated(setting, some, maps(0.5)).share == 0.015

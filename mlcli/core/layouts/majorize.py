@@ -210,8 +210,8 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
         parts = list(in_order(lambda rows: stress_rows(points, sources, lengths=lengths, weights=weights, rows=rows),
                               blocks))
     else:
-        parts = list(in_order(lambda rows: sums_of_rows(points[rows], points, pairs.lengths[rows],
-                                                        None if weights is None else weights[rows]),
+        parts = list(in_order(lambda rows: sums_of_rows(points[rows], points, lengths=pairs.lengths[rows],
+                                                        weights=None if weights is None else weights[rows]),
                               row_blocks(len(points), BLOCK, len(points))))
     pulled, spread, sums = (np.vstack(some) for some in zip(*parts, strict=True))
     errors, products, squares = sums.sum(axis=0) / 2
@@ -220,7 +220,8 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
     return StressTerms(pulled, spread, float(errors), float(products), float(squares))
 
 
-def sums_of_rows(places: Array, points: Array, lengths: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+def sums_of_rows(places: Array, points: Array, *, lengths: Array,
+                 weights: Array | None) -> tuple[Array, Array, Array]:
     """Return what `stress_rows` of the native kernels does at places (m x p) beside points (n x p), with the same bits.
     """
     squares = by_differences(places, points)

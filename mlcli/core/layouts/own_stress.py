@@ -56,7 +56,8 @@ class StressLosses(OwnLosses):
                                                rows=slice(0, len(places)))
         else:
             pulled, spread, sums = (np.vstack(some) for some in zip(*(
-                sums_of_rows(places[rows], self.points, lengths[rows], None if weights is None else weights[rows])
+                sums_of_rows(places[rows], self.points, lengths=lengths[rows],
+                             weights=None if weights is None else weights[rows])
                 for rows in row_blocks(len(which), CACHED, len(self.points))), strict=True))
         values, others = sums[:, 0], np.full(len(which), len(self.points) - 1.0)
         if weights is None:

@@ -39,26 +39,26 @@ def sentence_on(doubtful: int | None, rows: int, *, torn: bool | None) -> str:
 
 TABLE: dict[str, tuple[Threshold, ...]] = {
     "tsne": (
-        Threshold(5.0, 1.0, 52.0, 0.02),
-        Threshold(10.0, 1.0, 40.0, 0.01),
-        Threshold(30.0, 1.9, 240.0, 0.049),
-        Threshold(100.0, 1.0, 62.0, 0.01),
+        Threshold(5.0, perturbation=1.0, singularity=52.0, share=0.02),
+        Threshold(10.0, perturbation=1.0, singularity=40.0, share=0.01),
+        Threshold(30.0, perturbation=1.9, singularity=240.0, share=0.049),
+        Threshold(100.0, perturbation=1.0, singularity=62.0, share=0.01),
     ),
     "umap": (
-        Threshold(5.0, 2.1, None, 0.02),
-        Threshold(15.0, 1.0, None, 0.01),
-        Threshold(50.0, 1.4, None, 0.034),
+        Threshold(5.0, perturbation=2.1, singularity=None, share=0.02),
+        Threshold(15.0, perturbation=1.0, singularity=None, share=0.01),
+        Threshold(50.0, perturbation=1.4, singularity=None, share=0.034),
     ),
     "phate": (
         Threshold(5.0),
     ),
     "smacof": (
-        Threshold(0.0, 1.1, 11.0, 0.01),
+        Threshold(0.0, perturbation=1.1, singularity=11.0, share=0.01),
     ),
     "sammon": (
-        Threshold(0.0, 1.1, 11.0, 0.01),
+        Threshold(0.0, perturbation=1.1, singularity=11.0, share=0.01),
     ),
     "nmds": (
-        Threshold(0.0, 1.1, 11.0, 0.01),
+        Threshold(0.0, perturbation=1.1, singularity=11.0, share=0.01),
     ),
 }

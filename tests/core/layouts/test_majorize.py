@@ -31,5 +31,5 @@ def test_numpy_sums_pairs_in_the_order_of_the_kernel(size: int, axes: int, weigh
     points[size // 2] = points[0]
     weights, rows = shares if weighted else None, slice(size // 3, size)
     kernel = stress_rows(points, turn_sources(points), lengths=lengths, weights=weights, rows=rows)
-    own = sums_of_rows(points[rows], points, lengths[rows], None if weights is None else weights[rows])
+    own = sums_of_rows(points[rows], points, lengths=lengths[rows], weights=None if weights is None else weights[rows])
     assert all(np.array_equal(one, other) for one, other in zip(kernel, own, strict=True))
