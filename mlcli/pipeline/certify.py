@@ -150,7 +150,6 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         onto: Registration | None = getattr(model.projector, "registration", None)
         if onto is None and kept is not None:
             onto = kept.registration
-        placing = model
         if onto is not None:  # the former run's, where its projector places new rows
             model = before_registration(model, onto)
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
@@ -165,7 +164,7 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
         checks += [*_rows(result, plan), *_reduced(start, stored, plan),
                    *([skipped("input", "the run or the rows are not at hand")] if alone else
                      _numbers(config.method, subject, growth, anchors))]
-        checks += _off_manifold(result, placing, stored, plan)
+        checks += _off_manifold(result, model, stored, plan)
         checks += _findings(config, subject, folder)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)

@@ -160,7 +160,7 @@ def test_rows_fitted_anew_come_as_near_as_a_turn_and_a_shift_can_bring_them(mlcl
     assert 0 <= facts("refit")["m2"] < 0.2
     assert mlcli("project", "refit", "old.csv", "-o", "placed.csv").code == 0
     with Path("placed.csv").open(encoding="utf-8") as file:
-        placed = np.array([line[2:4] for line in list(csv.reader(file))[1:]], dtype=float)
+        placed = np.array([line[2:4] for line in list(csv.reader(file))[1:]], dtype=float)  # then scores
     if method != "lle":  # which places rows of the fit by their neighbors
         assert np.allclose(placed, now, atol=1e-6 * np.abs(now).max())
 

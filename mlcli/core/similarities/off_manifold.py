@@ -122,7 +122,7 @@ class ManifoldScore:
         with np.errstate(over="ignore", invalid="ignore"):
             if self.reference is not None:
                 return self.reference.scores(projector, measured)
-            own = projector.output_unit.measured(coordinates)
+            own = projector.own_coordinates(coordinates)
             found = (decoding_errors(projector, measured, own) if self.lengths is None
                      else kernel_residuals(projector, measured, own * self.lengths))
         return np.nan_to_num(found, nan=LARGEST, posinf=LARGEST)

@@ -177,6 +177,10 @@ class Projector(ProjectionUnits):
             raise TypeError("this projector has no decoder")
         return decode(embedding)
 
+    def own_coordinates(self, embedding: Array) -> Array:
+        """Return coordinates (m x p) as the fit has them, in the units of the computation: those of the decoder."""
+        return self.output_unit.measured(embedding)
+
     def unexplained(self, new: Array, embedding: Array) -> AnyArray:
         """Return an (m,) mask of the new rows (m x d) that the decoder does not explain at coordinates (m x p)."""
         if self.decoder is None:

@@ -86,6 +86,10 @@ class RegisteredProjector(Projector):
         """Return coordinates (m x p) of new points (m x d) in the earlier map."""
         return self._onto(super().project(new))
 
+    def own_coordinates(self, embedding: Array) -> Array:
+        """Return coordinates (m x p) as they were before the turn, in the units of the computation."""
+        return super().own_coordinates(self._onto.undo(embedding))
+
     def unexplained(self, new: Array, embedding: Array) -> AnyArray:
         """Return a mask (m) of the new rows that the decoder does not explain at coordinates (m x p)."""
         return super().unexplained(new, self._onto.undo(embedding))

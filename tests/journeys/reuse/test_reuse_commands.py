@@ -255,7 +255,7 @@ def test_axes_on_which_new_points_have_no_coordinate_are_told(mlcli: Caller) -> 
         called = mlcli("project", f"star{count}", "star.csv")
         told = re.findall(r"W-NO-COORDINATE\]: new points have no coordinate on (.*), and 0", called.err)
         assert told == [", ".join(f"y{axis + 1}" for axis in range(min(count, 5)))]
-        placed = np.array([line.split(",")[1:] for line in called.out.splitlines()[1:]], dtype=np.float64)
+        placed = np.array([line.split(",")[1 : count + 1] for line in called.out.splitlines()[1:]], dtype=np.float64)
         own = np.loadtxt(f"star{count}/embedding.csv", delimiter=",", skiprows=1)[:, 1:]
         assert not placed[:, :5].any() and np.abs(own[:, :5]).max() > 0.5
         assert np.allclose(placed[:, 5:], own[:, 5:], atol=1e-9)

@@ -22,6 +22,12 @@ PREPARED = ("--label-column", "Species", "--scale", "standard")
 IRIS = str(SAMPLES / "iris.csv")
 
 
+def places(table: str) -> list[str]:
+    """Return the lines of a table of new rows without their scores, which a run of a run has by the steps of both."""
+    lines = [line.split(",") for line in table.splitlines()]
+    return [",".join(line[: lines[0].index("off_manifold")]) for line in lines]
+
+
 def numbers(path: str | Path) -> Array:
     """The numbers of a file after its ids and labels."""
     head, *rows = [line.split(",") for line in Path(path).read_text(encoding="utf-8").splitlines()]
@@ -60,7 +66,7 @@ def test_pca_ahead_gives_the_bytes_of_a_method_on_the_run_of_that_pca(mlcli: Cal
     for name in ("embedding.csv", "spectrum.csv", "quality.json"):
         assert Path("through", name).read_bytes() == Path("ahead", name).read_bytes()
     both = [mlcli("project", made, IRIS, "--label-column", "Species").out for made in ("through", "ahead")]
-    assert both[0] == both[1] and both[0].count("\n") == 151
+    assert places(both[0]) == places(both[1]) and both[0].count("\n") == 151
 
 
 def test_principal_components_of_principal_components_are_the_same(mlcli: Caller, first: str) -> None:
