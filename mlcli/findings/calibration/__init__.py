@@ -56,7 +56,7 @@ class CalibrationFinding(Finding["CsvColumns"]):
             raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {result.config.method.name} are a "
                               "sequence, of which none can be left out", where=WHERE, hint="leave it out: p of new "
                               "rows is then approximate")
-        with running(self.name):
+        with running("calibration"):
             held = result.scored.held_out
         if held is None or held.scores is None:
             return None
