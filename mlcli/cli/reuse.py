@@ -10,7 +10,7 @@ import typer
 
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.restart import start_portably
-from mlcli.cli.screen.failure import say_written
+from mlcli.cli.screen.failure import say, say_written
 from mlcli.cli.screen.output import (
     drawn,
     format_of,
@@ -55,6 +55,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     tables, and the second one is written there. Of coordinates, rows with p `p_below` a bound are counted, and more of
     them than a `share` raise DataError once all is written. NPY files, which name no columns, hold coordinates alone.
     """
+    from mlcli.base.stages.stage import note
     from mlcli.engine.threads import threads_of
     from mlcli.rundir.journal import recording
     from mlcli.runs.off_manifold import USUAL, OffManifoldCount, mapped
@@ -83,6 +84,9 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
             if classes is not None:
                 write_out(others, classes, None, force=force)
             rows, columns = write_out(shown, output, format, force=force)
+            if unnamed and count.known:
+                note("N-NO-COLUMNS", "an NPY file names no columns and holds coordinates alone: scores off the "
+                     "manifold are left out; csv and parquet hold both")
     files = [written for written in (picture, classes, output) if written not in (None, "-")]
     if json:
         print_json({"run": run, "input": path, "output": output, "rows": rows, "columns": list(columns),
@@ -93,5 +97,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         for written in files:
             said = f": {rows:,} x {len(columns):,}" if written == output else ""
             say_written(f"wrote {written}{said}", written)
+        if p_below is not None and share is None:
+            say(count.sentence)
     if share is not None:
-        count.require_share(share, path, output)
+        count.require_share(share, path, None if unnamed else output)

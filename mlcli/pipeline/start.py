@@ -44,7 +44,7 @@ from mlcli.rundir.reading import is_run
 
 LAYER = "prepare.variable_genes.layer"
 CALIBRATION = FINDINGS["calibration"]
-FEWEST = 2  # rows that a fit needs in any case
+FEWEST = 3  # rows of a fit without which none is typical, and no row has a score
 DRAW = 1  # of the draw of rows to hold out, beside the seed: another one than that of `input.rows`
 
 
@@ -98,7 +98,8 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
 def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
     """Return the rows of a table to fit, and those that `report.calibration` holds out, drawn with the seed.
 
-    Where rows with gaps are dropped, complete ones are drawn. Raises ConfigError for a table that is read in blocks.
+    Where rows with gaps are dropped, complete ones are drawn. Raises ConfigError for a table that is read in
+    blocks, and for a share that holds out none, or leaves too few.
     """
     asked = config.report.setting(CALIBRATION.name)
     if asked is None or is_sketch(source):
@@ -113,10 +114,12 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
     if source.kind == "features" and config.prepare.missing == "drop":
         usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
     generator = np.random.default_rng((config.compute.seed, DRAW))
-    count = max(round(asked.share * len(usable)), 1)
-    if count > len(usable) - FEWEST:
-        raise ConfigError("CALIBRATION", f"of {counted(len(usable), 'row')} {count} cannot be held out of the fit",
-                          where="report.calibration.share", hint="leave it out, or give a smaller share")
+    count = round(asked.share * len(usable))
+    if not count or count > len(usable) - FEWEST:
+        what = f"would be held out of the fit, and {FEWEST} at least must be left" if count else "would be held out"
+        raise ConfigError("CALIBRATION", f"of {counted(len(usable), 'row')} {count or 'none'} {what}",
+                          where="report.calibration.share", hint="leave it out, or give a "
+                          f"{'smaller' if count else 'larger'} share")
     chosen = np.sort(generator.choice(usable, count, replace=False))
     fitted = np.delete(np.arange(source.rows), chosen)
     whole, held = source.take(fitted), source.take(chosen)

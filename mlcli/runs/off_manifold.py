@@ -48,20 +48,25 @@ class OffManifoldCount:
         """The share of the rows with p below the bound."""
         return self.found / max(self.rows, 1)
 
+    @property
+    def sentence(self) -> str:
+        """The count in words, for the end of a command."""
+        verb = "has" if self.rows == 1 else "have"
+        return f"{self.found:,} of {counted(self.rows, 'new row')} ({self.share:.1%}) {verb} p below {self.below:g}"
+
     def facts(self) -> dict[str, Any]:
         """Return the count as plain values; empty where the run has no p."""
         return {} if not self.known else {
             "off_manifold": {"p_below": self.below, "rows": self.found, "share": self.share}}
 
-    def require_share(self, most: float, path: str, output: str) -> None:
-        """Raise DataError where more than a share of the rows have p below the bound."""
+    def require_share(self, most: float, path: str, output: str | None) -> None:
+        """Raise DataError where more than a share of the rows have p below the bound; an `output` has their scores."""
         if self.share > most:
-            rows = f"{self.found:,} of {counted(self.rows, 'new row')} ({self.share:.1%}) have p below {self.below:g}"
             file = "the output" if output == "-" else output
-            raise DataError("OFF-MANIFOLD", f"{rows}, and at most {most:.1%} may: "
+            said = "a csv or parquet file says" if output is None else f"the columns {SCORE} and {P} in {file} say"
+            raise DataError("OFF-MANIFOLD", f"{self.sentence}, and at most {most:.1%} may: "
                             f"{listed(self.first, NAMED, self.found)}", where=path,
-                            hint=f"the columns {SCORE} and {P} in {file} say how far each is; fit the run again with "
-                            "such rows if they belong to it")
+                            hint=f"{said} how far each is; fit the run again with such rows if they belong to it")
 
 
 def mapped(change: Callable[[Table], Table], table: Table | MappedTable) -> Table | MappedTable:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.options import Options, option
+from mlcli.data.options.wording import counted
 from mlcli.errors import ConfigError
 from mlcli.findings.finding import Columns, File, Finding, Place
 
@@ -39,11 +40,13 @@ class CalibrationFinding(Finding["CsvColumns"]):
     of_model = True
     columns = ("calibration_rows", "calibration_median", "calibration_95")
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns":
         """Return ids, coordinates and scores of the rows held out.
 
-        Raises ConfigError where the method places no new rows, or a row depends on those before and after it.
+        Raises ConfigError where the method places no new rows, or scores none: the rows held out would be lost.
         """
+        import numpy as np
+
         from mlcli.base.stages.stage import running
         from mlcli.core.similarities.projector import NoProjection
         from mlcli.findings.frame.finished_run import CsvColumns
@@ -52,17 +55,15 @@ class CalibrationFinding(Finding["CsvColumns"]):
         if isinstance(projector, NoProjection):
             raise ConfigError("CALIBRATION", f"calibration was chosen, and no row that is held out can be placed: "
                               f"{projector.reason}", where=WHERE, hint="leave it out")
-        if not projector.similarity.rowwise:
-            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {result.config.method.name} are a "
-                              "sequence, of which none can be left out", where=WHERE, hint="leave it out: p of new "
-                              "rows is then approximate")
         with running("calibration"):
             held = result.scored.held_out
         if held is None or held.scores is None:
-            return None
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of this run of "
+                              f"{result.config.method.name} have no scores off the manifold", where=WHERE,
+                              hint="leave it out")
         table = held.coordinates
-        return CsvColumns({"id": list(table.ids), **dict(zip(table.columns, table.values.T.tolist(), strict=True)),
-                           SCORE: held.scores.tolist()})
+        return CsvColumns({"id": list(table.ids), **dict(zip(table.columns, np.array(table.values.T), strict=True)),
+                           SCORE: held.scores})
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return what p of new rows means, with the scores as a curve."""
@@ -76,7 +77,7 @@ class CalibrationFinding(Finding["CsvColumns"]):
             return {}
         import numpy as np
 
-        scores = np.array(value.numbers(SCORE))
+        scores = value.array(SCORE)
         middle, high = np.quantile(scores, (0.5, 0.95)).tolist()
         return {self.name: dict(zip(self.columns, (len(scores), middle, high), strict=True))}
 
@@ -90,17 +91,24 @@ class CalibrationFinding(Finding["CsvColumns"]):
         if not fact:
             return ()
         count, middle, high = (fact[name] for name in self.columns)
-        return (f"calibration: {count:,} rows held out, whose scores off the manifold have the median {middle:.3g} and "
-                f"the 95% quantile {high:.3g}",)
+        return (f"calibration: {counted(count, 'row')} held out, whose scores off the manifold have the median "
+                f"{middle:.3g} and the 95% quantile {high:.3g}",)
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return a line for each row that is held out, at most one for each row."""
         return 3.0 * table.rows
 
     def require(self, config: "RunConfig") -> None:
-        """Raise ConfigError where no rows can be held out, or be placed by the fit."""
+        """Raise ConfigError where no rows can be held out: of other inputs, of a sequence, and of a map that grows."""
         if not config.report.setting(self.name):
             return
+        if config.onto is not None:
+            raise ConfigError("CALIBRATION", "calibration was chosen, and no row that is added to a map can be held "
+                              "out of it", where=WHERE, hint="leave it out")
+        if config.method.ordered:
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {config.method.name} are a "
+                              "sequence, of which none can be left out", where=WHERE, hint="leave it out: p of new "
+                              "rows is then approximate")
         kind = config.input.gives
         if kind not in ("features", "dissimilarities"):
             raise ConfigError("CALIBRATION", f"calibration was chosen, and no rows of a {kind} can be held out",

@@ -70,7 +70,8 @@ def test_rows_with_gaps_are_dropped_and_not_held_out(mlcli: Caller) -> None:
 @pytest.mark.parametrize("arguments", [
     ("graph.npz", "--graph", "-m", "laplacian"),
     ("run", "-m", "pca"),
-    ("data.csv", "-m", "gpdm", "--set", "method.minimize.limit=1"),
+    ("data.csv", "-m", "gpdm"), ("data.csv", "-m", "lgssm"), ("data.csv", "-m", "sfa"),
+    ("data.csv", "--onto", "run", "--onto-way", "refit"),
     ("data.csv", "--set", "input.stream=always")])
 def test_it_is_refused_by_name_where_no_row_can_be_held_out(arguments: tuple[str, ...], mlcli: Caller,
                                                            wording: Wording) -> None:
@@ -78,11 +79,31 @@ def test_it_is_refused_by_name_where_no_row_can_be_held_out(arguments: tuple[str
 
     write("data.csv", POINTS)
     save_npz("graph.npz", csr_array(np.eye(30, k=1) + np.eye(30, k=-1)))
-    if arguments[0] == "run":
+    if "run" in arguments:
         mlcli.bare("data.csv", "-o", "run")
     called = mlcli("embed", *arguments, "--calibrate", "0.2", "-o", "out", "-q")
     assert called.code == 78 and wording(called.err) == ["E-CALIBRATION"]
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(("share", "rows"), [("0.6", 5), ("0.05", 5), ("0.5", 4)])
+def test_a_share_that_holds_out_no_row_or_leaves_too_few_is_refused(share: str, rows: int, mlcli: Caller,
+                                                                   wording: Wording) -> None:
+    write("data.csv", POINTS[:rows])
+    called = mlcli.bare("data.csv", "--calibrate", share, "-o", "out", "-q")
+    assert called.code == 78 and wording(called.err) == ["E-CALIBRATION"] and not Path("out").exists()
+
+
+def test_rows_of_a_plane_and_of_one_column_leave_nothing_of_each(mlcli: Caller) -> None:
+    Path("line.csv").write_text("\n".join(["a", *map(str, range(25)), ""]))
+    Path("plane.csv").write_text("\n".join(["a,b,c", *(f"{i % 5},{i // 5},{i % 5 + i // 5}" for i in range(25)), ""]))
+    Path("point.csv").write_text("\n".join(["a,b", *["1,2"] * 25, ""]))
+    for name, share in (("line", "0.2"), ("plane", "0.04"), ("point", "0.2")):
+        called = mlcli("embed", f"{name}.csv", "-m", "pca", "--calibrate", share, "-o", name)
+        assert called.code == 0, called.err
+        assert not table(f"{name}/calibration.csv")[1][:, -1].any()
+        assert "All scores are equal." in Path(name, "report.html").read_text(encoding="utf-8")
+    assert "calibration: 1 row held out, whose" in mlcli("embed", "plane.csv", "--calibrate", "0.04", "-o", "one").err
 
 
 def test_it_has_no_effect_on_standard_output(mlcli: Caller, wording: Wording) -> None:

@@ -42,6 +42,13 @@ def test_the_document_has_the_share_whether_the_alarm_rings_or_not(arguments: tu
         "p_below": below, "rows": int(np.sum(rows < below)), "share": pytest.approx(np.mean(rows < below))}
 
 
+def test_a_count_that_is_no_alarm_is_told(mlcli: Caller, run: str) -> None:
+    called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--p-below", "0.05")
+    low = sum(float(line.split(",")[4]) < 0.05 for line in Path("new.csv").read_text().splitlines()[1:])
+    assert called.code == 0 and f"{low} of 30 new rows ({low / 30:.1%}) have p below 0.05\n" in called.err
+    assert "have p below" not in mlcli("project", run, "mixed.csv", "-o", "same.csv", "-q", "--p-below", "0.05").err
+
+
 def test_rows_that_are_read_in_blocks_are_counted_part_by_part(mlcli: Caller, run: str) -> None:
     whole = mlcli("project", run, "mixed.csv", "--share", "0.2")
     parts = mlcli("project", run, "mixed.csv", "--share", "0.2", "--set", "input.stream=always")
@@ -51,8 +58,10 @@ def test_rows_that_are_read_in_blocks_are_counted_part_by_part(mlcli: Caller, ru
     np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-def test_files_without_names_of_columns_hold_coordinates_alone(mlcli: Caller, run: str) -> None:
-    assert mlcli("project", run, "mixed.csv", "-o", "new.npy", "--share", "0.2").code == 65
+def test_files_without_names_of_columns_hold_coordinates_alone(mlcli: Caller, wording: Wording, run: str) -> None:
+    called = mlcli("project", run, "mixed.csv", "-o", "new.npy", "--share", "0.2")
+    assert called.code == 65 and "in new.npy say" not in called.err
+    assert {*wording(called.err)} == {"N-NO-COLUMNS", "E-OFF-MANIFOLD"}
     assert np.load("new.npy").shape == (30, 2)
     assert mlcli("reconstruct", run, "new.npy", "-q").code == 0
 
