@@ -103,6 +103,7 @@ def check_error(error: Exception, where: str = "") -> MlcliError:
 
 
 FEWEST = 4  # rows that allow some perplexity
+NOISES = ("equal noise", "own noise")  # of methods that fit a normal distribution; of a chain the stages decide
 UNCONVERGED = "W-UNCONVERGED"
 ROWS = ("array", "input", "method", "")  # places of errors that are about the rows or the method as a whole
 PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
@@ -119,6 +120,11 @@ def leads_back(estimator: "Estimator") -> bool:
     with suppress(MlcliError):
         return estimator.configuration().method.leads_back(estimator.kind_of_rows)
     return False
+
+
+def scores_rows(estimator: "Estimator") -> bool:
+    """Whether new rows have scores: those of a given kernel lack k(x, x)."""
+    return estimator.kind_of_rows != Similarities.kind
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -170,6 +176,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 values = check_array(X, dtype=np.float64, estimator=self)
             return self._in_precision(self.run_.reconstruct(values), X)
 
+    @available_if(scores_rows)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:
         """Return how usual rows (m, d) are, larger is more usual (m): for PCA, PPCA and FA the log-likelihood, as in
         scikit-learn; for others the negative score off the manifold, about -1 for a usual row.
@@ -180,7 +187,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self._require_fitted()
             with refusals():
                 values = validate_data(self, X, reset=False, **self._rules())
-            if self.method.columns_model == "none":
+            if self.method.columns_model not in NOISES:
                 return self._in_precision(-self.run_.off_manifold(values).scores, X)
             known = column_distribution(self.run_)
             if known is None:

@@ -48,6 +48,12 @@ def test_other_methods_give_the_negative_score_off_the_manifold() -> None:
     assert fitted.score_samples(NEW[:1] + 50)[0] < fitted.score_samples(NEW).min()
 
 
+def test_a_chain_of_columns_has_scores_and_a_given_kernel_has_none() -> None:
+    fitted = own.Chain().fit(ROWS)
+    np.testing.assert_allclose(fitted.score_samples(NEW), -fitted.run_.off_manifold(NEW).scores)
+    assert hasattr(own.KernelPCA(), "score_samples") and not hasattr(own.KernelPCA(kind="kernel"), "score_samples")
+
+
 def test_a_fit_without_noise_has_no_density() -> None:
     flat = ROWS[:, :2] @ GENERATOR.standard_normal((2, 4))
     with pytest.raises(ValueError, match="no density"):
