@@ -20,6 +20,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.core.eigen.eigensolve import Eigensolve
 from mlcli.core.eigen.options import Count, Share
+from mlcli.core.similarities.off_manifold import LEAST
 from mlcli.data.options.formats import HDF5
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
@@ -44,7 +45,6 @@ from mlcli.rundir.reading import is_run
 
 LAYER = "prepare.variable_genes.layer"
 CALIBRATION = FINDINGS["calibration"]
-FEWEST = 3  # rows of a fit without which none is typical, and no row has a score
 DRAW = 1  # of the draw of rows to hold out, beside the seed: another one than that of `input.rows`
 
 
@@ -115,8 +115,8 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
         usable = np.flatnonzero(np.all([finite_rows(view.values) for view in source.views], axis=0))
     generator = np.random.default_rng((config.compute.seed, DRAW))
     count = round(asked.share * len(usable))
-    if not count or count > len(usable) - FEWEST:
-        what = f"would be held out of the fit, and {FEWEST} at least must be left" if count else "would be held out"
+    if not count or count > len(usable) - LEAST:
+        what = f"would be held out of the fit, and {LEAST} at least must be left" if count else "would be held out"
         raise ConfigError("CALIBRATION", f"of {counted(len(usable), 'row')} {count or 'none'} {what}",
                           where="report.calibration.share", hint="leave it out, or give a "
                           f"{'smaller' if count else 'larger'} share")

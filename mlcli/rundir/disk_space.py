@@ -10,9 +10,11 @@ from tempfile import gettempdir
 from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
+from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Name
 from mlcli.config.report_options import MOST_SHOWN, axes_shown
 from mlcli.config.run_config import RunConfig
+from mlcli.core.similarities.off_manifold import scored_rows
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import RefusedByPlan
@@ -72,7 +74,8 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     stored, weights = method.stored(data), weights_memory(method, data)
     rows = 8 * coordinates_of(method, table) if stored else 0  # weights of rows
     squares = 8 * table.rows**2 * method.squares
-    model = stored + rows + squares + WEIGHTS * weights if config.report.writes("model") else 0.0
+    kept = stored + rows + squares + WEIGHTS * weights + reference_bytes(method, data)
+    model = kept if config.report.writes("model") else 0.0
     cells: float = numbers_written(config, method, table)
     if config.output != "-":
         cells += sum(finding.cells(method, table) for finding in config.report.wanted())
@@ -80,6 +83,20 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     written = 0.0 if config.output == "-" else shown + model + files
     return int(written + bytes_of(config.report.products_to_keep(), table.rows)
                + number * cells + scratch_bytes(method, table))
+
+
+def reference_bytes(method: Method, data: Given) -> float:
+    """Bytes of the rows in the model that new ones are compared with, where their scores are of neighbors.
+
+    Those of other methods are what axes of a kernel, or a decoder of their own, leave.
+    """
+    if data.kind != "features":
+        return 0.0
+    chain, (rows, columns) = method.chain_of(data.kind), data.values.shape
+    neighbors = not method.leads_back(data.kind) if chain is None else (
+        chain.graph is not None or chain.paths is not None or chain.correction != "none" or not chain.metric.plain
+        or not (chain.kernel.of_distances or chain.kernel.by_columns))
+    return 8.0 * scored_rows(rows, columns) * (columns + 1) if neighbors else 0.0
 
 
 def interactive_bytes(config: RunConfig, method: Method, table: Table) -> int:

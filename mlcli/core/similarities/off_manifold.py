@@ -31,9 +31,17 @@ from mlcli.core.similarities.projector import Projector
 Kind = Literal["residual", "reconstruction", "neighbors"]
 NEAREST = 5  # training rows whose mean distance is compared
 NUMBERS = 2**20  # numbers of a block of rows
+ROWS = 1_000  # training rows that are scored, and that new ones are compared with
+STORED = 2**22  # numbers of these rows, at most
+LEAST = 3  # rows without which nothing is typical
 ROUNDING = 2.0**10 * EPS  # share of a squared length below which what is left of it is rounding
 LARGEST = float(np.finfo(np.float64).max)
 PREIMAGES = (Barycentric, KernelRidge, FixedPoint)  # decoders that are fitted beside a method, and not its own
+
+
+def scored_rows(rows: int, columns: int) -> int:
+    """Return how many training rows are scored, and stand for all where new ones are compared with them."""
+    return min(rows, max(min(ROWS, STORED // max(columns, 1)), LEAST))
 
 
 @stored("reference-rows", points="zd", places="z", reaches="z", within={"places": "d"})
@@ -184,7 +192,7 @@ def kind_of(projector: Projector, rows: Array, *, of_chain: bool) -> Kind:
 def reference_of(projector: Projector, measured: Array, held: Array | None = None) -> tuple[ReferenceRows, Array]:
     """Return rows (z x d) as those that new ones are compared with, and their scores left out one by one (z).
 
-    `held` is an array of the model with the same rows, which is then stored once.
+    `held` is an array of the model with the same rows, which then lies in memory once.
     """
     far = between(projector.similarity.comparison, measured, measured)
     points = held if held is not None and np.array_equal(held, measured) else np.ascontiguousarray(measured)

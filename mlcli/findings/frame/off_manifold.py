@@ -19,11 +19,13 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.core.model import Model
 from mlcli.core.similarities.off_manifold import (
+    LEAST,
     ManifoldScore,
     ReferenceRows,
     kind_of,
     leverage_free,
     reference_of,
+    scored_rows,
     with_reaches,
 )
 from mlcli.core.similarities.projector import NoProjection, Projector
@@ -31,10 +33,6 @@ from mlcli.data.table.table import Table
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Method
 from mlcli.rundir.model import PlacedRows, StoredModel
-
-ROWS = 1_000  # training rows that are scored, and that new ones are compared with
-NUMBERS = 2**22  # numbers of these rows, at most
-LEAST = 3  # rows without which nothing is typical
 
 
 @frozen
@@ -135,7 +133,7 @@ def sample_rows(result: Result) -> Indices | None:
     if kind not in ("features", "dissimilarities") or isinstance(projector, NoProjection) or (
             not projector.similarity.places) or table.rows < LEAST:
         return None
-    most = max(min(ROWS, NUMBERS // max(table.values.shape[1], 1)), LEAST)
+    most = scored_rows(table.rows, table.values.shape[1])
     held = rows_of(table.values)
     if held is not None:
         return held.some(most)
