@@ -23,6 +23,7 @@ from mlcli.core.paths.floyd import floyd_warshall
 from mlcli.core.paths.geodesics import WITHOUT, dijkstra_rows
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
+from mlcli.data.table.row_numbers import ROW
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import write_csv
 from mlcli.findings.quality.measure import quality
@@ -138,7 +139,7 @@ def table_probes(folder: Path) -> Mapping[str, Probe]:
     table: Table = coordinates(read(Input(path=str(folder / "points.npy"))), numbers)
     with (folder / "points.csv").open("wb") as out:
         write_csv(table, out)
-    text, binary = Input(path=str(folder / "points.csv"), id_column="id"), Input(path=str(folder / "points.npy"))
+    text, binary = Input(path=str(folder / "points.csv"), id_column=ROW), Input(path=str(folder / "points.npy"))
     return {"parsed": (lambda: read(text), float((folder / "points.csv").stat().st_size)),
             "loaded": (lambda: read(binary), float(numbers.nbytes)),
             "written": (lambda: write_csv(table, io.BytesIO()), float(numbers.size))}
