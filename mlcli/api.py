@@ -284,6 +284,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
 
 def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     """Return the certified run of a configuration, of the table that `read` gives instead of the input's path."""
+    from mlcli.findings.frame.off_manifold import score_model
     from mlcli.pipeline.certify import certificate_of, require_passed
     from mlcli.pipeline.run import compute
     from mlcli.pipeline.session import Session
@@ -298,8 +299,8 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
                                                    found.divisor, found.frobenius / found.divisor)
     weights = model.loadings
     loadings = None if weights is None else Loadings(weights.values, tuple(weights.columns))
-    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), result.scored.model,
-                loadings=loadings, fit=dict(model.fit))
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"),
+                score_model(result).model, loadings=loadings, fit=dict(model.fit))
 
 
 def layer_in_memory(path: str, method: str) -> Layer:

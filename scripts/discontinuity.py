@@ -130,7 +130,8 @@ def calibrated(setting: Setting, continuous: Sequence[Scores], cut: Sequence[Sco
     highest = max(rounded(ROOM * float(np.quantile(moves, QUANTILE))), FLOOR)
     bounded = bends[np.isfinite(bends)]
     flattest = None if np.mean(np.isinf(bends)) > UNBOUNDED else rounded(ROOM * float(bounded.max()))
-    shares = sorted(doubtful_shares(continuous, Threshold(setting.neighbors, perturbation=highest, singularity=flattest)))
+    every = Threshold(setting.neighbors, perturbation=highest, singularity=flattest)
+    shares = sorted(doubtful_shares(continuous, every))
     usual = shares[-1 - int(FALSE * len(shares))]
     limits = Threshold(setting.neighbors, perturbation=highest, singularity=flattest,
                        share=rounded(max(LEAST, WORST * usual)))

@@ -164,7 +164,9 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
         if result.start.reduced is not None:
             np.save(folder / names.SCORES, result.method_input.values)
         if config.report.writes("model"):
-            model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
+            from mlcli.findings.frame.off_manifold import score_model
+
+            model = {**vars(score_model(result).model), "unfolded": result.model.unfolded}
             if model["growth"] is None:  # as in the models of earlier versions
                 del model["growth"]
             arrays[names.ARRAYS] = archive.save(folder, model)

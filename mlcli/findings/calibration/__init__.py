@@ -50,13 +50,14 @@ class CalibrationFinding(Finding["CsvColumns"]):
         from mlcli.base.stages.stage import running
         from mlcli.core.similarities.projector import NoProjection
         from mlcli.findings.frame.finished_run import CsvColumns
+        from mlcli.findings.frame.off_manifold import score_model
 
         projector = result.model.projector
         if isinstance(projector, NoProjection):
             raise ConfigError("CALIBRATION", f"calibration was chosen, and no row that is held out can be placed: "
                               f"{projector.reason}", where=WHERE, hint="leave it out")
         with running("calibration"):
-            held = result.scored.held_out
+            held = score_model(result).held_out
         if held is None or held.scores is None:
             raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of this run of "
                               f"{result.config.method.name} have no scores off the manifold", where=WHERE,

@@ -58,7 +58,8 @@ class TrainingRows:
     def of(cls, values: Array, embedding: Array, places: Indices, unit: Unit) -> "TrainingRows":
         """Return the sample at some places (m) of prepared rows (n x d) and of their coordinates (n x p), of a unit."""
         mean, precision = moments(unit.measured(embedding))
-        return cls(values[places], places, take_rows(embedding, places), len(embedding), mean, precision)
+        return cls(values[places], places, coordinates=take_rows(embedding, places), count=len(embedding), mean=mean,
+                   precision=precision)
 
 
 def moments(embedding: Array) -> tuple[Array, Array]:
@@ -166,7 +167,8 @@ def score_view(projector: Projector, values: Array, places: Indices) -> tuple[Ma
     """
     coordinates = projector.project(values[places])
     mean, precision = moments(projector.output_unit.measured(coordinates))
-    training = TrainingRows(values[places], places, coordinates, len(places), mean, precision)
+    training = TrainingRows(values[places], places, coordinates=coordinates, count=len(places), mean=mean,
+                            precision=precision)
     return score_rows(projector, training, None, linear=False)
 
 

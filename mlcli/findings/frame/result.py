@@ -25,7 +25,6 @@ from mlcli.rundir.model import Reduction, StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
-    from mlcli.findings.frame.off_manifold import ScoredModel
 
 
 @frozen
@@ -194,13 +193,6 @@ class Result:
     def finished(self) -> StoredModel:
         """Return the model for later use, without scores of rows off the manifold."""
         return self.start.finished(self.config.input, self.embedding, self.model)
-
-    @cached_property
-    def scored(self) -> "ScoredModel":
-        """The model for later use with the scores of rows off the manifold, and the rows that were held out."""
-        from mlcli.findings.frame.off_manifold import score_model
-
-        return score_model(self)
 
 
 def embedded_rows(table: Table, model: Model) -> Table:

@@ -181,7 +181,8 @@ class AddedDivergence:
         def at(points: Array, velocity: Array, gains: Array) -> AddedState:
             attraction, repulsion, objective = self(points)
             size, gradient = length(attraction), attraction - repulsion
-            return AddedState(points, velocity, gains, gradient, objective, length(gradient) / size if size else 0.0)
+            return AddedState(points, velocity=velocity, gains=gains, gradient=gradient, objective=objective,
+                              slope=length(gradient) / size if size else 0.0)
 
         def step(before: AddedState, _: int) -> AddedState:
             gradient = before.gradient
