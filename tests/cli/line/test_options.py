@@ -57,6 +57,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "discontinuity": (["-m", "umap", "--discontinuity"], True),
     "onto": (["--onto", "012"], "012"),
     "onto_way": (["--onto", "a", "--onto-way", "refit"], "refit"),
+    "onto_weight": (["--onto", "a", "--onto-way", "tied", "--onto-weight", "2"], 2.0),
     "changed": (["--onto", "a", "--changed", "place"], "place"),
     "output": (["-o", "012"], "012"),
     "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
