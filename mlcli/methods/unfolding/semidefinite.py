@@ -128,14 +128,18 @@ def with_softness(proof: DualityCertificate, program: PenalizedProgram, solution
     return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
 
+def infeasible(why: str) -> NumericalError:
+    """Return the error for distances between neighbors that no points have."""
+    return NumericalError("INFEASIBLE", f"no points have these distances between neighbors: {why}",
+                          where="method.constraints", hint="set method.constraints to at_most, or join fewer points "
+                          "(fewer neighbors, or a graph of fewer edges)")
+
+
 def require_feasible(found: DualityCertificate, floor: float, unit: Unit) -> None:
     """Raise NumericalError where the bound lies below `floor`, the least trace of a kernel with these distances."""
     if found.bound < floor:
-        raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
-                             f"kernel would be at most {(unit**2).shown(found.bound)}, and the distances alone "
-                             f"make it {(unit**2).shown(floor)}", where="method.constraints",
-                             hint="set method.constraints to at_most, or join fewer points "
-                             "(fewer neighbors, or a graph of fewer edges)")
+        raise infeasible(f"the trace of their kernel would be at most {(unit**2).shown(found.bound)}, and the "
+                         f"distances alone make it {(unit**2).shown(floor)}")
 
 
 def require_metric(pairs: NeighborPairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
@@ -151,12 +155,8 @@ def require_metric(pairs: NeighborPairs, ids: Sequence[str], tolerance: float, u
     worst = int(excess.argmax())
     if excess[worst] > tolerance * lengths[worst]:
         names = f"{str(ids[pairs.left[worst]])[:40]} and {str(ids[pairs.right[worst]])[:40]}"
-        raise NumericalError("INFEASIBLE", f"no points have these distances between neighbors: {names} are "
-                             f"{unit.shown(float(lengths[worst]))} apart, and "
-                             f"{unit.shown(float(shortest[worst]))} by way of other neighbors",
-                             where="method.constraints",
-                             hint="set method.constraints to at_most, or join fewer points "
-                             "(fewer neighbors, or a graph of fewer edges)")
+        raise infeasible(f"{names} are {unit.shown(float(lengths[worst]))} apart, and "
+                         f"{unit.shown(float(shortest[worst]))} by way of other neighbors")
 
 
 def require_trust(found: DualityCertificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
@@ -271,6 +271,8 @@ class Unfolding:
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
         for basis, rest, give in self._attempts(pairs, data):
+            if not basis.shape[1]:
+                raise infeasible("those of groups of neighbors leave no direction in which points could differ")
             program, places = self._program(pairs, basis, rest, give)
             if give and np.array_equal(tried, places):
                 continue  # the same program again

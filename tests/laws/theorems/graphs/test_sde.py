@@ -165,6 +165,15 @@ def test_neighbors_that_are_no_points_are_infeasible() -> None:
     assert caught.value.code == "E-INFEASIBLE" and "4 points" in str(caught.value)
 
 
+def test_a_ring_whose_neighbors_lie_on_lines_is_infeasible(wording: Wording) -> None:
+    """Every third point lies on the line of the two before it, so all lie on one line, which no ring does."""
+    left = [*range(12), *range(12)]
+    right = [*((point + 1) % 12 for point in range(12)), *((point + 2) % 12 for point in range(12))]
+    with pytest.raises(NumericalError) as caught:
+        unfolded(left, right, [1.0] * 12 + [2.0] * 12, equal=True)
+    assert caught.value.code == "E-INFEASIBLE" and "E-INFEASIBLE" in wording(caught.value)
+
+
 def test_a_wheel_that_cannot_close_is_proven_infeasible_by_its_dual(wording: Wording) -> None:
     """Five spokes with all angles above 144 degrees: every triangle exists, the wheel does not."""
     left, right = [0, 0, 0, 0, 0, 1, 2, 3, 4, 1], [1, 2, 3, 4, 5, 2, 3, 4, 5, 5]
