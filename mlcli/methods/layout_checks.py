@@ -208,10 +208,12 @@ def tied_stress_checks(data: Spatial, model: Model, former: Array, *, power: flo
     force = weights * (1 - np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0))
     totals = row_sums(weights, len(points))
     steps = row_sums(force, len(points)) * points - times(force, points)
-    return [*checks, rest_check(points, steps, totals, former, weight=weight, tolerance=LOOSE * tolerance)]
+    return [*checks, rest_check(points, steps, totals=totals, former=former, weight=weight,
+                                tolerance=LOOSE * tolerance)]
 
 
-def rest_check(points: Array, steps: Array, totals: Array, former: Array, *, weight: float, tolerance: float) -> Check:
+def rest_check(points: Array, steps: Array, *, totals: Array, former: Array, weight: float,
+               tolerance: float) -> Check:
     """Check that points (n x p) rest, for half the slope of their stress (n x p) and the sums of weights (n x 1)."""
     tied = np.where(np.isfinite(former).all(axis=1, keepdims=True), weight * totals, 0.0)
     pulled = steps + tied * (points - np.where(tied > 0, former, 0.0))

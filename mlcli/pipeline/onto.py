@@ -34,7 +34,6 @@ from mlcli.pipeline.read_run import config_of
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import dropped_rows, intact_embedding
-from mlcli.rundir.growth import points_in
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import StoredModel
 from mlcli.rundir.reading import is_run, is_there, sha256_of
@@ -90,7 +89,7 @@ class Parent:
         Raises InputMissing where the input is gone, UnsafeFile where it was changed, and ConfigError where it does not
         fit in memory.
         """
-        held = points_in(model, count)
+        held = model.points(count)
         return self._read_again(begin) if held is None else held
 
     def _read_again(self, begin: Callable[[RunConfig], Start]) -> Array:

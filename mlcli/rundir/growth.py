@@ -1,8 +1,6 @@
 """What the model of a run that adds rows to another's map holds beside its projector, for certificate and later runs.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -10,9 +8,6 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.core.similarities.registration import Registration
-
-if TYPE_CHECKING:
-    from mlcli.rundir.model import StoredModel
 
 
 @stored("map-rows", kept="K", points="RD")
@@ -33,13 +28,6 @@ class MapRows:
             raise ValueError("places are those of rows")
         if self.points is not None and len(self.points) != self.rows:
             raise ValueError("there is a point for each row")
-
-
-def points_in(model: "StoredModel", count: int) -> Array | None:
-    """Return the prepared rows (n x d) that a model of so many rows holds; None where it does not hold them all."""
-    if model.growth is not None and model.growth.points is not None:
-        return model.growth.points
-    return points_of(model.projector, count)
 
 
 def points_of(projector: Projector | NoProjection, count: int) -> Array | None:
