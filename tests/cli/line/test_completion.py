@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.medium
+pytestmark = pytest.mark.slow
 
 SHELLS = {  # how each starts without what a user has set, and what it is told first; {} is the folder of the script
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source {}/_mlcli"),
