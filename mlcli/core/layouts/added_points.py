@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.core.cholesky import positive_solver
 from mlcli.core.iterate import Iterate, Iterated
 from mlcli.core.layouts.majorize import RELAXATION
-from mlcli.core.layouts.new_points import BLOCK, place_by_stress
+from mlcli.core.layouts.new_points import BLOCK, differences, place_by_stress, row_sums
 from mlcli.core.layouts.pairs import powers
 from mlcli.errors import DataError
 
@@ -43,7 +43,7 @@ def place_together(lengths: Array, weights: Array, fixed: Array, iterate: Iterat
     if solve is None:
         raise DataError("WEIGHTS-SPAN", "weights of dissimilarities of the new points differ so much that the largest "
                         "hide the others in rounding", hint="use a method without weights, as smacof")
-    pulls = np.stack([np.sum(weights[:, count:] * axis, axis=1) for axis in fixed.T], axis=1)
+    pulls = row_sums(weights[:, count:], fixed.T)
     middle = fixed.mean(axis=0)
     extent = float(np.abs(fixed - middle).max(initial=0.0)) or 1.0
 
@@ -63,11 +63,10 @@ def place_together(lengths: Array, weights: Array, fixed: Array, iterate: Iterat
 
 def _forces(points: Array, every: Array, lengths: Array, *, weights: Array) -> tuple[Array, float]:
     """Return Σ w δ / d (x - x') of some points (m x p) over all others, and their Σ w (δ - d)²."""
-    gaps = np.stack([own[:, None] - axis for own, axis in zip(points.T, every.T, strict=True)])
-    distances = np.sqrt(sum(gap * gap for gap in gaps))
+    gaps, distances = differences(points, every)
     ratios = weights * np.divide(lengths, distances, out=np.zeros_like(distances), where=distances > 0)
     errors = weights * (lengths - distances) ** 2
-    return np.stack([np.sum(ratios * gap, axis=1) for gap in gaps], axis=1), float(np.sum(errors))
+    return row_sums(ratios, gaps), float(np.sum(errors))
 
 
 def relative_weights_together(lengths: Array, power: float) -> Array:

@@ -40,7 +40,7 @@ def _best(lengths: Array, points: Array, weights: Array) -> Array:
     nearest = np.argsort(lengths, axis=1, kind="stable")[:, :NEAREST]
     starts = [*(points[column] for column in nearest.T), points[nearest].mean(axis=1)]
     ends = [_descend(start, lengths, points, weights=weights) for start in starts]
-    stresses = np.array([np.sum(weights * (lengths - _gaps(end, points)[1]) ** 2, axis=1) for end in ends])
+    stresses = np.array([np.sum(weights * (lengths - differences(end, points)[1]) ** 2, axis=1) for end in ends])
     return np.asarray(np.array(ends)[stresses.argmin(axis=0), np.arange(len(lengths))])
 
 
@@ -48,13 +48,13 @@ def _descend(places: Array, lengths: Array, points: Array, *, weights: Array) ->
     """Return the places (m x p) to which relaxed steps lead, close to the end Newton's; the last step is plain."""
     extent = float(np.abs(points - points.mean(axis=0)).max(initial=0.0))
     shares = weights / weights.sum(axis=1, keepdims=True)
-    means, moving = _row_sums(shares, points.T), np.arange(len(places))
+    means, moving = row_sums(shares, points.T), np.arange(len(places))
     for number in range(STEPS):
         here = places[moving]
-        gaps, distances = _gaps(here, points)
+        gaps, distances = differences(here, points)
         ratios = np.divide(lengths[moving], distances, out=np.zeros_like(distances), where=distances > 0)
         pulls = shares[moving] * ratios
-        targets = means[moving] + _row_sums(pulls, gaps)
+        targets = means[moving] + row_sums(pulls, gaps)
         steps = targets - here
         moves = RELAXATION * steps
         close = np.abs(steps).max(axis=1) <= CLOSE * extent
@@ -75,7 +75,7 @@ def _newton(steps: Array, pulls: Array, *, gaps: Array, distances: Array) -> Arr
     Half the Hessian of a row's stress, over its weight, is (1 - Σ pull) I + Σ pull u uᵀ, u the direction to a point.
     """
     directions = np.divide(gaps, distances, out=np.zeros_like(gaps), where=distances > 0)
-    bends = np.stack([_row_sums(pulls * direction, directions) for direction in directions], axis=1)
+    bends = np.stack([row_sums(pulls * direction, directions) for direction in directions], axis=1)
     bends += (1 - pulls.sum(axis=1))[:, None, None] * np.eye(steps.shape[1])
     with np.errstate(all="ignore"):  # where the stress is not convex
         pivots, _ = _eliminate(bends - CONVEX * np.eye(steps.shape[1]), steps)
@@ -99,12 +99,12 @@ def _eliminate(matrices: Array, sides: Array) -> tuple[Array, Array]:
     return np.diagonal(work[:, :, :size], axis1=1, axis2=2), found
 
 
-def _row_sums(weights: Array, numbers: Array) -> Array:
+def row_sums(weights: Array, numbers: Array) -> Array:
     """Return Σ w x over the columns of weights w (m x n), for each of p arrays of numbers x (m x n, or n), as m x p."""
     return np.stack([np.sum(weights * some, axis=1) for some in numbers], axis=1)
 
 
-def _gaps(places: Array, points: Array) -> tuple[Array, Array]:
+def differences(places: Array, points: Array) -> tuple[Array, Array]:
     """Return differences (p x m x n) and distances (m x n) of places (m x p) and points (n x p)."""
     gaps = np.stack([own[:, None] - axis for own, axis in zip(places.T, points.T, strict=True)])
     return gaps, np.sqrt(sum(gap * gap for gap in gaps))

@@ -8,12 +8,10 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
-from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.layouts.majorize import sums_of_rows
 from mlcli.core.layouts.new_points import NEAREST, LeastStress, relative_weights
 from mlcli.core.layouts.own_losses import CACHED, LayoutLosses, Local, OwnLosses, Radial, block_sums
-from mlcli.core.metrics import RowMetric
-from mlcli.core.metrics.distances import distances
+from mlcli.core.metrics.distances import distances_in_order
 from mlcli.native.layouts import stress_rows, turn_sources
 
 ROWS = 2**22  # numbers of a block of points and all others
@@ -128,7 +126,7 @@ def stress_losses(placing: LeastStress, square: Array | None) -> LayoutLosses:
         assert square is not None
         between = square
     else:
-        between = rows_between(placing.metric, features, features)
+        between = distances_in_order(placing.metric, features, features)
 
     def losses(lengths: Array, own: Indices) -> StressLosses:
         targets = lengths if placing.disparities is None else placing.disparities(lengths)
@@ -140,13 +138,8 @@ def stress_losses(placing: LeastStress, square: Array | None) -> LayoutLosses:
     reach = float(np.median(np.partition(between, min(NEIGHBOR, len(points) - 1), axis=1)[:, min(
         NEIGHBOR, len(points) - 1)]))
     return LayoutLosses(points, bends, features, reach, len(points),
-                        moved=lambda new, own: losses(rows_between(placing.metric, new, features), own),
+                        moved=lambda new, own: losses(distances_in_order(placing.metric, new, features), own),
                         keeps_lengths=True)
-
-
-def rows_between(metric: RowMetric, left: Array, right: Array) -> Array:
-    """Return distances (m x n) of inputs (m x d, n x d); Euclidean ones by products, with the same bits everywhere."""
-    return np.sqrt(squared_distances_in_order(left, right)) if metric.plain else distances(metric, left, right)
 
 
 NEIGHBOR = 15  # whose distance tells how far an input is moved

@@ -11,7 +11,7 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, Spatial
 from mlcli.base.values.metric import RowMetric
-from mlcli.core.euclidean_distances import BLOCK, pair_distances, squared_distances
+from mlcli.core.euclidean_distances import BLOCK, pair_distances, squared_distances, squared_distances_in_order
 from mlcli.core.metrics import EUCLIDEAN, Metric
 from mlcli.core.metrics.base import squared_at
 from mlcli.core.metrics.domain import require_domain
@@ -95,6 +95,11 @@ def distances(metric: RowMetric, left: Array, right: Array) -> Array:
 
     each(fill, row_blocks(len(left), BLOCK, max(len(right), left.shape[1])), progress=True)
     return found
+
+
+def distances_in_order(metric: RowMetric, left: Array, right: Array) -> Array:
+    """Return distances (m x n) of points (m x d, n x d); Euclidean ones by products, with the same bits everywhere."""
+    return np.sqrt(squared_distances_in_order(left, right)) if metric.plain else distances(metric, left, right)
 
 
 def squared(metric: RowMetric, left: Array, right: Array) -> Array:

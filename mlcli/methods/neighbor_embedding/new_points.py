@@ -12,10 +12,9 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.arithmetic import row_products
-from mlcli.core.euclidean_distances import squared_distances_in_order
 from mlcli.core.graph.neighbors import Nearest
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
-from mlcli.core.metrics.distances import distances
+from mlcli.core.metrics.distances import distances_in_order
 from mlcli.core.similarities.base import AmongFixed, Parts, Similarity
 from mlcli.methods.neighbor_embedding.fuzzy_graph import memberships_of, smooth_lengths
 from mlcli.methods.neighbor_embedding.negative_sampling import HALF, MembershipCurve, Sampling, move_points
@@ -130,10 +129,7 @@ class DecaySteps(Similarity):
     def lengths(self, new: Array) -> Array:
         """Return the distances from the training points (m x n); of other metrics than the Euclidean without squares.
         """
-        if self.points is None:
-            return new
-        return np.sqrt(squared_distances_in_order(new, self.points)) if self.metric.plain else distances(
-            self.metric, new, self.points)
+        return new if self.points is None else distances_in_order(self.metric, new, self.points)
 
     def combine(self, rows: Array, axes: Array) -> Array:
         """Return the places (m x p) of rows (m x nodes) by coordinates (nodes x p), in a fixed order."""
