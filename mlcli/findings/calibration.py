@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SCORE = "off_manifold"
 ROWS = File("calibration.csv", Columns((SCORE,), texts=1))
 WHERE = "report.calibration"
+BINS = 20  # of the scores on the page
 
 
 class Calibration(Options):
@@ -68,9 +69,26 @@ class CalibrationFinding(Finding["CsvColumns"]):
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
         """Return what p of new rows means, with the scores as a curve."""
-        from mlcli.findings.calibration.section import calibration
+        import numpy as np
 
-        return [(Place.RESULT, calibration(value))]
+        from mlcli.report.drawing.html import figure, section, sentence
+        from mlcli.report.drawing.text import number
+        from mlcli.report.figures.curves import curve
+
+        scores = value.array(SCORE)
+        count = len(scores)
+        said = (f"{number(count)} {'row was' if count == 1 else 'rows were'} held out of the fit and placed by it. "
+                "mlcli project compares the score of a new row with theirs: p is the share of scores that are as "
+                f"large, the row's own included, and {1 / (count + 1):.2g} at least. Of rows like these, a share of at "
+                "most a has p up to a, on average over the draw of the rows held out. A usual row of the fit has a "
+                "score of about one.")
+        if not np.ptp(scores) > 0:
+            return [(Place.RESULT, section("Rows held out", sentence(f"{said} All scores are equal.", "soft")))]
+        heights, edges = np.histogram(scores, bins=BINS)
+        drawn = curve("Rows held out by their score", "score off the manifold", "rows",
+                      ((edges[:-1] + edges[1:]) / 2).tolist(), {"rows": heights.astype(float).tolist()})
+        return [(Place.RESULT, section("Rows held out", sentence(said, "soft"), figure(
+            drawn, "New rows beyond the right end have the least p.")))]
 
     def facts(self, value: "CsvColumns | None") -> Mapping[str, Any]:
         """Return the number of rows, and the median and the 95 % quantile of their scores."""
