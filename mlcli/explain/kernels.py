@@ -93,6 +93,11 @@ class Kernels:
         """Every two kernels compared."""
         return [KernelPair.of(one, other) for one, other in combinations(self.kernels, 2)]
 
+    def written(self, *, seed: int, drawing: bool) -> str:
+        """Return the page of the comparison with the section of the kernels, or their figure alone as SVG."""
+        return svg.document(grid(self)) if drawing else page(
+            self.comparison, seed=seed, first=kernels_section(self), style=mathml.STYLE)
+
     def document(self) -> dict[str, Any]:
         """Return formulas and comparisons as plain values."""
         return {"rows": len(self.rows), "ordered_by": self.ordered_by,
@@ -187,12 +192,6 @@ def kernel_of(folder: str, ids: Sequence[str], given: str | None) -> RunKernel:
         raise ConfigError("NO-KERNEL", f"the kernel of {method.name} is not one of its rows", where=folder,
                           hint="leave it out, or choose another method")
     return RunKernel(folder, recorder.matrix, recorder.entries)
-
-
-def written(found: Kernels, *, seed: int, drawing: bool) -> str:
-    """Return the page of the comparison with the section of the kernels, or their figure alone as SVG."""
-    return svg.document(grid(found)) if drawing else page(found.comparison, seed=seed, first=kernels_section(found),
-                                                 style=mathml.STYLE)
 
 
 def kernels_section(found: Kernels) -> Part:

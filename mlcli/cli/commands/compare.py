@@ -101,13 +101,8 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, col
         from mlcli.pipeline.read_run import encoded
         from mlcli.report.comparison.page import page
 
-        if found is None:
-            text = page(comparison, seed=seed)
-        else:
-            from mlcli.explain.kernels import written
-
-            text = written(found, seed=seed, drawing=output.endswith(SVG))
-        content = encoded(text)
+        content = encoded(page(comparison, seed=seed) if found is None else
+                          found.written(seed=seed, drawing=output.endswith(SVG)))
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)
