@@ -35,7 +35,7 @@ from mlcli.methods import METHODS
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 RECIPES = ROOT / "docs" / "recipes.md"  # of data that are not in the repository
-SCRIPTS = [*(ROOT / "docs" / f"{name}.md" for name in ("gallery", "same-data", "framework", "failures")),
+SCRIPTS = [*(ROOT / "docs" / f"{name}.md" for name in ("gallery", "same-data", "framework", "notes", "failures")),
            *sorted((ROOT / "docs" / "tutorials").glob("*.md")), RECIPES]
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 WRITTEN = ("README.md", "methods.md", "SKILL.md")  # of which only a part is made, or which begins otherwise
