@@ -27,8 +27,8 @@ from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.other_names import FLAGS_ELSEWHERE, paths_for
 from mlcli.config.run_config import RunConfig
 from mlcli.core.similarities.projector import Affine, NoProjection, Projector
-from mlcli.data.read.in_memory import HERE, new_rows, table_of
-from mlcli.data.table.table import Table, axis_names
+from mlcli.data.read.in_memory import new_rows, table_of
+from mlcli.data.table.table import HERE, Table, axis_names
 from mlcli.errors import ConfigError, MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.finished_run import CsvColumns
 from mlcli.findings.loadings import TABLE as LOADINGS
@@ -262,12 +262,14 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
 
     The array may be a data frame of pandas or Polars or a table of Arrow (the index gives ids, column names the
     columns, text columns the labels), a sparse array of SciPy, an AnnData object, or the path of a file, of a
-    directory or of a finished run, which is read as the command reads it. `ids` name the rows and `columns` the
-    columns; `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda.
-    `view` is a second array of the same rows, for methods of two views. `options` are flags of the command by their
-    names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance, scale="standard", reduce,
-    calibrate (the share of the rows to hold out of the fit, for exact p of `Run.off_manifold`), seed, threads,
-    portable, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}.
+    directory or of a finished run, which is read as the command reads it. An array or a data frame of Dask is computed
+    as a whole, or in blocks of rows where it is large and the method reads blocks (`input.stream`). `ids` name the rows
+    and `columns` the columns; `labels`, one column or several by their names, go with the rows, the first ones are the
+    classes of lda. `view` is a second array of the same rows, for methods of two views. `options` are flags of the
+    command by their names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance,
+    scale="standard", reduce, calibrate (the share of the rows to hold out of the fit, for exact p of
+    `Run.off_manifold`), seed, threads, portable, memory_limit. `set` has all others by their config paths:
+    {"method.graph": "mutual"}.
     Numbers are certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError
     and GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need
     too much memory.

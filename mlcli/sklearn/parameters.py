@@ -23,7 +23,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.core.chain.stages import Stages
 from mlcli.core.paths.paths import Paths
 from mlcli.data.prepare.prepare import Prepare
-from mlcli.data.read.in_memory import HERE
+from mlcli.data.table.table import HERE
 from mlcli.methods import Method
 from mlcli.methods.layouts import LayoutMethod
 

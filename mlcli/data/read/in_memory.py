@@ -1,8 +1,8 @@
 """Tables from arrays in memory, data frames and AnnData, under the same conditions as those from files.
 
 A data frame is whatever gives its columns by Arrow's capsule (`__arrow_c_stream__`): pandas, Polars, Arrow, DuckDB and
-others, none of which is imported here. AnnData is recognized by its attributes. Options choose from it as they do from
-a file (.h5ad).
+others, none of which is imported here. What Dask has not computed yet is computed first, or in blocks (`dask_rows.py`).
+AnnData is recognized by its attributes. Options choose from it as they do from a file (.h5ad).
 
 First what is asked for: the table of a run, and new rows for one. Then arrays by the kind of table that they become,
 data frames, and AnnData.
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.rows.source import Rows, as_array
+from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array
@@ -33,6 +33,7 @@ from mlcli.data.options.wording import counted, nearest, shown, words_of
 from mlcli.data.pairs.square import check_square
 from mlcli.data.prepare.views import errors_for_view
 from mlcli.data.read.blocks import after_first_pass
+from mlcli.data.read.dask_rows import computed_whole, is_delayed, sheet_in_blocks
 from mlcli.data.read.detect_pairs import refuse_resemblance
 from mlcli.data.read.new_rows import match_columns
 from mlcli.data.read.table import features_table, square_table
@@ -42,11 +43,10 @@ from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
-from mlcli.data.table.table import Source, Table
+from mlcli.data.table.table import HERE, Source, Table
 from mlcli.errors import ConfigError, DataError, option, options_in
 
 Names = Sequence[Any] | None
-HERE = "array"  # the name in place of a file's
 NAMED = ("columns", "column_names", "schema")  # attributes of tables, which a single column does not have
 ONE_LENGTH = "give all lists one length, or leave the column out"
 CHOICES = ("rows", "where", "columns")
@@ -67,6 +67,12 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     """
     require_effect(input, annotated=is_annotated(array))
     check_items(input)
+    view = computed_whole(view, compute) if is_delayed(view) else view
+    if is_delayed(array):
+        sheet = sheet_in_blocks(array, input, compute, streams=streams and view is None)
+        if sheet is not None:
+            return _of_blocks(sheet, input, compute, ids=ids, columns=columns, labels=labels)
+        array = computed_whole(array, compute)
     if is_annotated(array) or is_sparse_array(array) or view is not None:
         refuse_coding(input, "AnnData, a sparse array or a table with a second view")
     frame = (read_annotated(array, input) if is_annotated(array) else
@@ -98,6 +104,7 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     numbers already.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
+    array = array.compute() if is_delayed(array) else array
     if is_frame(array):
         with hints_for_python():
             sheet = replace(read_frame(array), ids=None)
@@ -183,6 +190,27 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     with hints_for_python():
         table = Table(as_array(Rows(SparseRows(matrix))), names, rows, ROW if ids is None else "id", told,
                       source=source)
+        return after_first_pass(table, input, compute)
+
+
+def _of_blocks(sheet: Sheet, input: Input, compute: Compute, *, ids: Names, columns: Names, labels: Any) -> Table:
+    """Return the table of rows that Dask computes in blocks; names as arguments take precedence over a frame's.
+
+    Raises DataError.
+    """
+    rows = rows_of(sheet.values)
+    assert rows is not None
+    refuse_coding(input, "an array or a frame of Dask that is read in blocks")
+    names = sheet.columns if columns is None else texts(columns, len(sheet.columns), "columns")
+    own = sheet.ids if ids is None else texts(ids, len(rows), "ids")
+    told = {**sheet.labels, **{str(name): texts(given, len(rows), f"the label {name}")
+                               for name, given in labels_of(labels).items()}}
+    if own is not None:
+        require_unique_ids(own, HERE)
+    source = Source(HERE, rows.source.key, 8 * rows.size, HERE)
+    with hints_for_python():
+        table = Table(sheet.values, names, RowNumbers.up_to(len(rows)) if own is None else own,
+                      ROW if own is None else "id", told, source=source)
         return after_first_pass(table, input, compute)
 
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from mlcli.data.table.coding import Coding
 
 
+HERE = "array"  # the name of a table in memory, in place of a file's
+
+
 @frozen
 class Source:
     """The origin of a table."""

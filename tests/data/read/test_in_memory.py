@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.in_memory import HERE, table_of
-from mlcli.data.table.table import Table
+from mlcli.data.read.in_memory import table_of
+from mlcli.data.table.table import HERE, Table
 from mlcli.errors import DataError
 
 LENGTHS = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 3.5], [0.0, 3.5, 0.0]])

@@ -14,11 +14,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.apply import prepare
 from mlcli.data.prepare.prepare import Prepare
-from mlcli.data.read.in_memory import HERE
 from mlcli.data.read.in_memory import table_of as frame_table
 from mlcli.data.read.new_rows import RunInput, read_new
 from mlcli.data.read.table import read
-from mlcli.data.table.table import Table
+from mlcli.data.table.table import HERE, Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.support import Notes
 from tests.wording import Wording
