@@ -16,19 +16,22 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, private_copy
 
 STRIP = 64  # rows of a strip in Floyd-Warshall
+LARGE = 1 << 22  # entries of a graph that are not copied
 
 
-def undirected(size: int, left: Indices, right: Indices, lengths: Array, *, mutual: bool,
-               ) -> tuple[Indices, Indices, Array]:
-    """Return compressed rows of a graph of `size` vertices: starts (n + 1), indices and lengths (e each).
+def undirected(starts: Indices, indices: Indices, lengths: Array, *, mutual: bool) -> tuple[Indices, Indices, Array]:
+    """Return compressed rows of a graph: starts (n + 1), ascending indices and lengths (e each).
 
-    Pairs (k each) are joined if listed once or, where `mutual`, twice or more, at the least of their lengths. Raises
-    ValueError for vertices out of range.
+    It joins the pairs of lists in compressed rows (n + 1, k and k) that are listed once or, where `mutual`, twice or
+    more, at the least of their lengths. Raises ValueError for vertices out of range.
     """
-    starts, indices, least = np.empty(size + 1, np.int64), np.empty(2 * len(left), np.int64), np.empty(2 * len(left))
-    pairs = _vector(left, np.int64), _vector(right, np.int64), _vector(lengths, np.float64)
-    count = kernels().undirected(*pairs, mutual, starts, indices, least)
-    return starts, indices[:count].copy(), least[:count].copy()
+    found, columns, least = np.empty(len(starts), np.int64), np.empty(2 * len(indices), np.int64), np.empty(
+        2 * len(indices))
+    lists = _vector(starts, np.int64), _vector(indices, np.int64), _vector(lengths, np.float64)
+    count = kernels().undirected(*lists, mutual, found, columns, least)
+    # what is not used of large arrays never was in memory, and a copy would be
+    return (found, columns[:count], least[:count]) if count > LARGE else (
+        found, columns[:count].copy(), least[:count].copy())
 
 
 def pieces(starts: Indices, indices: Indices, lengths: Array) -> Indices:

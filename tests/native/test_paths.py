@@ -285,9 +285,10 @@ def test_an_edge_has_the_least_length_of_the_pairs_that_list_it(size: int, count
     wanted = np.zeros((size, size))
     for (i, j), several in known.items():
         wanted[i, j] = wanted[j, i] = min(several) if len(several) > mutual else 0.0
-    starts, indices, found = native.undirected(size, left, right, lengths, mutual=mutual)
+    order, lists = np.argsort(left, kind="stable"), np.searchsorted(np.sort(left), np.arange(size + 1))
+    starts, indices, found = native.undirected(lists, right[order], lengths[order], mutual=mutual)
     graph = sparse.csr_array((found, indices, starts), (size, size))
     assert graph.has_canonical_format
     assert np.array_equal(graph.toarray(), wanted)
     with pytest.raises(ValueError, match="out of range"):
-        native.undirected(size, np.array([size]), np.array([0]), np.ones(1), mutual=mutual)
+        native.undirected(np.append(np.zeros(size, np.int64), 1), np.array([size]), np.ones(1), mutual=mutual)

@@ -15,7 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors
+from mlcli.core.chain.landmark_error import images_by, sample_count, sample_rows, with_errors
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.eigen.eigensolve import NOTABLE
@@ -211,7 +211,8 @@ class LandmarkChain(Composition[Model]):
         to_sample = replace(base, points=points[sample]) if isinstance(base, Distances) else replace(
             base, landmarks=sample)
         to_sample = replace(similarity, base=to_sample) if chain.kernel.bent else to_sample
-        return with_errors(placed, sample, lambda some: to_sample.rows(points[some]), centered=chain.double)
+        images = images_by(lambda some: to_sample.rows(points[some]), len(sample))
+        return with_errors(placed, sample, images, centered=chain.double)
 
     @placed.cost
     def _(self) -> list[Step]:

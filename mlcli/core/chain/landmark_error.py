@@ -33,18 +33,27 @@ def sample_rows(size: int, landmarks: int, axes: int, compute: Compute) -> Indic
     return np.sort(np.random.default_rng([compute.seed, STREAM]).choice(size, count, replace=False))
 
 
-def with_errors(model: Model, rows: Indices, columns: Callable[[slice], Array], *, centered: bool) -> Model:
+def with_errors(model: Model, rows: Indices, images: Callable[[Array], Array], *, centered: bool) -> Model:
     """Return the fit of landmarks, all points placed, with bounds of its axes' errors.
 
-    `rows` (s) are the sampled points, and `columns` computes the kernel between some of all points and these (b x s),
-    before it is centered.
+    `rows` (s) are the sampled points, and `images` multiplies their rows of the kernel, before it is centered, with
+    vectors (n x q).
     """
     basis = _Basis.of(model.embedding, centered=centered)
-    every = row_blocks(len(model.embedding), TOGETHER, len(rows))
     with single_threaded_blas():
-        images = np.sum([*in_order(lambda some: columns(some).T @ basis.vectors[some], every)], axis=0)
-        sines = _bounds(basis, rows, images, _following(model.ranks, len(model.embedding)), centered=centered)
+        sines = _bounds(basis, rows, images(basis.vectors), _following(model.ranks, len(model.embedding)),
+                        centered=centered)
     return replace(model, spectrum=replace(model.ranks, errors=np.degrees(np.arcsin(sines))))
+
+
+def images_by(columns: Callable[[slice], Array], sampled: int) -> Callable[[Array], Array]:
+    """Return the product of sampled rows (s) of a kernel with vectors, by the columns (b x s) of some points."""
+    def images(vectors: Array) -> Array:
+        every = row_blocks(len(vectors), TOGETHER, sampled)
+        found: Array = np.sum([*in_order(lambda some: columns(some).T @ vectors[some], every)], axis=0)
+        return found
+
+    return images
 
 
 class _Basis:

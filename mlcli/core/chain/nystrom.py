@@ -1,5 +1,6 @@
 """Placement of points by their kernel rows of landmarks (Nyström's formula), in memory or in blocks of a file."""
 
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 
@@ -40,6 +41,27 @@ def place_points(fit: Model, rows: Array) -> Model:
     The rows are centered in their place.
     """
     return _fix_signs(fit, fit.required_projector.centering(rows, out=rows) @ fit.required_projector.axes)
+
+
+def place_by_columns(fit: Model, size: int, groups: Iterable[tuple[slice, Array]]) -> Model:
+    """Return the fit of landmarks with all n points placed by some landmarks at a time, and signs set again.
+
+    Each group is the numbers of some landmarks, in their order, and their kernel columns as rows (g x n). Only the
+    coordinates are held for all points.
+    """
+    place, axes = fit.required_projector.centering, fit.required_projector.axes
+    embedding, sums = np.zeros((size, axes.shape[1])), np.zeros(size)
+
+    for some, columns in groups:
+        def add(rows: slice, some: slice = some, columns: Array = columns) -> None:
+            moved = columns[:, rows] - place.means[some, None]
+            embedding[rows] += moved.T @ axes[some]
+            sums[rows] += moved.sum(axis=0)
+
+        each(add, row_blocks(size, TOGETHER, len(axes[some])))
+    if place.across:
+        embedding -= np.outer(sums / len(axes), axes.sum(axis=0))
+    return _fix_signs(fit, embedding)
 
 
 def place_features(fit: Model, points: Array) -> Model:

@@ -91,7 +91,9 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
     """Return a graph from directed pairs ((k,) arrays): joined if either lists the other (union), or if both (mutual).
     """
     if native.available():
-        return Graph(*native.undirected(size, left, right, lengths, mutual=rule == "mutual"))
+        order = np.argsort(left, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=size))])
+        return Graph(*native.undirected(starts, right[order], lengths[order], mutual=rule == "mutual"))
     pairs = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
     order = np.argsort(pairs, kind="stable")
     pairs, lengths = pairs[order], lengths[order]
@@ -109,6 +111,8 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
 
 def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
     """Return the undirected graph of neighbor lists."""
+    if native.available():
+        return Graph(*native.undirected(lists.starts, lists.indices, lists.lengths, mutual=rule == "mutual"))
     return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)
 
 

@@ -21,7 +21,7 @@ from mlcli.core.graph.search import Lists
 from mlcli.errors import ConfigError, GeometryError
 
 UNKNOWN = "; its pieces are not looked for before the run"
-WORKING = 12  # numbers in memory per list entry, while edges are made of lists
+WORKING = 6  # numbers in memory per list entry, while edges are made of lists
 
 Policy = Literal["error", "largest", "connect"]
 

@@ -3,6 +3,7 @@ their algorithm, storage and precision.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
@@ -52,6 +53,8 @@ Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 BYTES = {"float32": 4.0, "float64": 8.0}
 SAMPLED = PassCount(3, 2, 5)  # begun from a sample of its columns: 2 of a curved surface, 4 of images
+KEPT = 1 << 28  # paths from landmarks to all points that are stored; more are computed twice, GROUP rows at a time
+GROUP = 8
 COSTLY = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
@@ -68,6 +71,7 @@ class PathPlan:
     elimination: Analysis | None = None
     keep: bool = False  # whether a stream's first pass is kept in memory for those that follow
     landmarks: int = 0  # number of landmarks, where only paths from these are computed
+    twice: bool = False  # whether those are computed once to find the axes, and again to place all points
 
     @property
     def krylov(self) -> PassCount:
@@ -119,11 +123,13 @@ def _in_single_precision(algorithm: Algorithm) -> Algorithm:
 
 
 def plan_landmarks(graph: Graph, count: int) -> PathPlan:
-    """Return the plan for paths from `count` points to all."""
+    """Return the plan for paths from `count` points to all, which are stored unless they are very many."""
     whole = dijkstra_cost(graph.size, graph.edges, allowed(), native_available())
-    cost = replace(whole, seconds=whole.seconds * count / graph.size)
-    return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * count * graph.size,
-                    f"dijkstra, from {count} landmarks to {graph.size} points", landmarks=count)
+    twice = count * graph.size > KEPT
+    cost = replace(whole, seconds=whole.seconds * count / graph.size * (1 + twice))
+    return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * graph.size * (GROUP if twice else count),
+                    f"dijkstra, from {count} landmarks to {graph.size} points{', twice' * twice}", landmarks=count,
+                    twice=twice)
 
 
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
@@ -218,6 +224,13 @@ class Paths(Options):
             paths = dijkstra_rows(graph, landmarks)
         with running("kernel"):
             return halved_squares(paths).T
+
+    def from_some(self, graph: Graph, landmarks: Indices) -> Iterator[tuple[slice, Array]]:
+        """Yield -D²/2 (g x n) of a few points at a time, each with their places among `landmarks`."""
+        for some in row_blocks(len(landmarks), GROUP):
+            with running("paths"):
+                paths = dijkstra_rows(graph, landmarks[some])
+            yield some, halved_squares(paths)
 
     def steps(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
         """Return the cost of the paths of `kernel` or `halved` by a plan, which a stream leaves to its passes.

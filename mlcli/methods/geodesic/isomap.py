@@ -3,9 +3,12 @@
 Its options, and then the stages that compute it in their order, each with what it costs.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
@@ -16,11 +19,11 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.core.chain.distance_chains import kernel_of_function
-from mlcli.core.chain.graphs import GraphChain, GraphStages, neighborhood
+from mlcli.core.chain.graphs import GraphChain, GraphStages, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel
-from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors
-from mlcli.core.chain.nystrom import COPIES, place_points
+from mlcli.core.chain.landmark_error import images_by, sample_count, sample_rows, with_errors
+from mlcli.core.chain.nystrom import COPIES, place_by_columns, place_points
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -28,17 +31,19 @@ from mlcli.core.eigen.options import choose_landmarks, landmark_step
 from mlcli.core.eigen.spectrum import Spectrum
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
+from mlcli.core.graph.pieces import entries_of
 from mlcli.core.kernels.forms import Dense, gower_steps
 from mlcli.core.kernels.streamed import Streamed
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import training_points
 from mlcli.core.model import Model
-from mlcli.core.paths.paths import REMEDY, PathPlan, Paths, rounding_of
+from mlcli.core.paths.paths import KEPT, REMEDY, PathPlan, Paths, rounding_of
 from mlcli.core.similarities.path_lengths import Geodesics, GivenGraph
 from mlcli.methods.method import Method
 from mlcli.methods.trials import LANDMARKS, MANY, InputSummary, Trials, by_neighbors, variant
 
 FEWER = "use fewer landmarks"
+JOINED = 0.6  # edges for an entry of the lists of nearest neighbors, of which most are in two lists
 EDGE = 64.0  # bytes of an edge in the graph, and in the lists that it is made of
 
 
@@ -125,6 +130,18 @@ class PathChain(GraphChain):
     """
 
     chain: ChainInput
+
+    def steps(self) -> list[Step]:
+        """Return the stages with their costs, for which the graph is computed, but for landmarks of very many points.
+        """
+        size, landmarks = len(self.chain.joined.values), self.chain.stages.landmarks
+        if landmarks is None or size * landmarks <= KEPT:
+            return super().steps()
+        pairs = 2 * int(JOINED * entries_of(self.chain.joined, neighborhood(self.chain)))
+        nothing = np.zeros(1, np.int64)
+        unknown = Graph(np.broadcast_to(nothing, size + 1), np.broadcast_to(nothing, pairs),
+                        np.broadcast_to(np.zeros(1), pairs))
+        return [*neighbor_steps(self.chain), *self.after_graph(unknown, self.chain.joined, None).steps()]
 
     def after_graph(self, graph: Graph, data: Joined, kept: Indices | None) -> "PathStages":
         """Return the stages by paths that are stored, from landmarks, or computed again in each pass."""
@@ -226,10 +243,18 @@ class LandmarkPaths(PathStages):
         """Bytes of paths and graph."""
         return self.plan.memory + EDGE * self.graph.edges
 
+    def groups(self, points: Indices, similarity: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield kernel rows (g x n) of a few of the points at a time, each with their places among these."""
+        for some, halved in self.chain.geodesic.from_some(self.graph, points):
+            yield some, similarity.function.of_halved(halved) if self.chain.kernel.bent else halved
+
     @FitStage
     def rows(self) -> Array:
-        """-D²/2 (n x m) of the paths of length D from the landmarks to all points."""
-        return self.chain.geodesic.from_landmarks(self.graph, self.landmarks)
+        """-D²/2 of the paths of length D from the landmarks to all points (n x m), or to each other (m x m)."""
+        geodesic, landmarks = self.chain.geodesic, self.landmarks
+        if not self.plan.twice:
+            return geodesic.from_landmarks(self.graph, landmarks)
+        return np.concatenate([halved[:, landmarks] for _, halved in geodesic.from_some(self.graph, landmarks)]).T
 
     @rows.cost
     def _(self) -> list[Step]:
@@ -239,11 +264,12 @@ class LandmarkPaths(PathStages):
     def kernel(self) -> tuple[Dense, Any]:
         """K (m x m) of the paths between landmarks, and that of new points."""
         joining = replace(self.joining, landmarks=self.landmarks)
-        return kernel_of_function(self.chain, self.rows[self.landmarks], joining)
+        return kernel_of_function(self.chain, self.rows if self.plan.twice else self.rows[self.landmarks], joining)
 
     @kernel.cost
     def _(self) -> list[Step]:
-        return gower_steps(self.plan.landmarks * self.graph.size, self.held, FEWER, bent=self.chain.kernel.bent,
+        columns = self.plan.landmarks if self.plan.twice else self.graph.size
+        return gower_steps(self.plan.landmarks * columns, self.held, FEWER, bent=self.chain.kernel.bent,
                            centered=self.chain.double)
 
     @FitStage
@@ -262,25 +288,32 @@ class LandmarkPaths(PathStages):
         """All points by the paths from the landmarks, by the formula of new points."""
         (_, similarity), rows = self.kernel, self.rows
         with running("coordinates"):
+            fit = build_fit(self.chain, self.spectrum, similarity, kept=self.kept)
+            if self.plan.twice:
+                return self.with_errors(place_by_columns(fit, self.graph.size, self.groups(self.landmarks, similarity)),
+                                        similarity)
             rows = similarity.function.of_halved(rows) if self.chain.kernel.bent else rows
-            placed = place_points(build_fit(self.chain, self.spectrum, similarity, kept=self.kept), rows)
-            return self.with_errors(placed, similarity)
+            return self.with_errors(place_points(fit, rows), similarity)
 
     def with_errors(self, placed: Model, similarity: Any) -> Model:
         """Return the placed points with bounds of the errors of their axes, by paths from sampled points to all."""
         chain, axes = self.chain, placed.embedding.shape[1]
         sample = sample_rows(self.graph.size, len(self.landmarks), axes, chain.compute)
+        if self.plan.twice:
+            return with_errors(placed, sample, lambda vectors: np.concatenate([
+                rows @ vectors for _, rows in self.groups(sample, similarity)]), centered=chain.double)
         halved = chain.geodesic.from_landmarks(self.graph, sample)
         function = similarity.function.of_halved if chain.kernel.bent else None
-        return with_errors(placed, sample, lambda some: halved[some] if function is None else function(
-            halved[some].copy()), centered=chain.double)
+        return with_errors(placed, sample, images_by(lambda some: halved[some] if function is None else function(
+            halved[some].copy()), len(sample)), centered=chain.double)
 
     @placed.cost
     def _(self) -> list[Step]:
         count, (solving,) = self.plan.landmarks, self.spectrum_steps()
         size, axes = self.graph.size, self.chain.stages.eigensolve.wanted(count)
         sampled = sample_count(size, count, axes)
-        step = landmark_step(count, size, solving.memory + 8.0 * size * (COPIES * axes + sampled), sampled)
+        held = 0 if self.plan.twice else sampled
+        step = landmark_step(count, size, solving.memory + 8.0 * size * (COPIES * axes + held), sampled)
         return [replace(step, seconds=step.seconds + self.plan.seconds * sampled / count)]
 
     def result(self) -> Model:

@@ -5,6 +5,9 @@
 #include "kernels.hpp"
 #include "weights.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace mlcli {
@@ -52,60 +55,57 @@ void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<do
     }
 }
 
-// The order of pairs by a vertex of each, those of one vertex in the order in which they are given.
-void sort_by(const std::vector<std::int64_t> &vertex, std::int64_t size, const std::vector<std::int64_t> &given,
-             std::vector<std::int64_t> &order) {
-    std::vector<std::int64_t> next(static_cast<std::size_t>(size) + 1);
-    for (const std::int64_t v : vertex) ++next[v + 1];
-    for (std::int64_t v = 0; v < size; ++v) next[v + 1] += next[v];
-    for (const std::int64_t pair : given) order[next[vertex[pair]]++] = pair;
-}
-
-// The edges of an undirected graph, in both rows, from pairs that list each other: once or, for a `mutual` one, twice or
-// more. An edge has the least of the lengths of its pairs. Returns the number of entries.
-std::int64_t undirected(Vector<std::int64_t> left, Vector<std::int64_t> right, Vector<double> lengths, bool mutual,
-                        Target<std::int64_t> starts, Target<std::int64_t> indices,
-                        Target<double> out) {
-    const std::size_t pairs = left.size();
+// The edges of an undirected graph, in both rows and by ascending columns, from the lists of its vertices in compressed
+// rows: joined if listed once or, for a `mutual` one, twice or more. An edge has the least of its lengths. Returns the
+// number of entries.
+std::int64_t undirected(Vector<std::int64_t> begin, Vector<std::int64_t> columns, Vector<double> lengths, bool mutual,
+                        Target<std::int64_t> starts, Target<std::int64_t> indices, Target<double> out) {
+    const std::size_t pairs = columns.size();
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
-    require(size >= 0 && right.size() == pairs && lengths.size() == pairs, "a pair has two vertices and a length");
+    require(size >= 0 && size < std::numeric_limits<std::int32_t>::max() && begin.size() == starts.size() &&
+            lengths.size() == pairs, "every vertex has a list, and every entry a length");
     require(indices.size() == 2 * pairs && out.size() == 2 * pairs, "every pair must have room for two entries");
-    for (std::size_t k = 0; k < pairs; ++k)
-        require(left(k) >= 0 && left(k) < size && right(k) >= 0 && right(k) < size, "a vertex is out of range");
+    require(begin(0) == 0 && begin(size) == static_cast<std::int64_t>(pairs), "the lists must hold all entries");
+    for (std::int64_t v = 0; v < size; ++v) require(begin(v) <= begin(v + 1), "the lists must be in order");
+    for (std::size_t k = 0; k < pairs; ++k) require(columns(k) >= 0 && columns(k) < size, "a vertex is out of range");
     nb::gil_scoped_release release;
-    std::vector<std::int64_t> low(pairs), high(pairs), order(pairs), given(pairs);
-    for (std::size_t k = 0; k < pairs; ++k) {
-        low[k] = std::min(left(k), right(k));
-        high[k] = std::max(left(k), right(k));
-        given[k] = static_cast<std::int64_t>(k);
-    }
-    sort_by(high, size, given, order);
-    sort_by(low, size, order, given);
-    std::fill_n(starts.data(), size + 1, std::int64_t{0});
-    std::vector<double> shortest(pairs);
-    std::size_t edges = 0;  // the first pair of each takes its place in `order`
-    for (std::size_t k = 0, next; k < pairs; k = next) {
-        const std::int64_t first = given[k];
-        double least = lengths(first);
-        for (next = k + 1; next < pairs && low[given[next]] == low[first] && high[given[next]] == high[first]; ++next) {
-            const double length = lengths(given[next]);
-            if (length < least || length != length) least = length;
+    std::vector<std::int64_t> next(static_cast<std::size_t>(size) + 1);  // where the entries that list a vertex begin
+    for (std::size_t k = 0; k < pairs; ++k) ++next[columns(k) + 1];
+    for (std::int64_t v = 0; v < size; ++v) next[v + 1] += next[v];
+    std::vector<std::int32_t> from(pairs);
+    std::vector<double> far(pairs);
+    for (std::int64_t v = 0; v < size; ++v)
+        for (std::int64_t e = begin(v); e < begin(v + 1); ++e) {
+            const std::int64_t place = next[columns(e)]++;  // afterwards next[v] is where those of v end
+            from[place] = static_cast<std::int32_t>(v);
+            far[place] = lengths(e);
         }
-        if (mutual && next == k + 1) continue;
-        ++starts(low[first] + 1);
-        ++starts(high[first] + 1);
-        order[edges] = first;
-        shortest[edges++] = least;
+    std::vector<std::pair<std::int64_t, double>> own;
+    std::int64_t count = 0, other = 0;
+    starts(0) = 0;
+    for (std::int64_t v = 0; v < size; ++v) {
+        own.clear();
+        for (std::int64_t e = begin(v); e < begin(v + 1); ++e) own.emplace_back(columns(e), lengths(e));
+        std::sort(own.begin(), own.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+        for (auto mine = own.begin(); mine != own.end() || other < next[v];) {
+            const std::int64_t column = mine == own.end()  ? from[other]
+                                        : other == next[v] ? mine->first
+                                                           : std::min<std::int64_t>(mine->first, from[other]);
+            double least = std::numeric_limits<double>::infinity();
+            int times = 0;
+            auto take = [&](double length) {
+                if (length < least || length != length) least = length;
+                ++times;
+            };
+            for (; mine != own.end() && mine->first == column; ++mine) take(mine->second);
+            for (; other < next[v] && from[other] == column; ++other) take(far[other]);
+            if (mutual && times < 2) continue;
+            indices(count) = column;
+            out(count++) = least;
+        }
+        starts(v + 1) = count;
     }
-    for (std::int64_t v = 0; v < size; ++v) starts(v + 1) += starts(v);
-    std::vector<std::int64_t> next(starts.data(), starts.data() + size);
-    auto enter = [&](std::int64_t row, std::int64_t column, double length) {
-        indices(next[row]) = column;
-        out(next[row]++) = length;
-    };
-    for (std::size_t e = 0; e < edges; ++e) enter(high[order[e]], low[order[e]], shortest[e]);
-    for (std::size_t e = 0; e < edges; ++e) enter(low[order[e]], high[order[e]], shortest[e]);
-    return static_cast<std::int64_t>(2 * edges);
+    return count;
 }
 
 // The number of the strongly connected piece of each vertex of a directed graph, by Tarjan's search in depth (1972). A
@@ -177,8 +177,8 @@ void bind_paths(nb::module_ &m) {
     m.attr("STRIP") = STRIP;
     m.def("pieces", &pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "out"_a.noconvert());
-    m.def("undirected", &undirected, "left"_a.noconvert(), "right"_a.noconvert(), "lengths"_a.noconvert(), "mutual"_a,
-          "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
+    m.def("undirected", &undirected, "begin"_a.noconvert(), "columns"_a.noconvert(), "lengths"_a.noconvert(),
+          "mutual"_a, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("strong_pieces", &strong_pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "out"_a.noconvert());
     m.def("dijkstra_rows", &dijkstra_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
           "sources"_a.noconvert(), "out"_a.noconvert());
