@@ -48,17 +48,14 @@ class CalibrationFinding(Finding["CsvColumns"]):
         """
         import numpy as np
 
-        from mlcli.base.stages.stage import running
         from mlcli.core.similarities.projector import NoProjection
         from mlcli.findings.frame.finished_run import CsvColumns
-        from mlcli.findings.frame.off_manifold import score_model
 
         projector = result.model.projector
         if isinstance(projector, NoProjection):
             raise ConfigError("CALIBRATION", f"calibration was chosen, and no row that is held out can be placed: "
                               f"{projector.reason}", where=WHERE, hint="leave it out")
-        with running("calibration"):
-            held = score_model(result).held_out
+        held = None if result.scored is None else result.scored.held_out
         if held is None or held.scores is None:
             raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of this run of "
                               f"{result.config.method.name} have no scores off the manifold", where=WHERE,

@@ -1,6 +1,7 @@
 """A run from its input to its output: read, prepare, fit, compute the findings, write, certify."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -52,7 +53,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     output, asked = Path(config.output or ""), build.fingerprint(config)
     config = as_parent(config)
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
-        result = compute(session)
+        result = with_scores(compute(session))
         findings = assess(result)
         arrays = write(folder, result, findings)
         certificate = certificate_of(result, folder if config.report.writes("model") else None)
@@ -118,6 +119,17 @@ def plan_of(session: Session, given: Table | None = None) -> FitPlan:
     return plan
 
 
+def with_scores(result: Result) -> Result:
+    """Return a run with its model for later use, where the model is written or rows were held out to be scored."""
+    calibrates = result.config.report.setting("calibration") is not None
+    if not calibrates and not result.config.report.writes("model"):
+        return result
+    from mlcli.findings.frame.off_manifold import score_model
+
+    with running("calibration" if calibrates else "write"):
+        return replace(result, scored=score_model(result))
+
+
 def assess(result: Result) -> dict[str, Any]:
     """Return the values of all findings that the run has, by name."""
     found: dict[str, Any] = {}
@@ -163,10 +175,8 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
             write_dropped(folder / names.DROPPED, result.dropped)
         if result.start.reduced is not None:
             np.save(folder / names.SCORES, result.method_input.values)
-        if config.report.writes("model"):
-            from mlcli.findings.frame.off_manifold import score_model
-
-            model = {**vars(score_model(result).model), "unfolded": result.model.unfolded}
+        if result.scored is not None and config.report.writes("model"):
+            model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
             if model["growth"] is None:  # as in the models of earlier versions
                 del model["growth"]
             arrays[names.ARRAYS] = archive.save(folder, model)

@@ -183,3 +183,11 @@ class PlacedRows:
         beside = {SCORE: self.scores, P: self.p, **self.linear}
         return replace(self.coordinates, values=np.column_stack([self.coordinates.values, *beside.values()]),
                        columns=(*self.coordinates.columns, *beside))
+
+
+@frozen
+class ScoredModel:
+    """The model of a run with scores of rows off its manifold, and the rows that were held out as it places them."""
+
+    model: StoredModel
+    held_out: PlacedRows | None = None

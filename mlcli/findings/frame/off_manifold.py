@@ -32,15 +32,7 @@ from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.data.table.table import Table
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Method
-from mlcli.rundir.model import PlacedRows, StoredModel
-
-
-@frozen
-class ScoredModel:
-    """The model of a run with scores, and the rows that were held out as it places them."""
-
-    model: StoredModel
-    held_out: PlacedRows | None = None
+from mlcli.rundir.model import PlacedRows, ScoredModel, StoredModel
 
 
 @frozen

@@ -21,7 +21,7 @@ from mlcli.data.write.table import text_names
 from mlcli.findings.frame.growth import Growth, hash_of
 from mlcli.methods import Method, Model
 from mlcli.rundir.growth import MapRows, points_of
-from mlcli.rundir.model import Reduction, StoredModel
+from mlcli.rundir.model import Reduction, ScoredModel, StoredModel
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
@@ -163,6 +163,7 @@ class Result:
     embedding: Table
     dropped: tuple[Dropped, ...]
     model: Model
+    scored: ScoredModel | None = None  # for later use; None before rows are scored, and where nothing takes them
 
     @property
     def start(self) -> Start:
