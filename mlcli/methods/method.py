@@ -76,6 +76,7 @@ class Method(Options):
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
     in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
     decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
+    follows_rows: ClassVar[bool] = False  # whether rows of the fit are decoded much nearer than any others can be
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # for the number of axes, best first
     # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"

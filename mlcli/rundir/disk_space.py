@@ -93,7 +93,7 @@ def reference_bytes(method: Method, data: Given) -> float:
     if data.kind != "features":
         return 0.0
     chain, (rows, columns) = method.chain_of(data.kind), data.values.shape
-    neighbors = not method.leads_back(data.kind) if chain is None else (
+    neighbors = method.follows_rows or not method.leads_back(data.kind) if chain is None else (
         chain.graph is not None or chain.paths is not None or chain.correction != "none" or not chain.metric.plain
         or not (chain.kernel.of_distances or chain.kernel.by_columns))
     return 8.0 * scored_rows(rows, columns) * (columns + 1) if neighbors else 0.0

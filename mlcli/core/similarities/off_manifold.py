@@ -128,9 +128,9 @@ class ManifoldScore:
         """Return scores (m) as they are measured, in the units of the computation."""
         measured = projector.input_unit.measured(rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.reference is not None:
-                return self.reference.scores(projector, measured)
             own = projector.own_coordinates(coordinates)
+            if self.reference is not None:
+                return self.reference.scores(projector, completed(projector, measured, own))
             found = (decoding_errors(projector, measured, own) if self.lengths is None
                      else kernel_residuals(projector, measured, own * self.lengths))
         return np.nan_to_num(found, nan=LARGEST, posinf=LARGEST)
@@ -146,6 +146,14 @@ class ManifoldScore:
         assert self.mean is not None and self.precision is not None
         gaps = projector.output_unit.measured(coordinates) - self.mean
         return np.asarray(np.einsum("ij,jk,ik->i", gaps, self.precision, gaps))
+
+
+def completed(projector: Projector, measured: Array, coordinates: Array) -> Array:
+    """Return rows (m x d) with missing cells as their coordinates (m x p) lead back to them, where they do."""
+    there = ~np.isnan(measured)
+    if projector.decoder is None or there.all():
+        return measured
+    return np.where(there, measured, projector.decoder(coordinates))
 
 
 def kernel_residuals(projector: Projector, measured: Array, coordinates: Array) -> Array:
@@ -181,11 +189,14 @@ def decoding_errors(projector: Projector, measured: Array, coordinates: Array) -
     return found
 
 
-def kind_of(projector: Projector, rows: Array, *, of_chain: bool) -> Kind:
-    """Return the kind of score for rows (m x d) of features; `of_chain`: axes are eigenvectors of the kernel."""
+def kind_of(projector: Projector, rows: Array, *, of_chain: bool, decodes: bool) -> Kind:
+    """Return the kind of score for rows (m x d) of features; `of_chain`: axes are eigenvectors of the kernel.
+
+    `decodes`: the errors of a decoder are those of rows that it was not fitted to, or as large.
+    """
     if of_chain and projector.similarity.diagonal(rows[:1]) is not None:
         return "residual"
-    own = projector.decoder is not None and not isinstance(projector.decoder, PREIMAGES)
+    own = decodes and projector.decoder is not None and not isinstance(projector.decoder, PREIMAGES)
     return "reconstruction" if own else "neighbors"
 
 

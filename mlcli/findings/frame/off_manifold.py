@@ -78,14 +78,15 @@ def score_model(result: Result) -> ScoredModel:
         places = sample_rows(result)
         if places is None or not np.isfinite(take_rows(result.model.embedding, places)).all():
             return ScoredModel(model)  # the certificate names coordinates that are no numbers
-        last, own = score_step(result.config.method, result.model, result.prepared, places)
-        views = tuple(replace(view, score=calibrated(*score_view(projector, table.values, places)))
+        decodes = result.start.held_out is not None or not result.config.method.follows_rows
+        last, own = score_step(result.config.method, result.model, result.prepared, places, decodes=decodes)
+        views = tuple(replace(view, score=calibrated(*score_view(projector, table.values, places, decodes=decodes)))
                       for view, projector, table in zip(model.views, result.model.others, result.prepared.views[1:],
                                                         strict=False))
         first, steps = result.start.reduced, model.reductions
         if first is not None:
             kept = places if result.model.kept is None else result.model.kept[places]
-            before, theirs = score_step(first.method, first.model, first.given.table, kept)
+            before, theirs = score_step(first.method, first.model, first.given.table, kept, decodes=True)
             steps = (*steps[:-1], replace(steps[-1], score=before))
             own = theirs if own is None else own if theirs is None else np.maximum(own, theirs)
         scored = replace(model, reductions=steps, views=views, score=calibrated(last, own))
@@ -135,9 +136,12 @@ def sample_rows(result: Result) -> Indices | None:
     return np.sort(result.config.compute.generator().choice(table.rows, most, replace=False))
 
 
-def score_step(method: Method, model: Model, table: Table,
-               places: Indices) -> tuple[ManifoldScore | None, Array | None]:
-    """Return the score of a method's step, and those of its training rows at some places, each left out (m)."""
+def score_step(method: Method, model: Model, table: Table, places: Indices, *,
+               decodes: bool) -> tuple[ManifoldScore | None, Array | None]:
+    """Return the score of a method's step, and those of its training rows at some places, each left out (m).
+
+    `decodes`: the errors of a decoder are as large as those of other rows, or p is computed from these.
+    """
     assert isinstance(model.projector, Projector)
     if model.needs_all_views:
         return None, None
@@ -145,14 +149,15 @@ def score_step(method: Method, model: Model, table: Table,
         measured = model.projector.input_unit.measured(table.values[np.ix_(places, places)])
         return by_neighbors(*with_reaches(measured, None, places))
     if model.others:
-        return score_view(model.projector, table.values, places)
+        return score_view(model.projector, table.values, places, decodes=decodes)
     training = TrainingRows.of(table.values, model.embedding, places, model.projector.output_unit)
     of_chain = method.chain_of(table.kind) is not None and model.spectrum is not None
     return score_rows(model.projector, training, model if of_chain else None,
-                      linear=method.columns_model != "none")
+                      linear=method.columns_model != "none", decodes=decodes)
 
 
-def score_view(projector: Projector, values: Array, places: Indices) -> tuple[ManifoldScore | None, Array | None]:
+def score_view(projector: Projector, values: Array, places: Indices, *,
+               decodes: bool) -> tuple[ManifoldScore | None, Array | None]:
     """Return the score of rows (n x d) of one of several views, and those at some places, each left out (m).
 
     Coordinates are those that its rows have alone.
@@ -161,16 +166,18 @@ def score_view(projector: Projector, values: Array, places: Indices) -> tuple[Ma
     mean, precision = moments(projector.output_unit.measured(coordinates))
     training = TrainingRows(values[places], places, coordinates=coordinates, count=len(places), mean=mean,
                             precision=precision)
-    return score_rows(projector, training, None, linear=False)
+    return score_rows(projector, training, None, linear=False, decodes=decodes)
 
 
-def score_rows(projector: Projector, training: TrainingRows, chain: Model | None, *,
-               linear: bool) -> tuple[ManifoldScore, Array]:
+def score_rows(projector: Projector, training: TrainingRows, chain: Model | None, *, linear: bool,
+               decodes: bool) -> tuple[ManifoldScore, Array]:
     """Return the score of rows of features, and those of training rows, each left out (m).
 
-    `chain` is the model of a chain, whose axes are eigenvectors of the kernel; `linear`: it has T² and Q.
+    `chain` is the model of a chain, whose axes are eigenvectors of the kernel; `linear`: it has T² and Q; `decodes` as
+    in `score_step`.
     """
-    kind = kind_of(projector, projector.input_unit.measured(training.rows[:1]), of_chain=chain is not None)
+    kind = kind_of(projector, projector.input_unit.measured(training.rows[:1]), of_chain=chain is not None,
+                   decodes=decodes)
     if kind == "neighbors":
         measured = np.asarray(projector.input_unit.measured(training.rows))
         return by_neighbors(*reference_of(projector, measured, projector.similarity.parts.points))

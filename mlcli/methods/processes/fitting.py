@@ -273,6 +273,7 @@ class GaussianProcessMethod(Method):
     rules: ClassVar = ()
     has_loadings: ClassVar = False
     decoder_variance: ClassVar = True
+    follows_rows: ClassVar = True
     repeat_tolerance: ClassVar = 1e-6
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         start: Start

@@ -1,13 +1,18 @@
 """Scores off the manifold: identities with PCA, rows left out one by one as if they were not there, and p."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mlcli
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import CrossLabeled, Labeled, TwoViews
 from mlcli.core.similarities.off_manifold import NEAREST, ManifoldScore, leverage_free, with_reaches
+from mlcli.data.read.in_memory import new_rows
+from mlcli.methods import METHODS
+from tests.support import features, furnished, in_domain
 
 GENERATOR = np.random.default_rng(5)
 POINTS = GENERATOR.standard_normal((60, 4)) * [3, 2, 0.5, 0.2] + [10, 0, -5, 1]
@@ -121,3 +126,56 @@ def test_a_score_does_not_depend_on_the_unit_of_the_data() -> None:
 def test_rows_that_the_axes_hold_wholly_tie_at_zero() -> None:
     found = mlcli.embed(POINTS, "pca", components=4).off_manifold(NEW)
     assert (found.scores == 0).all() and (found.p == 1).all()
+
+
+GAUSSIAN = {"method.minimize.limit": 5}
+COSTLY = ("umap", "tsne", "phate", "nmds", "gplvm", "mvgplvm")
+
+
+@pytest.mark.medium
+def test_rows_that_a_gaussian_process_was_fitted_to_are_scored_by_their_neighbors() -> None:
+    """Its errors of them say nothing of others; those of rows held out do."""
+    run = mlcli.embed(POINTS, "gplvm", components=2, set=GAUSSIAN)
+    expected = [relative(np.linalg.norm(POINTS - row, axis=1), apart(POINTS)) for row in NEW]
+    found = run.off_manifold(NEW).scores
+    np.testing.assert_allclose(found / found[0], np.array(expected) / expected[0], rtol=1e-9)
+    held = mlcli.embed(POINTS, "gplvm", components=2, set=GAUSSIAN, calibrate=0.3)
+    scored = held.off_manifold(NEW)
+    errors = np.sum((NEW - held.reconstruct(scored.coordinates)) ** 2, axis=1)
+    np.testing.assert_allclose(scored.scores / scored.scores[0], errors / errors[0], rtol=1e-9)
+
+
+def test_neighbors_of_a_row_with_a_gap_are_those_of_the_row_that_its_coordinates_lead_back_to() -> None:
+    run = mlcli.embed(POINTS, "gplvm", components=2, set={**GAUSSIAN, "prepare.missing": "model"})
+    gaps = NEW.copy()
+    gaps[::2, 1] = np.nan
+    found = run.off_manifold(gaps)
+    whole = np.where(np.isnan(gaps), run.reconstruct(found.coordinates), gaps)
+    expected = np.array([relative(np.linalg.norm(POINTS - row, axis=1), apart(POINTS)) for row in whole])
+    np.testing.assert_allclose(found.scores / found.scores[0], expected / expected[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name
+                                    for name, kind in METHODS.items() if not kind.ordered])
+def test_a_score_depends_on_the_row_and_the_fit_alone(method: str) -> None:
+    """So scores of rows held out and of new rows like them are exchangeable, and p is exact, whatever the method is."""
+    points, new = (in_domain(method, rows - POINTS.mean(axis=0)) for rows in (POINTS, NEW))
+    data = furnished(features(points), METHODS[method].accepts)
+    options = {"neighbors": 12} if "neighbors" in METHODS[method].model_fields else {}
+    beside: dict[str, Any] = {}
+    if isinstance(data, TwoViews):
+        beside["view"] = data.view.values
+    if isinstance(data, Labeled):
+        beside["labels"] = list(data.labels)
+    if isinstance(data, CrossLabeled):
+        beside["labels"] = {"style": list(data.labels), "content": list(data.contents)}
+    run = mlcli.embed(data.values, method, calibrate=0.3, set=GAUSSIAN if method in ("gplvm", "mvgplvm") else {},
+                      **beside, **options)
+    model, table = run._model, new_rows(new, run.columns, (), "features")
+    table = replace(table, labels={"style": ("style 0", "style 1", "style 0") * 5} if method == "bilinear" else {})
+    every = model.place(table)
+    order = GENERATOR.permutation(len(new))
+    assert every.scores is not None and model.score is not None and model.score.exact
+    for some in (order, order[:1], order[3:5]):
+        alone = model.place(table.take(some)).scores
+        np.testing.assert_allclose(alone, every.scores[some], rtol=1e-6, atol=1e-12)
