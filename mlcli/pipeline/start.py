@@ -80,12 +80,11 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
-    source, held = hold_out(config, source)
     require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
     layer, genes = None, config.prepare.variable_genes
     if genes is not None and genes.layer is not None and not is_sketch(source):
-
         layer = read_gene_layer(config, genes.layer, source, from_file=run is None and given is None)
+    source, layer, held = hold_out(config, source, layer)
     with _gaps_dropped(config):
         prepared = prepare(config.prepare, source, layer)
     if config.prepare.reduce is None:
@@ -95,15 +94,16 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first, held)
 
 
-def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
-    """Return the rows of a table to fit, and those that `report.calibration` holds out, drawn with the seed.
+def hold_out(config: RunConfig, source: Table, layer: Table | None) -> tuple[Table, Table | None, Table | None]:
+    """Return the rows of a table to fit, the same ones of a layer of genes, and the rows of the table that
+    `report.calibration` holds out, drawn with the seed.
 
     Where rows with gaps are dropped, complete ones are drawn. Raises ConfigError for a table that is read in
     blocks, and for a share that holds out none, or leaves too few.
     """
     asked = config.report.setting(CALIBRATION.name)
     if asked is None or is_sketch(source):
-        return source, None
+        return source, layer, None
     if is_run(config.input.path):
         raise ConfigError("CALIBRATION", "the rows of a finished run were all fitted by it, and none can be held out",
                           where="report.calibration", hint="make that run with {report.calibration.share}, or leave it "
@@ -127,7 +127,7 @@ def hold_out(config: RunConfig, source: Table) -> tuple[Table, Table | None]:
         held = replace(held, values=source.values[np.ix_(chosen, fitted)], columns=whole.columns)
     note("N-HELD-OUT", f"{len(chosen):,} of {counted(source.rows, 'row')} held out of the fit, and placed by it: p of "
          "new rows is from their scores", rows=len(chosen))
-    return whole, held
+    return whole, None if layer is None else layer.take(fitted), held
 
 
 @contextmanager

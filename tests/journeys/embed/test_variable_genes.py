@@ -85,3 +85,11 @@ def test_layers_are_of_h5ad_files(mlcli: Caller, cells: str, name: str, wording:
     np.savez("points.npz", points)
     called = mlcli("embed", name, "--variable-genes", "2", "--counts-layer", "counts", "-o", "run", "-q")
     assert called.code == 78 and wording(called.err) == ["E-LAYER"] and "; --counts-layer" in called.err
+
+
+def test_rows_are_held_out_of_the_layer_too(mlcli: Caller, cells: str) -> None:
+    called = mlcli("embed", cells, "--variable-genes", "40", "--flavor", "seurat_v3", "--counts-layer", "counts",
+                   "--calibrate", "0.2", "-p", "2", "-q", "-o", "run")
+    assert called.code == 0, called.err
+    counts = [len(Path(f"run/{name}.csv").read_text().splitlines()) - 1 for name in ("embedding", "calibration")]
+    assert counts[1] == round(0.2 * len(COUNTS)) and sum(counts) == len(COUNTS)
