@@ -28,7 +28,8 @@ class Calibration(Options):
     """Rows held out of the fit, for exact p that new rows are off the manifold; null: none, and p is approximate."""
 
     share: float = option(0.2, "Share of the rows that are held out of the fit, drawn with the seed, and placed by it: "
-                          "p of new rows is computed from their scores.", gt=0, lt=1)
+                          "p of new rows is computed from their scores (default: none; 0.2 of a section without it).",
+                          gt=0, lt=1)
 
 
 class CalibrationFinding(Finding["CsvColumns"]):
@@ -122,8 +123,9 @@ class CalibrationFinding(Finding["CsvColumns"]):
             raise ConfigError("CALIBRATION", "calibration was chosen, and no row that is added to a map can be held "
                               "out of it", where=WHERE, hint="leave it out")
         if config.method.ordered:
-            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {config.method.name} are a "
-                              "sequence, of which none can be left out", where=WHERE, hint="leave it out: p of new "
+            raise ConfigError("CALIBRATION", f"calibration was chosen, and rows of {config.method.name} are one "
+                              "sequence: rows from its middle cannot be left out, and rows at its end are not "
+                              "exchangeable with those of other sequences", where=WHERE, hint="leave it out: p of new "
                               "rows is then approximate")
         kind = config.input.gives
         if kind not in ("features", "dissimilarities"):

@@ -110,3 +110,21 @@ def test_it_has_no_effect_on_standard_output(mlcli: Caller, wording: Wording) ->
     write("data.csv", POINTS)
     called = mlcli("embed", "data.csv", "--calibrate", "0.2", "-o", "-")
     assert called.code == 78 and called.out == "" and wording(called.err) == ["E-UNUSED"]
+
+
+def test_rows_are_scored_once(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.findings.frame import off_manifold
+
+    scored, own = list[object](), off_manifold.score_model
+    monkeypatch.setattr(off_manifold, "score_model", lambda result: scored.append(result) or own(result))
+    write("data.csv", POINTS)
+    held, alone = ("--calibrate", "0.2"), ("--outputs", "embedding")
+    for arguments, times in (((), 1), (held, 1), ((*held, *alone), 1), (alone, 0)):
+        scored.clear()
+        assert mlcli("embed", "data.csv", *arguments, "-o", "run", "--force").code == 0
+        assert len(scored) == times, arguments
+
+
+def test_help_says_that_no_rows_are_held_out_by_default(mlcli: Caller) -> None:
+    said = " ".join(mlcli("embed", "--help").out.partition("--calibrate")[2].partition("--discontinuity")[0].split())
+    assert "(default: none; " in said and "[default" not in said
