@@ -15,7 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.core.centering import uncentered
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.chain.landmark_error import images_by, sample_count, sample_rows, with_errors
+from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors, with_errors_by_products
 from mlcli.core.chain.nystrom import place_features, place_rows, placing_memory, placing_passes
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.eigen.eigensolve import NOTABLE
@@ -28,6 +28,7 @@ from mlcli.core.kernels.square import corrected_rows, distance_products
 from mlcli.core.linalg import solve_cost
 from mlcli.core.metrics.distances import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.core.model import Model
+from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.kernels import Distances, GivenDistances
 from mlcli.core.similarities.projector import linear_decoder
 
@@ -197,32 +198,38 @@ class LandmarkChain(Composition[Model]):
         points = self.chain.data.values
         rows = rows_of(points)
         with running("coordinates"):
+            if self.chain.stages.correction != "none":  # not of blocks; its constant is that of the landmarks
+                return place_features(self.of_landmarks, points)
+            sample = self.sample
+            to_sample, double = self.similarity_to(sample), self.chain.double
             if rows is not None:
-                return place_rows(self.of_landmarks, rows)
-            placed = place_features(self.of_landmarks, points)
-            return placed if self.chain.stages.correction != "none" else self.with_errors(placed)
+                placed, products = place_rows(self.of_landmarks, rows, to_sample)
+                return with_errors_by_products(placed, sample, products, centered=double)
+            return with_errors(place_features(self.of_landmarks, points), sample,
+                               lambda some: to_sample.rows(points[some]), centered=double)
 
-    def with_errors(self, placed: Model) -> Model:
-        """Return the placed points with bounds of the errors of their axes, by distances of sampled points to all."""
-        chain, points, count = self.chain, self.chain.data.values, self.chain.stages.landmarks or 0
-        sample = sample_rows(len(points), count, placed.embedding.shape[1], chain.compute)
-        similarity: Any = placed.required_projector.similarity
-        base = similarity.base if chain.kernel.bent else similarity
-        to_sample = replace(base, points=points[sample]) if isinstance(base, Distances) else replace(
+    @property
+    def sample(self) -> Indices:
+        """The points (s) whose rows of the whole kernel bound the errors of the axes."""
+        count, axes = self.chain.stages.landmarks or 0, self.of_landmarks.embedding.shape[1]
+        return sample_rows(len(self.chain.data.values), count, axes, self.chain.compute)
+
+    def similarity_to(self, sample: Indices) -> Similarity:
+        """Return the similarity of points to some of them (s), not to the landmarks."""
+        similarity: Any = self.of_landmarks.required_projector.similarity
+        base = similarity.base if self.chain.kernel.bent else similarity
+        to_sample = replace(base, points=self.chain.data.values[sample]) if isinstance(base, Distances) else replace(
             base, landmarks=sample)
-        to_sample = replace(similarity, base=to_sample) if chain.kernel.bent else to_sample
-        images = images_by(lambda some: to_sample.rows(points[some]), len(sample))
-        return with_errors(placed, sample, images, centered=chain.double)
+        return replace(similarity, base=to_sample) if self.chain.kernel.bent else to_sample
 
     @placed.cost
     def _(self) -> list[Step]:
         count, points = self.chain.stages.landmarks or 0, self.chain.data.values
         axes, rows = self.chain.stages.eigensolve.wanted(count), rows_of(points)
-        if rows is None:
-            sampled = 0 if self.chain.stages.correction != "none" else sample_count(len(points), count, axes)
-            return [landmark_step(count, len(points), self.placing, sampled)]
-        step = landmark_step(count, len(points), self.placing)
-        return [replace(step, passes=placing_passes(rows, count, axes, step.seconds))]
+        sampled = 0 if self.chain.stages.correction != "none" else sample_count(len(points), count, axes)
+        step = landmark_step(count, len(points), self.placing, sampled)
+        return [step if rows is None else replace(
+            step, passes=placing_passes(rows, count + sampled, axes, step.seconds))]
 
     def result(self) -> Model:
         """Return all points as they are placed."""

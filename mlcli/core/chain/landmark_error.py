@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.scratch import nonzero_columns
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.core.chain.nystrom import TOGETHER
 from mlcli.core.eigen.spectrum import Spectrum
@@ -33,44 +34,60 @@ def sample_rows(size: int, landmarks: int, axes: int, compute: Compute) -> Indic
     return np.sort(np.random.default_rng([compute.seed, STREAM]).choice(size, count, replace=False))
 
 
-def with_errors(model: Model, rows: Indices, images: Callable[[Array], Array], *, centered: bool) -> Model:
+def with_errors(model: Model, rows: Indices, columns: Callable[[slice], Array], *, centered: bool) -> Model:
     """Return the fit of landmarks, all points placed, with bounds of its axes' errors.
 
-    `rows` (s) are the sampled points, and `images` multiplies their rows of the kernel, before it is centered, with
-    vectors (n x q).
+    `rows` (s) are the sampled points, and `columns` computes the kernel between some of all points and these (b x s),
+    before it is centered.
     """
-    basis = _Basis.of(model.embedding, centered=centered)
+    embedding, extent = model.embedding, nonzero_columns(model.embedding)
+    every = row_blocks(len(embedding), TOGETHER, len(rows))
     with single_threaded_blas():
-        sines = _bounds(basis, rows, images(basis.vectors), _following(model.ranks, len(model.embedding)),
-                        centered=centered)
+        vectors, triangle = tall_qr(embedding[:, extent] - (embedding[:, extent].mean(axis=0) if centered else 0.0))
+        images = np.sum([*in_order(lambda some: columns(some).T @ vectors[some], every)], axis=0)
+    return _bounded(model, _Basis.of(vectors[rows], triangle, extent), images, centered=centered)
+
+
+def with_errors_by_products(model: Model, rows: Indices, products: Array, *, centered: bool) -> Model:
+    """Return what `with_errors` does where `products` (s x p + 1) of the kernel rows of the sampled points are known.
+
+    These are with the placed axes and with ones. No array of as many rows as points is made beside the embedding.
+    """
+    embedding, extent = model.embedding, nonzero_columns(model.embedding)
+    every, axes = row_blocks(len(embedding), TOGETHER, max(int(extent.sum()), 1)), int(extent.sum())
+    mean, triangle = np.zeros(axes), np.zeros((0, axes))
+    with single_threaded_blas():
+        if centered:
+            mean = np.sum([embedding[some][:, extent].sum(axis=0) for some in every], axis=0) / len(embedding)
+        for some in every:
+            triangle = tall_qr(np.vstack([triangle, embedding[some][:, extent] - mean]))[1]
+        back = np.linalg.pinv(triangle)
+        images = (products[:, :-1][:, extent] - np.outer(products[:, -1], mean)) @ back
+        given = (embedding[rows][:, extent] - mean) @ back
+    return _bounded(model, _Basis.of(given, triangle, extent), images, centered=centered)
+
+
+def _bounded(model: Model, basis: "_Basis", images: Array, *, centered: bool) -> Model:
+    """Return the fit with the bounds, given rows of K Q (s x q) of the sampled points before they are centered."""
+    size = len(model.embedding)
+    with single_threaded_blas():
+        sines = _bounds(basis, size, images, _following(model.ranks, size), centered=centered)
     return replace(model, spectrum=replace(model.ranks, errors=np.degrees(np.arcsin(sines))))
 
 
-def images_by(columns: Callable[[slice], Array], sampled: int) -> Callable[[Array], Array]:
-    """Return the product of sampled rows (s) of a kernel with vectors, by the columns (b x s) of some points."""
-    def images(vectors: Array) -> Array:
-        every = row_blocks(len(vectors), TOGETHER, sampled)
-        found: Array = np.sum([*in_order(lambda some: columns(some).T @ vectors[some], every)], axis=0)
-        return found
-
-    return images
-
-
+@frozen
 class _Basis:
-    """An orthonormal basis of the placed axes: vectors (n x q), and each axis in it as a unit vector (q x p)."""
+    """An orthonormal basis Q of the placed axes (n x q), at sampled points, and each axis in it."""
 
-    def __init__(self, vectors: Array, axes: Array) -> None:
-        self.vectors, self.axes = vectors, axes
+    rows: Array  # s x q, those of Q
+    axes: Array  # q x p, as unit vectors; NaN for an axis without an extent
 
     @classmethod
-    def of(cls, embedding: Array, *, centered: bool) -> "_Basis":
-        """Return the basis of the axes with an extent; an axis without is a column of NaN."""
-        extent = nonzero_columns(embedding)
-        with single_threaded_blas():
-            vectors, triangle = tall_qr(embedding[:, extent] - (embedding[:, extent].mean(axis=0) if centered else 0.0))
+    def of(cls, rows: Array, triangle: Array, extent: AnyArray) -> "_Basis":
+        """Return the basis of the axes with an `extent`, a (p,) mask, which are Q times a triangle (q x q)."""
         axes = np.full((len(triangle), len(extent)), np.nan)
         axes[:, extent] = triangle / np.maximum(np.linalg.norm(triangle, axis=0), np.finfo(float).tiny)
-        return cls(vectors, axes)
+        return cls(rows, axes)
 
 
 def _following(spectrum: Spectrum, size: int) -> float:
@@ -83,8 +100,9 @@ def _following(spectrum: Spectrum, size: int) -> float:
     return max(float(known[-1]), 0.0) * size / len(spectrum.vectors)
 
 
-def _bounds(basis: _Basis, rows: Indices, images: Array, following: float, *, centered: bool) -> Array:
-    """Return upper confidence bounds of the sines of the angles (p), at 95 %, 1 where there is none below.
+def _bounds(basis: _Basis, size: int, images: Array, following: float, *, centered: bool) -> Array:
+    """Return upper confidence bounds of the sines of the angles (p) of `size` points, at 95 %, 1 where there is none
+    below.
 
     `images` (s x q) are rows of K Q, for the basis Q (n x q), before their mean is subtracted. Their regression on
     the rows of Q estimates H = QᵀKQ; what it leaves is a sample of the residual R = K Q - Q H. An axis a differs from
@@ -96,8 +114,7 @@ def _bounds(basis: _Basis, rows: Indices, images: Array, following: float, *, ce
     """
     from scipy.special import chdtri, stdtrit
 
-    size, (count, width) = len(basis.vectors), images.shape
-    given = basis.vectors[rows]
+    (count, width), given = images.shape, basis.rows
     if centered:
         given, images = given - given.mean(axis=0), images - images.mean(axis=0)
     inverse = np.linalg.pinv(given.T @ given)

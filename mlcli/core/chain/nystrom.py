@@ -9,11 +9,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
-from mlcli.base.rows.source import Part, RowPass, Rows
+from mlcli.base.rows.source import RowPass, Rows
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.model import Model
+from mlcli.core.similarities.base import Similarity
 from mlcli.core.similarities.projector import Projector
 from mlcli.engine.executor import results
 
@@ -27,12 +28,20 @@ class Placement(RowPass):
     """A pass that computes coordinates of rows in a file: a source of blocks."""
 
     projector: Projector
+    to_sample: Similarity  # of rows to s sampled ones
 
-    def work(self, number: int) -> list[Part]:
-        """Return the coordinates of a block's parts, each with the number of its first row."""
-        place, axes = self.projector, self.projector.axes
-        return [(first + some.start, place.centering(place.similarity.rows(rows[some])) @ axes)
-                for first, rows in self.rows.parts(number) for some in row_blocks(len(rows), TOGETHER, len(axes))]
+    def work(self, number: int) -> list[tuple[int, Array, Array]]:
+        """Return the coordinates of a block's parts (m x p), each with the number of its first row and its products.
+
+        These are those of the similarities to the sampled rows with the coordinates and with ones (s x p + 1).
+        """
+        place, axes, found = self.projector, self.projector.axes, list[tuple[int, Array, Array]]()
+        for first, rows in self.rows.parts(number):
+            for some in row_blocks(len(rows), TOGETHER, len(axes)):
+                placed = place.centering(place.similarity.rows(rows[some])) @ axes
+                products = self.to_sample.rows(rows[some]).T @ np.column_stack([placed, np.ones(len(placed))])
+                found.append((first + some.start, placed, products))
+        return found
 
 
 def place_points(fit: Model, rows: Array) -> Model:
@@ -79,15 +88,21 @@ def place_features(fit: Model, points: Array) -> Model:
     return _fix_signs(fit, embedding)
 
 
-def place_rows(fit: Model, rows: Rows) -> Model:
-    """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
-    embedding = allocate(len(rows), fit.required_projector.axes.shape[1])
-    with closing(results(Placement(rows, fit.required_projector))) as every:
+def place_rows(fit: Model, rows: Rows, to_sample: Similarity) -> tuple[Model, Array]:
+    """Return the fit of landmarks with all points of a file placed by one pass, and signs set again.
+
+    Beside it stand the products of the similarities to s sampled rows with the coordinates and with ones (s x p + 1).
+    """
+    axes = fit.required_projector.axes.shape[1]
+    embedding, products = allocate(len(rows), axes), np.zeros((1, axes + 1))
+    with closing(results(Placement(rows, fit.required_projector, to_sample))) as every:
         for block in every:
-            for first, some in block:
+            for first, some, own in block:
                 embedding[first : first + len(some)] = some
+                products = products + own
             release_pages()
-    return _fix_signs(fit, embedding)
+    placed, signs = _fix_signs(fit, embedding), leading_signs(embedding)
+    return placed, products * np.append(signs, 1.0)
 
 
 def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:

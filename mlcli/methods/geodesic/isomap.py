@@ -22,7 +22,7 @@ from mlcli.core.chain.distance_chains import kernel_of_function
 from mlcli.core.chain.graphs import GraphChain, GraphStages, neighbor_steps, neighborhood
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.kernels import GowerKernel
-from mlcli.core.chain.landmark_error import images_by, sample_count, sample_rows, with_errors
+from mlcli.core.chain.landmark_error import sample_count, sample_rows, with_errors, with_errors_by_products
 from mlcli.core.chain.nystrom import COPIES, place_by_columns, place_points
 from mlcli.core.chain.scaling import build_fit, solve_spectrum
 from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
@@ -300,12 +300,13 @@ class LandmarkPaths(PathStages):
         chain, axes = self.chain, placed.embedding.shape[1]
         sample = sample_rows(self.graph.size, len(self.landmarks), axes, chain.compute)
         if self.plan.twice:
-            return with_errors(placed, sample, lambda vectors: np.concatenate([
-                rows @ vectors for _, rows in self.groups(sample, similarity)]), centered=chain.double)
+            products = [np.column_stack([rows @ placed.embedding, rows.sum(axis=1)])
+                        for _, rows in self.groups(sample, similarity)]
+            return with_errors_by_products(placed, sample, np.concatenate(products), centered=chain.double)
         halved = chain.geodesic.from_landmarks(self.graph, sample)
         function = similarity.function.of_halved if chain.kernel.bent else None
-        return with_errors(placed, sample, images_by(lambda some: halved[some] if function is None else function(
-            halved[some].copy()), len(sample)), centered=chain.double)
+        return with_errors(placed, sample, lambda some: halved[some] if function is None else function(
+            halved[some].copy()), centered=chain.double)
 
     @placed.cost
     def _(self) -> list[Step]:
