@@ -46,19 +46,21 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
                assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
                picture: str | None = None, classes: str | None = None, json: bool = False,
-               p_below: float | None = None, share: float | None = None) -> None:
+               p_below: float | None = None, share: float | None = None, history: Path | None = None) -> None:
     """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that.
 
     Says at the end what was written: as a line on standard error, or with `json` as a document on standard output.
 
     With a picture, the table's points are drawn there among the run's. With a file of classes, the run makes two
-    tables, and the second one is written there. Of coordinates, rows with p `p_below` a bound are counted, and more of
-    them than a `share` raise DataError once all is written. NPY files, which name no columns, hold coordinates alone.
+    tables, and the second one is written there. Of coordinates, rows with p `p_below` a bound are counted, their number
+    is appended to a `history`, and more of them than a `share` raise DataError once all is written. NPY files, which
+    name no columns, hold coordinates alone.
     """
     from mlcli.base.stages.stage import note
     from mlcli.engine.threads import threads_of
+    from mlcli.publication.publish import append_line, require_lines
     from mlcli.rundir.journal import recording
-    from mlcli.runs.off_manifold import USUAL, OffManifoldCount, mapped
+    from mlcli.runs.off_manifold import HISTORY, USUAL, OffManifoldCount, mapped
     from mlcli.runs.project import coordinates_alone
     from mlcli.runs.project import picture as picture_of
 
@@ -66,8 +68,11 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
         raise UsageError("ONE-OUTPUT", "standard output cannot hold both the table and the JSON document",
                          where="--json", hint="write the table to a file: -o FILE")
     unnamed = format_of(output, format) == "npy"
-    count = OffManifoldCount(USUAL if p_below is None else p_below, asked=(p_below, share) != (None, None))
+    count = OffManifoldCount(USUAL if p_below is None else p_below,
+                             asked=(p_below, share, history) != (None, None, None))
     refuse_existing(output, force)
+    if history is not None:
+        require_lines(history, HISTORY)
     require_picture(picture, output, force)
     require_classes(classes, output, picture, force)
     layer = reading(path, assignments or [], flags)
@@ -87,6 +92,8 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
             if unnamed and count.known:
                 note("N-NO-COLUMNS", "an NPY file names no columns and holds coordinates alone: scores off the "
                      "manifold are left out; csv and parquet hold both")
+    if history is not None:
+        append_line(history, count.line(run, path), HISTORY)
     files = [written for written in (picture, classes, output) if written not in (None, "-")]
     if json:
         print_json({"run": run, "input": path, "output": output, "rows": rows, "columns": list(columns),

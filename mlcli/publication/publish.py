@@ -1,13 +1,14 @@
 """Publication: a draft becomes the output in one step, and replaces only what was checked."""
 
 import errno
+import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.process.unfinished import inode_of
@@ -59,6 +60,45 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
     """Write a file whole or not at all; raises as `publishing` does."""
     with publish_file(path, write, force=force):
         pass
+
+
+def append_line(path: Path, line: str, head: str) -> None:
+    """Append a line to a table of lines, which begins with `head`, whole or not at all, after those of other processes.
+
+    Raises OutputRefused for a file that begins with another line, and StorageError.
+    """
+    with writing(path), path.open("ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = file.seek(0, os.SEEK_END)
+        _require_head(file, path, head)
+        try:
+            file.write(f"{line}\n".encode() if size else f"{head}\n{line}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(size)
+            raise
+
+
+def require_lines(path: Path, head: str) -> None:
+    """Raise OutputRefused for a file to which no line of a table with this head can be appended."""
+    try:
+        with path.open("rb") as file:
+            _require_head(file, path, head)
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise OutputRefused("OUTPUT", "there is no such folder", where=str(path), hint="make it first") from None
+    except OSError as error:
+        raise impossible("read the output", path, error) from error
+
+
+def _require_head(file: BinaryIO, path: Path, head: str) -> None:
+    """Raise OutputRefused for an open file that is not empty and begins with another line."""
+    file.seek(0)
+    first = file.readline(len(head) + 2)
+    if first and first.rstrip(b"\r\n") != head.encode():
+        raise OutputRefused("OUTPUT-EXISTS", f"the output exists and does not begin with the line {head}",
+                            where=str(path), hint="choose another, to which lines are appended")
 
 
 def publish(draft: Draft, output: Path, listing: Listing | None, *, force: bool) -> None:

@@ -1,7 +1,10 @@
 """New rows counted by p that they are off the manifold, as their table is written; and the alarm of a job."""
 
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from mlcli.data.options.wording import counted, listed
@@ -12,6 +15,7 @@ from mlcli.rundir.model import SCORE, P
 
 USUAL = 0.05  # p below which rows are counted where nothing else is said
 NAMED = 5  # rows in a message
+HISTORY = "time,run,input,rows,p_below,rows_below,share"  # the head of a history: a line for each projection
 
 
 @dataclass
@@ -39,8 +43,9 @@ class OffManifoldCount:
             self.first = (*self.first, *(table.ids[row] for row in low[:NAMED]))[:NAMED]
         elif self.asked:
             raise ConfigError("NO-SCORES", "this run has no p that new rows are off its manifold", where="--p-below",
-                              hint="leave out --p-below and --share; features and dissimilarities have p where rows "
-                              "of one view are placed, and a run of an earlier version after it is made again")
+                              hint="leave out --p-below, --share and --history; features and dissimilarities have p "
+                              "where rows of one view are placed, and a run of an earlier version after it is made "
+                              "again")
         return table
 
     @property
@@ -58,6 +63,13 @@ class OffManifoldCount:
         """Return the count as plain values; empty where the run has no p."""
         return {} if not self.known else {
             "off_manifold": {"p_below": self.below, "rows": self.found, "share": self.share}}
+
+    def line(self, run: str, path: str) -> str:
+        """Return the count of new rows of a file as a line of the history, at this time."""
+        written = io.StringIO()
+        csv.writer(written, lineterminator="").writerow([datetime.now(UTC).isoformat(timespec="seconds"), run, path,
+                                                         self.rows, self.below, self.found, self.share])
+        return written.getvalue()
 
     def require_share(self, most: float, path: str, output: str | None) -> None:
         """Raise DataError where more than a share of the rows have p below the bound; an `output` has their scores."""

@@ -11,7 +11,7 @@ import pytest
 
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.publication import publish, renames, staging
-from mlcli.publication.publish import write_whole
+from mlcli.publication.publish import append_line, write_whole
 from mlcli.publication.replaceable import RUN, listing_of
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from mlcli.rundir.names import MANIFEST
@@ -246,3 +246,31 @@ def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path, wording: Wor
         (run / f"note{number}").write_text("")
     with wording.raises(OutputRefused, "OUTPUT-FOREIGN"):
         RUN.require(run)
+
+
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lines.csv"
+    for line in ("1,2", "3,4"):
+        append_line(path, line, "a,b")
+    assert path.read_text() == "a,b\n1,2\n3,4\n"
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(publish.os, "fsync", fail)
+    with pytest.raises(StorageError):
+        append_line(path, "5,6", "a,b")
+    assert path.read_text() == "a,b\n1,2\n3,4\n"
+    with pytest.raises(OutputRefused):
+        append_line(path, "5,6", "a,c")
+
+
+@pytest.mark.medium
+def test_lines_of_several_processes_are_all_there(tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    script = "import sys; from pathlib import Path; from mlcli.publication.publish import append_line\n" \
+             "for number in range(50): append_line(Path(sys.argv[1]), f'{sys.argv[2]},{number}', 'a,b')"
+    started = [subprocess.Popen([sys.executable, "-P", "-c", script, str(path), name]) for name in "xyz"]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    head, *lines = path.read_text().splitlines()
+    assert head == "a,b" and sorted(lines) == sorted(f"{name},{number}" for name in "xyz" for number in range(50))

@@ -1,6 +1,7 @@
 """`mlcli project`: new points into a finished run's space."""
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,8 @@ PBelow = Annotated[float | None, typer.Option("--p-below", metavar="P", min=0, m
     "Count the new rows with a smaller off_manifold_p (default: 0.05). --json names their number and share."))]
 Share = Annotated[float | None, typer.Option("--share", metavar="SHARE", min=0, max=1, show_default=False, help=(
     "Largest share of the new rows that may be below it: of more, the table is written and exit code 65 is an alarm."))]
+History = Annotated[Path | None, typer.Option("--history", metavar="FILE", show_default=False, help=(
+    "Append the time, the number of new rows and the share below it as a line to this .csv file."))]
 AsView = Annotated[list[int] | None, typer.Option("--as-view", metavar="NUMBER", show_default=False, help=(
     "The view of a run of several views that NEW has rows of, from 1 (default: 1). Repeatable: then that of each "
     "--view."))]
@@ -30,9 +33,10 @@ View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_d
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "portable", "memory_limit")
 def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View = None, output: behavior.Table = "-",
             format: behavior.TableFormat = None, picture: Picture = None, classes: Classes = None,
-            p_below: PBelow = None, share: Share = None, assignments: Assignments = None,
-            force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
-            progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
+            p_below: PBelow = None, share: Share = None, history: History = None,
+            assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
+            **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
     \b
@@ -40,7 +44,7 @@ def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View =
     mlcli project runs/distances-mds to_training_points.csv
     mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
     mlcli project runs/iris-lda new_flowers.csv -o new.csv --classes classes.csv
-    mlcli project runs/faces-isomap new_faces.csv -o new.csv --share 0.2
+    mlcli project runs/faces-isomap new_faces.csv -o new.csv --share 0.2 --history shares.csv
     mlcli project runs/genes-ibfa new_doses.csv --as-view 2
     mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
 
@@ -58,4 +62,4 @@ def project(run: behavior.Run, new: New, *, as_view: AsView = None, view: View =
     use = project.project if classes is None else project.project_and_classify
     put_to_use(partial(use, views=as_view or ()), run=run, path=new, output=output, format=format, force=force,
                assignments=assignments, flags=flags, progress=progress, quiet=quiet,
-               picture=picture, classes=classes, json=json, p_below=p_below, share=share)
+               picture=picture, classes=classes, json=json, p_below=p_below, share=share, history=history)

@@ -1,6 +1,7 @@
 """Columns beside the coordinates of new rows, and the alarm where many of them are off the manifold."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,33 @@ def test_rows_of_given_kernels_have_no_scores_and_rows_of_one_view_do(kind: str,
     mlcli.bare("data.csv", "-m", "cca", "-p", "1", "--view", "pairs.csv", "-o", "other")
     for file, number in (("data.csv", "1"), ("pairs.csv", "2")):
         assert COLUMNS in mlcli("project", "other", file, "--as-view", number).out.splitlines()[0]
+
+
+def test_a_history_has_a_line_for_each_projection(mlcli: Caller, run: str, wording: Wording) -> None:
+    for number, below in enumerate(("0.05", "0.5")):
+        called = mlcli("project", run, "mixed.csv", "-o", f"{number}.csv", "--history", "shares.csv", "--p-below",
+                       below, "--share", "0.2")
+        assert called.code == 65  # the alarm comes after the line
+    head, *lines = Path("shares.csv").read_text().splitlines()
+    assert head == "time,run,input,rows,p_below,rows_below,share" and len(lines) == 2
+    for number, line in enumerate(lines):
+        when, *cells = line.split(",")
+        p = [float(row.split(",")[4]) for row in Path(f"{number}.csv").read_text().splitlines()[1:]]
+        low = int(np.sum(np.array(p) < (0.05, 0.5)[number]))
+        assert datetime.fromisoformat(when).tzinfo is not None
+        assert cells[:2] == ["run", "mixed.csv"]
+        assert [*map(float, cells[2:])] == [30, (0.05, 0.5)[number], low, low / 30]
+
+
+@pytest.mark.parametrize("before", ["id,y1\n", "", None])
+def test_a_history_is_appended_to_nothing_else(before: str | None, mlcli: Caller, run: str, wording: Wording) -> None:
+    Path("folder").mkdir()
+    path = Path("folder/shares.csv" if before is not None else "nowhere/shares.csv")
+    if before is not None:
+        path.write_text(before)
+    called = mlcli("project", run, "mixed.csv", "-o", "new.csv", "--history", path)
+    if before == "":
+        assert called.code == 0 and len(path.read_text().splitlines()) == 2
+        return
+    assert called.code == 73 and wording(called.err) and not Path("new.csv").exists()
+    assert before is None or path.read_text() == before
