@@ -1,7 +1,8 @@
-"""Adds runs of every method, as the program at hand writes them, to the folder of its version.
+"""Adds runs of every method and kind of input, as the program at hand writes them, to the folder of its version.
 
-`python -m tests.museum.add` makes the archives that the folder lacks; with `--renew METHOD ...` it makes those of some
-methods anew, which only a version that is not yet released may do. The bytes of an archive depend on its files alone.
+`python -m tests.museum.add` makes the archives that the folder lacks; with `--renew NAME ...` it makes those of some
+methods or kinds anew, which only a version that is not yet released may do. The bytes of an archive depend on its
+files alone.
 """
 
 import io
@@ -15,22 +16,27 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
 from mlcli import __version__
+from mlcli.base.values.inputs import AffinityGraph, Viewed
 from mlcli.cli.program import run
 from mlcli.methods import METHODS
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.repeating import ways, write_runs
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
-from tests.museum.pieces import FOLDER, LABELS, archive_of, commands
+from tests.museum.pieces import FOLDER, KINDS, LABELS, archive_of, commands
 from tests.processes import neutral
 from tests.support import in_domain
 
 OUTPUTS = "embedding,spectrum,model,quality,dimension"  # of the ways of a method after its first one
 PLACE = "mlcli-museum"  # in the temporary folder; a run keeps the path of its input
 FEW = 7  # new rows
+POINTS_OF_PAIRS = 30
+CHAINS = {"graph": {"paths": {}}, "kernel": {"kernel": {"name": "given"}}}  # what chain needs beside its defaults
 STYLES = ("bilinear",)  # methods that place a new row by its style
 
 
@@ -59,12 +65,67 @@ def make(methods: Sequence[str], folder: Path) -> None:
             lines = (place / "new.csv").read_text(encoding="utf-8").splitlines()
             (place / "new.csv").write_text("".join(
                 f"{line},{labels}\n" for line, labels in zip(lines, added, strict=False)), encoding="utf-8")
-        with chdir(place):
-            require(run(["run", "config.yaml", "--no-cache", "-q", *(
-                () if way == method else ("--outputs", OUTPUTS))]), called)
-            for name, command in commands("run", "").items():
-                if run([*command, "-q"]):  # a run without a map back, or without a place for new rows
-                    print(f"{called}: no {name}", file=sys.stderr)
+        use(place, called, () if way == method else ("--outputs", OUTPUTS))
+
+
+def options_of(method: str, kind: str) -> dict[str, Any]:
+    """Return the options of a method for few points; a graph and a kernel have neighbors of their own, or none."""
+    fields = METHODS[method].model_fields if kind == "dissimilarities" else {}
+    return {**({"neighbors": {"count": 9}} if "neighbors" in fields else {}),
+            **({"perplexity": 5} if "perplexity" in fields else {}),
+            **(CHAINS.get(kind, {}) if method == "chain" else {})}
+
+
+def table_of(kind: str) -> tuple[str, str]:
+    """Return a table of a kind of input for few points, and one of new rows where there are any, as CSV."""
+    known, new = POINTS[:POINTS_OF_PAIRS, :3], new_rows("pca")[:, :3]
+    if kind == "covariance":
+        names, values, others = ["a", "b", "c"], np.cov(known.T), None
+    else:
+        names = [f"p{number}" for number in range(len(known))]
+        far, others = (np.linalg.norm(rows[:, None] - known, axis=2) for rows in (known, new))
+        values = far
+        if kind == "kernel":
+            values, others = np.exp(-(far / 8) ** 2), np.exp(-(others / 8) ** 2)
+        if kind == "graph":
+            near = np.argsort(far, axis=1)[:, 1:5]
+            edges = [(row, column) for row in range(len(far)) for column in near[row].tolist()
+                     if row not in near[column] or row < column]
+            return "\n".join(["source,target,length", *(f"p{row},p{column},{float(far[row, column])!r}"
+                                                        for row, column in edges), ""]), ""
+    lines = [",".join(["id", *names])]
+    lines += [",".join([name, *(f"{value:.7g}" for value in row)])
+              for name, row in zip(names, values.tolist(), strict=True)]
+    more = [",".join(["id", *names]), *(",".join([f"n{row}", *(f"{value:.7g}" for value in found)])
+                                        for row, found in enumerate(others.tolist()))] if others is not None else []
+    return "\n".join([*lines, ""]), "\n".join([*more, ""]) if more else ""
+
+
+def make_of_kind(kind: str, folder: Path) -> None:
+    """Make a run of each method that takes a kind of input in a folder of its own, and what the program makes of it."""
+    data, new = table_of(kind)
+    for method, own in METHODS.items():
+        if not any(accepted.kind == kind and not issubclass(accepted, AffinityGraph | Viewed)
+                   for accepted in own.accepts):
+            continue
+        place = folder / kind / method
+        (place / "data").mkdir(parents=True)
+        (place / "data" / "data.csv").write_text(data, encoding="utf-8")
+        if new:
+            (place / "new.csv").write_text(new, encoding="utf-8")
+        document = {"input": {"path": "data/data.csv", "kind": kind}, "output": "run",
+                    "method": {"name": method, **options_of(method, kind)}}
+        (place / "config.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+        use(place, method, ("--outputs", OUTPUTS))
+
+
+def use(place: Path, called: str, arguments: Sequence[str] = ()) -> None:
+    """Make the run of a configuration in a folder, and what the program makes of it."""
+    with chdir(place):
+        require(run(["run", "config.yaml", "--no-cache", "-q", *arguments]), called)
+        for name, command in commands("run", "").items():
+            if run([*command, "-q"]):  # a run without a map back, or without a place for new rows
+                print(f"{called}: no {name}", file=sys.stderr)
 
 
 def require(code: int, name: str) -> None:
@@ -84,25 +145,28 @@ def pack(archive: Path, folder: Path) -> None:
             file.addfile(entry, io.BytesIO(content))
 
 
-def add(methods: Iterable[str]) -> None:
-    """Write the archives of some methods into the folder of this version."""
+def add(names: Iterable[str]) -> None:
+    """Write the archives of some methods and kinds of input into the folder of this version."""
     place = Path(tempfile.gettempdir()) / PLACE
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
-    chosen = list(methods)
-    make(chosen, place)
-    for method in chosen:
-        pack(archive_of(__version__, method), place / method)
+    chosen = list(names)
+    make([name for name in chosen if name in METHODS], place)
+    for kind in KINDS:
+        if kind in chosen:
+            make_of_kind(kind, place)
+    for name in chosen:
+        pack(archive_of(__version__, name), place / name)
     shutil.rmtree(place)
-    sizes = {method: archive_of(__version__, method).stat().st_size for method in chosen}
+    sizes = {name: archive_of(__version__, name).stat().st_size for name in chosen}
     print(json.dumps({"added": sizes, "bytes": sum(sizes.values())}))
 
 
 def main() -> None:
-    """Add the archives that are missing, and make those of the named methods anew."""
+    """Add the archives that are missing, and make the named ones anew."""
     os.environ["MLCLI_CACHE"] = "off"
     renewed = sys.argv[2:] if sys.argv[1:2] == ["--renew"] else []
-    add(method for method in METHODS if method in renewed or not archive_of(__version__, method).exists())
+    add(name for name in (*METHODS, *KINDS) if name in renewed or not archive_of(__version__, name).exists())
 
 
 if __name__ == "__main__":
