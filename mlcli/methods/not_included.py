@@ -64,10 +64,15 @@ def remedy(asked: str, known: Sequence[str]) -> str:
 
 
 def instead(asked: str, known: Sequence[str]) -> str:
-    """Return the method nearest in meaning, else in spelling; empty where there is none."""
-    if hyphenated(asked) in BY_NAME:
-        return BY_NAME[hyphenated(asked)].nearest
-    return next(iter(difflib.get_close_matches(hyphenated(asked), known, n=1, cutoff=ALIKE)), "")
+    """Return the method nearest in meaning, else in spelling; empty where there is none.
+
+    The same letters in another order are a misspelling however short the name is.
+    """
+    name = hyphenated(asked)
+    if name in BY_NAME:
+        return BY_NAME[name].nearest
+    swapped = [other for other in known if sorted(other) == sorted(name)]
+    return next(iter(swapped or difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)), "")
 
 
 def hyphenated(name: str) -> str:

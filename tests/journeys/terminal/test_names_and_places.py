@@ -67,7 +67,8 @@ def test_names_of_missing_methods_stand_in_one_entry_each() -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("PCA", "pca"), ("kernel_pca", "kernel-pca"), ("isomp", "isomap"),
-                                              ("Laplacian Eigenmaps", "laplacian-eigenmaps"), ("xyz", "")])
+                                              ("Laplacian Eigenmaps", "laplacian-eigenmaps"), ("pac", "pca"),
+                                              ("ACP", "pca"), ("xyz", "")])
 def test_a_misspelling_has_the_nearest_in_spelling(typed: str, meant: str) -> None:
     assert remedy_for(typed) == (f"did you mean {meant!r}?" if meant else "")
 
