@@ -9,6 +9,7 @@ from mlcli.cli.line import behavior
 from mlcli.cli.screen.failure import say_written
 from mlcli.cli.screen.output import print_json, refuse_existing
 from mlcli.cli.screen.streams import require_standard_output
+from mlcli.data.options.wording import listed
 from mlcli.errors import UsageError
 from mlcli.publication.publish import require_folder_name
 
@@ -53,6 +54,6 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
         print_json({"parameters": list(collected.parameters), "runs": [dict(row) for row in collected.rows],
                     "files": [str(path) for path in paths]})
     elif not quiet:
-        failed = sum(bool(row["exit"]) for row in collected.rows)
-        said = f", {failed:,} of which failed or cannot be read" if failed else ""
+        failed = [str(row["run"]) for row in collected.rows if row["exit"]]
+        said = f", {len(failed):,} of which failed or cannot be read: {listed(failed)}" if failed else ""
         say_written(f"wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs{said}", *paths)

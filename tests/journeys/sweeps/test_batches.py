@@ -132,6 +132,7 @@ def test_runs_from_several_places_and_failed_ones(swept: Caller) -> None:
     assert [row["run"] for row in rows] == ["first", *(f"count={count},components={kept}" for count in (6, 8)
                                             for kept in (1, 2) if (count, kept) != (6, 1)), "count=1.failed"]
     assert (rows[-1]["exit"], rows[-1]["error"]) == ("80", "E-KRYLOV: 2 of 3 converged")
+    assert ", 1 of which failed or cannot be read: 'count=1.failed'\n" in swept("collect", "elsewhere").err
 
 
 def test_a_table_elsewhere_is_replaced_with_force_alone(swept: Caller) -> None:
