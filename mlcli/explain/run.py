@@ -156,7 +156,8 @@ def _explained(layer: Layer, values: Mapping[str, Any], sample: Sample, session:
     session.config = config = build(layer)
     with recording() as journal:
         plan = plan_of(session, sample.table)
-        recorder = Recorder(plan)
+        with plan.table.rows_named():
+            recorder = Recorder(plan)
         with listening(recorder):
             result = fit(plan, session)
     method = config.method

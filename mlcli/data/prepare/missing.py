@@ -48,7 +48,7 @@ def refuse(table: Table, remedy: str = REMEDY) -> None:
     if remedy == REMEDY and len(table.labels) > len(table.columns) and not all_finite(table.values):
         scale, items = questionnaire(table.labels, len(table.columns))
         remedy = f"are the columns of text answers? {scale} gives them numbers; {REMEDY}" if items else REMEDY
-    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)
+    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy, table.numbers)
 
 
 def complete_rows(table: Table) -> AnyArray:

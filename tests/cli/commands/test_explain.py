@@ -161,3 +161,19 @@ def test_the_page_of_a_second_view_and_of_a_finished_run_names_a_command_of_all_
         assert called.code == 0, called.err
         page = Path("page.html").read_text(encoding="utf-8")
         assert f"{command}<" in page and ("A run of all 20, " in page) == (data != "few.csv")
+
+
+@pytest.mark.parametrize(("method", "cell"), [("nmf", "-1"), ("pca", "")])
+def test_a_row_in_an_error_has_its_number_in_the_file(method: str, cell: str, mlcli: Caller) -> None:
+    rows = [f"{row % 7 + 1},{row % 5 + 1},{row % 3 + 1}" for row in range(40)]
+    chosen = json.loads(mlcli("explain", "pca", write_lines("good.csv", rows), "--json").out)["steps"][-1]["arrays"][0]
+    row = int(chosen["rows"][5])
+    rows[row - 1] = f"{cell},1,1"
+    called = mlcli("explain", method, write_lines("bad.csv", rows))
+    assert called.code == 65 and f"row {row} ('{row}')" in called.err
+
+
+def write_lines(path: str, rows: list[str]) -> str:
+    """Write a table of three columns, and return its path."""
+    Path(path).write_text("\n".join(["a,b,c", *rows, ""]))
+    return path
