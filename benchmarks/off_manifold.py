@@ -1,12 +1,17 @@
 """Whether p of new rows is what it says: the share of honest rows below 0.05, and of rows from elsewhere, by method.
 
 Usage: python benchmarks/off_manifold.py RESULTS.json [METHOD ...]   measures these methods, or all, and adds to RESULTS
-       python benchmarks/off_manifold.py RESULTS.json --write         writes the tables into docs/off-manifold.md
+       python benchmarks/off_manifold.py RESULTS.json --write         writes its lines into docs/off-manifold.md
 
 Each of 20 splits of a data set has 200 rows to fit, 201 that `--calibrate` holds out, and as many honest new rows as
 remain, at most 200. Rows from elsewhere are of another class where there is one, honest rows with their columns
 permuted, and normal noise with the columns' means and deviations. Data sets are those of the folder SHARED, and
 generated ones. scikit-learn's detectors are fitted to all 401 rows, with a contamination of 0.05.
+
+Methods of amounts take absolute values, those of answers whether a number is above its column's median. Classes,
+styles and contents are thirds and halves of random combinations of the columns, and a second view has three of them,
+bent and with noise: all of them are functions of the row, so that rows stay exchangeable. For methods of sequences,
+which have approximate p alone, a sequence of 200 rows is fitted, and an independent one of the same system is new.
 """
 
 import json
@@ -14,7 +19,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +28,9 @@ import numpy as np
 
 import mlcli
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import CrossLabeled, Labeled, TwoViews
+from mlcli.data.read.in_memory import new_rows
 from mlcli.data.samples import sample
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS
@@ -31,10 +39,14 @@ SHARED = Path(os.environ.get("SHARED", "shared"))
 PAGE = Path(__file__).parents[1] / "docs" / "off-manifold.md"
 FIT, HELD, NEW, SPLITS, APPROXIMATE = 200, 201, 200, 20, 4
 LEVEL = 0.05
-FAST = ("pca", "ppca", "fa", "mds", "kpca", "ica", "nmf", "random", "vae", "autoencoder", "isomap", "lle", "ltsa",
-        "hlle", "mlle", "npe", "lpp", "lltsa", "laplacian", "diffusion", "phate", "sammon", "smacof", "sfa", "umap",
-        "tsne", "sde", "gplvm", "nmds")
-LARGER = {"hlle": {"method.neighbors.count": 12}}
+SLOW, COLUMNS, FEW = ("gplvm", "mvgplvm"), 30, 60  # methods of few columns and new rows: placing each takes long
+FEWER = {**dict.fromkeys(SLOW, 1), **dict.fromkeys(("sde", "umap", "tsne", "nmds", "smacof", "sammon"), 4), "gpdm": 5}
+SHORT = {"method.minimize.limit": 100}  # iterations
+NEEDED: Mapping[str, Mapping[str, Any]] = {
+    "hlle": {"method.neighbors.count": 12}, **dict.fromkeys((*SLOW, "gpdm"), SHORT)}
+AMOUNTS, ANSWERS = ("nmf", "ca"), ("mca",)
+SEQUENCES = tuple(name for name, kind in METHODS.items() if kind.ordered)
+RARE = 0.05  # share of the rarer answer to a question that is kept
 ELSEWHERE = ("class", "permuted", "noise")
 DETECTORS = ("IsolationForest", "EllipticEnvelope")
 
@@ -91,35 +103,137 @@ class Split:
 
 def options_of(method: str, data: str) -> dict[str, Any]:
     """Return the options of a method for a data set: defaults, a graph in pieces connected, numbers of one scale."""
-    options = {**LARGER.get(method, {})}
+    options: dict[str, Any] = {**NEEDED.get(method, {})}
     fields = METHODS[method].model_fields
     if "neighbors" in fields and "pieces" in getattr(type(fields["neighbors"].default), "model_fields", {}):
         options["method.neighbors.pieces"] = "connect"
-    if data in ("wine", "oil flow") and method != "nmf":
+    if data in ("wine", "oil flow") and method not in (*AMOUNTS, *ANSWERS):
         options["prepare.scale"] = "standard"
     return options
 
 
-def share(values: Array) -> float | None:
-    """Return the share of p (m) below the level; None of no rows."""
-    return float(np.mean(values < LEVEL)) if len(values) else None
+@frozen
+class Taken:
+    """Rows as a method takes them, with the labels or the second view that it needs."""
+
+    method: str
+    middle: Array  # d, medians of the columns
+    asked: Indices  # q, the columns that are answers
+
+    @classmethod
+    def of(cls, method: str, rows: Array) -> "Taken":
+        """Return how a method takes rows like some (n x d)."""
+        middle = np.median(rows, axis=0)
+        above = np.mean(rows > middle, axis=0)
+        return cls(method, middle, np.flatnonzero(np.minimum(above, 1 - above) > RARE))
+
+    def rows(self, rows: Array) -> Array:
+        """Return rows (m x d) in the domain of the method."""
+        if self.method in AMOUNTS:
+            return np.abs(rows)
+        return np.where(rows > self.middle, 2.0, 1.0)[:, self.asked] if self.method in ANSWERS else rows
+
+    def combinations(self, rows: Array) -> Array:
+        """Return three random combinations of the columns (m x 3)."""
+        return (rows - self.middle) @ np.random.default_rng(48).standard_normal((rows.shape[1], 3))
+
+    def labels(self, rows: Array) -> dict[str, list[str]]:
+        """Return the labels of rows (m x d) by the names of their columns; none where the method has no classes."""
+        accepts, (one, two, _) = METHODS[self.method].accepts, self.combinations(rows).T
+        if CrossLabeled in accepts:
+            return {"style": np.where(one > 0, "a", "b").tolist(), "content": np.where(two > 0, "c", "d").tolist()}
+        return {"class": np.digitize(one, np.quantile(one, [1 / 3, 2 / 3])).astype(str).tolist()} if (
+            Labeled in accepts) else {}
+
+    def beside(self, rows: Array) -> dict[str, Any]:
+        """Return what a fit of rows (m x d) takes beside them."""
+        labels = self.labels(rows)
+        given = {"labels": labels} if labels else {}
+        if TwoViews in METHODS[self.method].accepts:
+            found = self.combinations(rows)
+            found = np.tanh(found / (found.std(axis=0) + 1e-300))
+            noise = np.random.default_rng(len(rows)).standard_normal(found.shape)
+            given["view"] = found + 0.2 * noise
+        return given
+
+    def p(self, run: Any, rows: Array) -> Array:
+        """Return p (m) of new rows (m x d) by a run."""
+        taken = self.rows(rows)
+        if CrossLabeled not in METHODS[self.method].accepts:
+            return np.asarray(run.off_manifold(taken).p)
+        model = run._model  # places rows by their styles, which the function of arrays does not take
+        table = new_rows(taken, model.steps[0].preparation.columns, (), model.kind)
+        return np.asarray(model.place(replace(table, labels={
+            name: tuple(texts) for name, texts in self.labels(rows).items()})).p)
 
 
-def measure(method: str, data: str, split: Split, number: int) -> dict[str, Any]:
+def share(values: Array) -> float:
+    """Return the share of p (m) below the level."""
+    return float(np.mean(values < LEVEL))
+
+
+def measure(taken: Taken, data: str, split: Split, number: int) -> dict[str, Any]:
     """Return the shares below the level of one split, exact and approximate."""
-    def shares(run: Any) -> dict[str, float | None]:
-        sets = {"honest": split.honest, **split.elsewhere}
-        if method == "nmf":  # takes no negative numbers
-            sets = {name: np.maximum(rows, 0.0) for name, rows in sets.items()}
-        return {name: share(run.off_manifold(rows).p) if len(rows) else None for name, rows in sets.items()}
+    method = taken.method
+    most = FEW if method in SLOW else NEW
 
-    own = {"threads": 1, "seed": number}
-    rows = np.maximum(split.rows, 0.0) if method == "nmf" else split.rows
-    exact = mlcli.embed(rows, method, calibrate=HELD / (FIT + HELD), set=options_of(method, data), **own)
-    found: dict[str, Any] = {"exact": shares(exact)}
+    def shares(run: Any) -> dict[str, float | None]:
+        return {name: share(taken.p(run, rows[:most])) if len(rows) else None
+                for name, rows in {"honest": split.honest, **split.elsewhere}.items()}
+
+    def fitted(rows: Array, **options: Any) -> Any:
+        return mlcli.embed(taken.rows(rows), method, set=options_of(method, data), threads=1, seed=number,
+                           **taken.beside(rows), **options)
+
+    found: dict[str, Any] = {"exact": shares(fitted(split.rows, calibrate=HELD / (FIT + HELD)))}
     if number < APPROXIMATE:
-        found["approximate"] = shares(mlcli.embed(rows[:FIT], method, set=options_of(method, data), **own))
+        found["approximate"] = shares(fitted(split.rows[:FIT]))
     return found
+
+
+def sequences() -> Mapping[str, Callable[[np.random.Generator], Array]]:
+    """Return systems by name, each as a function that draws a sequence (FIT x 8) from a start of its own.
+
+    An oscillator with slow and fast parts (Van der Pol), a plane rotation with noise, and two sines of unlike periods;
+    eight columns of each with noise.
+    """
+    mixing = np.random.default_rng(3).standard_normal((4, 8))
+
+    def observed(states: Array, generator: np.random.Generator) -> Array:
+        columns = np.tanh(states @ mixing[:states.shape[1]] / 2)
+        return columns + 0.05 * generator.standard_normal(columns.shape)
+
+    def oscillator(generator: np.random.Generator) -> Array:
+        from scipy.integrate import solve_ivp
+
+        start = float(generator.uniform(20, 40))
+        times = start + 0.25 * np.arange(FIT)
+        return observed(solve_ivp(lambda _, s: [s[1], 3 * (1 - s[0] ** 2) * s[1] - s[0]], (0, times[-1]), [2.0, 0.0],
+                                  t_eval=times, rtol=1e-8).y.T, generator)
+
+    def rotation(generator: np.random.Generator) -> Array:
+        turn = 0.98 * np.array([[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]])
+        states = [generator.standard_normal(2)]
+        for _ in range(FIT - 1):
+            states.append(turn @ states[-1] + 0.2 * generator.standard_normal(2))
+        return observed(np.array(states), generator)
+
+    def sines(generator: np.random.Generator) -> Array:
+        phases = generator.uniform(0, 2 * np.pi, 2) + np.arange(FIT)[:, None] * [0.35, 0.13]
+        return observed(np.hstack([np.sin(phases), np.cos(phases)]), generator)
+
+    return {"oscillator": oscillator, "rotation": rotation, "sines": sines}
+
+
+def measure_sequence(method: str, draw: Callable[[np.random.Generator], Array], number: int) -> dict[str, Any]:
+    """Return the shares below the level of a new sequence, of it with its columns permuted, and of noise."""
+    generator = np.random.default_rng((48, number))
+    run = mlcli.embed(draw(generator), method, set=NEEDED.get(method, {}), threads=1, seed=number)
+    honest = draw(generator)
+    noise = honest.mean(axis=0) + honest.std(axis=0) * generator.standard_normal(honest.shape)
+    sets = {"honest": honest, "permuted": np.column_stack([generator.permutation(one) for one in honest.T]),
+            "noise": noise}
+    return {"approximate": {name: share(run.off_manifold(rows).p) for name, rows in sets.items()}}
 
 
 def detect(name: str, split: Split, number: int) -> dict[str, Any]:
@@ -135,64 +249,76 @@ def detect(name: str, split: Split, number: int) -> dict[str, Any]:
                       for name, rows in sets.items()}}
 
 
+def splits_of(name: str, data: str, rows: DataSet) -> Iterator[dict[str, Any]]:
+    """Yield what is measured of each split of a data set, by a method of rows or a detector."""
+    taken = None if name in DETECTORS else Taken.of(name, rows.rows)
+    for number in range(FEWER.get(name, SPLITS)):
+        split = Split.of(rows, number)
+        columns = split.rows.shape[1]
+        if (name == "EllipticEnvelope" and columns > FIT // 2) or (name in SLOW and columns > COLUMNS):
+            return
+        yield detect(name, split, number) if taken is None else measure(taken, data, split, number)
+
+
 def add(path: Path, names: Sequence[str]) -> None:
-    """Measure methods and add them to the results, one after the other."""
+    """Measure methods and add them to the results, one data set after the other; those that are there stay."""
     warnings.simplefilter("ignore")
-    sets = data_sets()
+    sets, systems = data_sets(), sequences()
     for name in names:
-        results = json.loads(path.read_text()) if path.exists() else {}
-        if name in results:
-            continue
-        results[name], start = {}, time.monotonic()
-        for data, rows in sets.items():
-            made: list[dict[str, Any]] = []
-            for number in range(SPLITS):
-                try:
-                    split = Split.of(rows, number)
-                    if name == "EllipticEnvelope" and split.rows.shape[1] > FIT // 2:
-                        break
-                    made.append(detect(name, split, number) if name in DETECTORS else
-                                measure(name, data, split, number))
-                except MlcliError as error:
-                    made.append({"error": error.code})
-                    if number == 1 and all("error" in one for one in made):
-                        break
-            results[name][data] = made
-        path.write_text(json.dumps(results))
+        start = time.monotonic()
+        for data in systems if name in SEQUENCES else sets:
+            results = json.loads(path.read_text()) if path.exists() else {}
+            if data in results.get(name, {}):
+                continue
+            try:
+                made = [measure_sequence(name, systems[data], number) for number in range(FEWER.get(name, SPLITS))] if (
+                    name in SEQUENCES) else [*splits_of(name, data, sets[data])]
+            except MlcliError as error:  # a method that does not take these data
+                made = [{"error": error.code}]
+            path.write_text(json.dumps({**results, name: {**results.get(name, {}), data: made}}))
         print(name, f"{time.monotonic() - start:.0f} s", flush=True)
 
 
 def mean_of(splits: Sequence[Mapping[str, Any]], kind: str, rows: str) -> float | None:
     """Return the mean share over splits; None where there is none."""
-    found = [one[kind][rows] for one in splits if kind in one and one[kind][rows] is not None]
+    found = [one[kind][rows] for one in splits if kind in one and one[kind].get(rows) is not None]
     return float(np.mean(found)) if found else None
 
 
-def tables(results: Mapping[str, Any]) -> str:
-    """Return the table of methods: honest shares by data set in range and mean, approximate ones, and those found."""
-    lines = ["| | honest, exact | least and most of the data sets | honest, approximate | another class | permuted | "
-             "noise | data sets |", "|---|---|---|---|---|---|---|---|"]
+def lines_of(results: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Return the head of the table, and the line of each method: honest shares and those of rows from elsewhere.
+
+    Those of methods with approximate p alone are of these.
+    """
+    head = ["| | honest, exact | least and most of the data sets | honest, approximate | another class | permuted | "
+            "noise | data sets | splits |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = {}
     for name, sets in results.items():
-        exact = [value for value in (mean_of(made, "exact", "honest") for made in sets.values()) if value is not None]
-        if not exact:
-            continue
-        cells = [f"{np.mean(exact):.3f}", f"{min(exact):.3f} to {max(exact):.3f}"]
-        for kind, rows in (("approximate", "honest"), *(("exact", rows) for rows in ELSEWHERE)):
-            values = [value for value in (mean_of(made, kind, rows) for made in sets.values()) if value is not None]
+        shown = "approximate" if name in SEQUENCES else "exact"
+        found = {kind: [value for value in (mean_of(made, kind, "honest") for made in sets.values())
+                        if value is not None] for kind in ("exact", "approximate")}
+        cells = [f"{np.mean(values):.3f}" if values else "" for values in found.values()]
+        cells.insert(1, f"{min(found[shown]):.3f} to {max(found[shown]):.3f}")
+        for rows in ELSEWHERE:
+            values = [value for value in (mean_of(made, shown, rows) for made in sets.values()) if value is not None]
             cells.append(f"{np.mean(values):.3f}" if values else "")
-        lines.append(f"| {name} | " + " | ".join([*cells, str(len(exact))]) + " |")
-    return "\n".join(lines)
+        cells += [str(len(found[shown])), str(max(map(len, sets.values())))]
+        lines[name] = f"| {name} | " + " | ".join(cells) + " |"
+    return head, lines
 
 
 BEGIN, END = "<!-- benchmarks/off_manifold.py -->", "<!-- end -->"
 
 
 def write(path: Path) -> None:
-    """Write the table into the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{tables(json.loads(path.read_text()))}\n{END}{rest.split(END)[1]}",
-                    encoding="utf-8")
+    """Write the lines of the measured methods into the table of the page; others keep theirs."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    former, after = rest.split(END)
+    head, lines = lines_of(json.loads(path.read_text()))
+    known = {line.split(" | ")[0].strip("| "): line for line in former.strip().splitlines()[2:]}
+    every = {name: lines.get(name, known.get(name)) for name in (*DETECTORS, *METHODS)}
+    text = "\n".join([*head, *(line for line in every.values() if line is not None)])
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -200,4 +326,4 @@ if __name__ == "__main__":
     if asked == ["--write"]:
         write(Path(place))
     else:
-        add(Path(place), asked or [*DETECTORS, *FAST])
+        add(Path(place), asked or [*DETECTORS, *METHODS])
