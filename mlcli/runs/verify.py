@@ -78,12 +78,13 @@ class Verified:
     changed: tuple[str, ...]  # files that are not those the run wrote
     input: str  # unchanged, changed, missing, or on a network
     certificate: Certificate
+    onto: str | None = None  # likewise the run whose map it adds rows to; None where it adds none
 
     def document(self, folder: Path) -> dict[str, Any]:
         """Return the verification as plain values."""
         verdict = "changed" if self.changed else self.certificate.verdict
         return {"run": str(folder), "verdict": verdict, "changed": list(self.changed), "input": self.input,
-                "certificate": self.certificate.document()}
+                **({} if self.onto is None else {"onto": self.onto}), "certificate": self.certificate.document()}
 
 
 def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *, full: bool = False) -> Verified:
@@ -100,17 +101,18 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder, manifest), manifest, given, views), manifest)
     state = input_state(config, manifest["input"], (given, *views))
-    state = state if state != "unchanged" or config.onto is None else parent_state(config.onto.run, manifest["onto"])
+    onto = None if config.onto is None else parent_state(config.onto.run, manifest["onto"])
+    whole = state == "unchanged" and onto in (None, "unchanged")
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
-            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
+            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}), onto)
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated, (objective, curves) = manifest.get("spectrum"), trace_of(folder)
         spectrum = stated and stated_spectrum(folder, stated, config.method.axes_options.written(values.shape[1]))
         if stated and spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
-            return Verified((), state, Certificate((lost,), {}))
+            return Verified((), state, Certificate((lost,), {}), onto)
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], others=tuple(view.projector for view in stored["views"]),
                       joint=stored["joint"], private=private_of(folder), fit=FitFacts(manifest["fit"]),
@@ -118,7 +120,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
                       goodness=goodness_of(folder, len(values)))
         require_columns(folder, model.loadings, expected_rows(config, manifest, stored), values.shape[1])
-        result_of = result_with_input if state == "unchanged" else result_without_input
+        result_of = result_with_input if whole else result_without_input
         result = result_of(folder, config, model, texts)
         with own_file(folder / names.MANIFEST):  # files whose numbers do not fit together end a check with an error
             certificate = certify(result, folder, stored, full=full)
@@ -131,7 +133,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                            "it: --network opens it, and --input names a copy")
             others = tuple(check for check in certificate.checks if check.name != lost.name)
             certificate = replace(certificate, checks=(*others, lost))
-        return Verified((), state, certificate)
+        return Verified((), state, certificate, onto)
 
 
 def unlike(folder: Path, config: RunConfig) -> str:

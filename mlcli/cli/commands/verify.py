@@ -104,7 +104,8 @@ def comparison_lines(document: dict[str, Any]) -> list[str]:
 
 def lines_of(document: dict[str, Any]) -> list[str]:
     """Format the verification as lines of text."""
-    lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}"]
+    onto = f", the run whose map it adds rows to is {document['onto']}" if "onto" in document else ""
+    lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}{onto}"]
     for check in document["certificate"]["checks"]:
         figure = "" if check["verdict"] == "skipped" else f" {check['value']:.3g} (allowed {check['tolerance']:.3g})"
         share = "" if check["exact"] or check["verdict"] == "skipped" else ", on a sample"
