@@ -40,6 +40,8 @@ def explain(error: ValidationError, layer: Layer) -> ConfigError | DependencyMis
     if (lacking := missing_package(keys, problem[0], layer)) is not None:
         return lacking
     known = option_rows()
+    if keys == ("onto", "run") and problem[0]["type"] == "missing":
+        return without_run(layer)
     what, hint = wording(keys, problem, known, layer)
     given = problem[0]["input"]
     lists = any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known)
@@ -53,6 +55,15 @@ def explain(error: ValidationError, layer: Layer) -> ConfigError | DependencyMis
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
+
+
+def without_run(layer: Layer) -> ConfigError:
+    """Return the error of options of rows that are added to a map, where no run is named."""
+    given = [("onto", name) for name in at_path(layer.values, ("onto",)) or ()]
+    names = ", ".join(map(dotted, given)) or "onto"
+    return ConfigError("UNUSED", f"{names} {'have' if len(given) > 1 else 'has'} no effect: no run is named whose map "
+                       "the rows are added to", where=layer.origin(given[0] if given else ("onto",)),
+                       hint="give {onto.run=RUN}, or leave it out")
 
 
 def missing_package(keys: Keys, details: ErrorDetails, layer: Layer) -> DependencyMissing | None:
