@@ -139,6 +139,8 @@ def headline(summary: Mapping[str, Any]) -> str:
     what = f"column{'s' * (given['columns'] != 1)}" if given["kind"] == "features" else "points"
     size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
             f"{given['rows']:,} rows x {given['columns']:,} {what}")
+    if (onto := summary.get("onto")) is not None:
+        size = f"{onto['old']:,} rows of {onto['run'][-80:]} + {onto['new']:,} new x {given['columns']:,} {what}"
     return (f"{summary['method']} of {name}: {size} to "
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
 
