@@ -118,6 +118,11 @@ class Parent:
         own = self.config.input
         return own if model.invented or own.chosen("id_column") else own.replace(id_column=model.id_name)
 
+    @property
+    def fit_rows(self) -> int:
+        """The number of rows of the fit that places new rows: those of the run, unless it placed some itself."""
+        return int((self.manifest.get("onto") or {}).get("fit_rows") or self.manifest["embedding"]["rows"])
+
     def facts(self) -> dict[str, Any]:
         """Return the run in run.json of its children: its place, and the hash of its run.json."""
         return {"run": str(self.folder), "absolute": str(self.folder.absolute()),
@@ -215,7 +220,7 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
         parent=model, coordinates=known.values, moving=np.append(moved, np.arange(len(rows), len(table.ids))),
         fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way,
         model=None if onto.way == "refit" else parent.fitted(model, known.values),
-        weight=onto.weight if onto.way == "tied" else None,
+        weight=onto.weight if onto.way == "tied" else None, fit_rows=parent.fit_rows,
         facts={**parent.facts(), "way": onto.way, **({"weight": onto.weight} if onto.way == "tied" else {}),
                "old": len(rows), "new": len(fresh),
                "again": len(again.new), "changed": len(changed), "placed": len(moved),

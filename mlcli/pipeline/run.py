@@ -221,7 +221,7 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         **({} if result.start.growth is None else {"onto": {
-            **result.start.growth.facts,
+            **result.start.growth.facts, **({"fit_rows": result.start.growth.fit_rows} if result.model.added else {}),
             **({} if result.start.growth.weight is None else {"moved": moves_of(
                 result.start.growth.distances(result.embedding.values))}),
             "m2": None if result.model.registration is None else result.model.registration.m2}}),

@@ -185,6 +185,7 @@ class Onto(Ancestor):
     again: Count = 0
     changed: Count = 0
     placed: Count = 0
+    fit_rows: Count | None = None  # of the fit whose figures are those of this run; None where they are of all rows
     m2: Number | None = None  # of rows that were fitted anew and turned onto the former map
     ancestors: list[Ancestor] = Field(default=[])  # the first one first
 

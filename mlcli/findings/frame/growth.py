@@ -25,6 +25,7 @@ class Growth:
     facts: Mapping[str, Any]  # of run.json
     model: Model | None = None  # the former run's, in plain numbers, unless all rows are fitted anew
     weight: float | None = None  # of the penalty of rows that are tied to their places
+    fit_rows: int = 0  # of the fit that the map began with, whose projector places new rows
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -56,6 +57,17 @@ class Growth:
     def kept(self) -> Indices:
         """The rows of the run that are not placed anew, ascending."""
         return np.setdiff1d(np.arange(self.count), self.moving)
+
+
+def fit_alone(summary: Mapping[str, Any]) -> str:
+    """Return which rows a run's figures of its fit are of, where it has others; empty where they are of all.
+
+    `summary` is that of a run at its end, or its run.json.
+    """
+    onto = summary.get("onto") or {}
+    count, rows = onto.get("fit_rows"), summary["embedding"]["rows"]
+    return "" if count is None or count >= rows else (
+        f"of the {count:,} rows of the fit, without the {rows - count:,} that were added")
 
 
 def hash_of(coordinates: Array) -> str:

@@ -4,16 +4,19 @@ A method names its measure (`Method.judged_by`). Measures are read from the summ
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.units import percent
 from mlcli.findings import FINDINGS
+from mlcli.findings.frame.growth import fit_alone
 from mlcli.methods import METHODS
 from mlcli.report.figures.scree import shares_overlap
 
 Summary = Mapping[str, Any]
+OF_ALL = ("neighbors kept", "residual variance", "reconstruction error")  # measures of all rows, also of added ones
 SAID = 5  # canonical correlations and slownesses that a sentence gives
 
 
@@ -34,7 +37,10 @@ def judgement(summary: Summary) -> Judgement | None:
     """
     kind = METHODS[summary["method"]]
     found = (MEASURES[name](summary) for name in (kind.judged_by, "neighbors") if name in MEASURES)
-    return next((one for one in found if one is not None), None)
+    one = next((one for one in found if one is not None), None)
+    if one is None or one.measure in OF_ALL or not (alone := fit_alone(summary)):
+        return one
+    return replace(one, sentence=f"{one.sentence}, {alone}")
 
 
 def share(summary: Summary, of: str) -> Judgement | None:
@@ -100,6 +106,8 @@ def classes(summary: Summary) -> Judgement | None:
     wrong = (summary.get("fit") or {}).get("resubstitution_errors")
     if wrong is None:
         return share(summary, "variance between classes")
+    if fit_alone(summary):
+        return Judgement("rows misclassified", f"{wrong:,}", f"{wrong:,} rows are misclassified")
     rows = f"{summary['embedding']['rows']:,}"
     return Judgement("rows misclassified", f"{wrong:,}", f"{wrong:,} of the {rows} rows of the fit are misclassified")
 

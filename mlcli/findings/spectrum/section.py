@@ -6,6 +6,7 @@ from typing import Any
 
 from mlcli.base.units import percent
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.frame.growth import fit_alone
 from mlcli.findings.spectrum import ADJUSTED, ANGLES, DIGITS, SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import four_digits
@@ -59,7 +60,8 @@ def spectrum(run: FinishedRun) -> Part:
     drawn = run.scree or eigenvalues
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
-    return section("Spectrum", ranked, side_by_side(
+    alone = fit_alone(run.manifest)
+    return section("Spectrum", ranked, sentence(f"The spectrum is {alone}.", "lead") if alone else None, side_by_side(
                        figure(scree(drawn, "Scree plot"), EXPECTED if drawn.line else ""),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),

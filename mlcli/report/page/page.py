@@ -9,6 +9,7 @@ from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
 from mlcli.findings.frame.finished_run import FinishedRun
+from mlcli.findings.frame.growth import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
     Html,
@@ -44,7 +45,9 @@ def fit(run: FinishedRun) -> Part:
     each = {in_words(name): values for name, values in found.items() if isinstance(values, Mapping)
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
-    return section("Fit", figures(single) if single else None, *(
+    alone = fit_alone(run.manifest)
+    return section("Fit", sentence(f"These figures are {alone}.") if alone and found else None,
+                   figures(single) if single else None, *(
         table((name, "value"), [(key, _cell(value)) for key, value in list(values.items())[:LISTED]], (1,))
         for name, values in each.items()),
                    sentence(f"The first {LISTED}; run.json has all of them.", "soft") if cut else None)
@@ -111,6 +114,7 @@ def grown(run: FinishedRun) -> Part:
              *([("rows that came again", number(onto["again"]))] if onto.get("again") else []),
              *([("with other numbers", number(onto["changed"]))] if onto.get("changed") else []),
              *([("of these placed anew", number(onto["placed"]))] if onto.get("placed") else []),
+             *([("rows of the fit that places rows", number(onto["fit_rows"]))] if onto.get("fit_rows") else []),
              *([("weight of the penalty", number(onto["weight"]))] if onto.get("weight") is not None else []),
              *([("Procrustes m²", number(onto["m2"]))] if onto.get("m2") is not None else [])]
     line = [(str(one["run"]), number(one["rows"]), str(one.get("finished", "")), str(one["sha256"])[:12])
