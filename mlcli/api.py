@@ -42,8 +42,8 @@ from mlcli.rundir.reading import csv_of
 
 OPTIONS = (  # flags of `mlcli embed` that are keywords of `embed`
     "components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale", "reduce",
-    "calibrate", "seed", "threads", "portable", "memory_limit")
-KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view",
+    "calibrate", "onto_way", "onto_weight", "changed", "seed", "threads", "portable", "memory_limit")
+KEYWORDS = {"method.name": "method", "input.kind": "kind", "input.view.path": "view", "onto.run": "onto",
             **{path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}}
 
 
@@ -255,16 +255,19 @@ def open_run(path: str | PathLike[str]) -> Run:
                 loadings=_loadings_of(folder, manifest), fit=manifest.get("fit") or {})
 
 
-def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
+def embed(array: Any, method: str | None = None, *, kind: str | None = None, ids: Sequence[Any] | None = None,
           columns: Sequence[str] | None = None, labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
-          view: Any = None, set: Mapping[str, Any] | None = None, **options: Any) -> Run:
+          view: Any = None, onto: "str | PathLike[str] | Run | None" = None, set: Mapping[str, Any] | None = None,
+          **options: Any) -> Run:
     """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
 
     The array may be a data frame of pandas or Polars or a table of Arrow (the index gives ids, column names the
     columns, text columns the labels), a sparse array of SciPy, an AnnData object, or the path of a file, of a
     directory or of a finished run, which is read as the command reads it. An array or a data frame of Dask is computed
-    as a whole, or in blocks of rows where it is large and the method reads blocks (`input.stream`). `ids` name the rows
-    and `columns` the columns; `labels`, one column or several by their names, go with the rows, the first ones are the
+    as a whole, or in blocks of rows where it is large and the method reads blocks (`input.stream`). The method is pca
+    unless another is given, or that of `onto`, the folder of a finished run, or that run as `open_run` gives it, to
+    whose map the rows are added (onto_way, onto_weight and changed are the flags' values). `ids` name the rows and
+    `columns` the columns; `labels`, one column or several by their names, go with the rows, the first ones are the
     classes of lda. `view` is a second array of the same rows, for methods of two views. `options` are flags of the
     command by their names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance,
     scale="standard", reduce, calibrate (the share of the rows to hold out of the fit, for exact p of
@@ -278,8 +281,8 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     with call():
         if isinstance(array, str | PathLike):
             _require_unnamed(names)
-            return fit_run(build(_layer(str(array), method, kind, set or {}, options, view)))
-        config = build(_layer(HERE, method, kind, set or {}, options))
+            return fit_run(build(_layer(str(array), method, kind, set or {}, options, view, onto)))
+        config = build(_layer(HERE, method, kind, set or {}, options, onto=onto))
         return fit_run(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
                                             streams=config.streams))
 
@@ -288,10 +291,10 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
     """Return the certified run of a configuration, of the table that `read` gives instead of the input's path."""
     from mlcli.findings.frame.off_manifold import score_model
     from mlcli.pipeline.certify import certificate_of, require_passed
-    from mlcli.pipeline.run import compute
+    from mlcli.pipeline.run import as_parent, compute
     from mlcli.pipeline.session import Session
 
-    with Session.open(config) as session:
+    with Session.open(as_parent(config)) as session:
         result = compute(session, None if read is None else read())
         require_passed(certificate_of(result, None))
     model = result.model
@@ -305,9 +308,11 @@ def fit_run(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
                 score_model(result).model, loadings=loadings, fit=dict(model.fit))
 
 
-def layer_in_memory(path: str, method: str) -> Layer:
-    """Return the layer of a run of a method that writes nothing, of a file or of an array in memory (`HERE`)."""
-    layer = assignment("input.path", path, "array").over(assignment("method.name", method, "method"))
+def layer_in_memory(path: str, method: str | None = None) -> Layer:
+    """Return the layer of a run that writes nothing, of a file or of an array in memory (`HERE`), by a method."""
+    layer = assignment("input.path", path, "array")
+    if method is not None:
+        layer = layer.over(assignment("method.name", method, "method"))
     return assignment("output", "-", "output").over(layer)
 
 
@@ -358,10 +363,22 @@ def _right_name(name: str) -> str:
     return suggestion(name, OPTIONS) or f"there are {', '.join(OPTIONS)}; give others in `set`, by their config path"
 
 
-def _layer(path: str, method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any],
-           view: Any = None) -> Layer:
+def _folder_of(onto: "str | PathLike[str] | Run") -> Path:
+    """Return the folder of a finished run; raises UsageError for a run in memory, which has none."""
+    if not isinstance(onto, Run):
+        return Path(onto)
+    if isinstance(onto.source, Path):
+        return onto.source
+    raise UsageError("ONTO", "rows are added to the map of a run that has a folder, and this one is in memory alone",
+                     where="onto", hint="make it by the command mlcli embed, and give its folder")
+
+
+def _layer(path: str, method: str | None, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any],
+           view: Any = None, onto: "str | PathLike[str] | Run | None" = None) -> Layer:
     """Return the arguments as a layer of options, as flags would set them; raises UsageError for an unknown name."""
     layer = layer_in_memory(path, method)
+    if onto is not None:
+        layer = assignment("onto.run", str(_folder_of(onto)), "onto").over(layer)
     if view is not None:
         layer = assignment("input.view.path", str(view), "view").over(layer)
     if kind is not None:

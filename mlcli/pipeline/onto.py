@@ -23,7 +23,9 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.prepare.missing import NEW, complete
 from mlcli.data.prepare.prepare import Prepared, remaining_rows
+from mlcli.data.read.in_memory import HERE
 from mlcli.data.table.row_numbers import RowNumbers, join_ids
+from mlcli.data.table.sheet import numbered_names
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.growth import Growth
@@ -144,7 +146,7 @@ def with_parents_options(config: RunConfig) -> RunConfig:
     """
     assert config.onto is not None
     require_other(Path(config.onto.run), config.output)
-    if is_run(config.input.path):
+    if config.input.path != HERE and is_run(config.input.path):
         raise ConfigError("ONTO-INPUT", "rows of a file are added to a map, and the input is a finished run",
                           where=place(config.input.path), hint="give the file that the run was made from")
     parent = Parent.of(config.onto).config
@@ -174,8 +176,8 @@ def require_same(options: Options, others: Options, path: str, only: Sequence[st
                               f"{value}", where=here, hint="leave it out: it is that of the run")
 
 
-def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start]) -> Start:
-    """Read and prepare new rows, and join them with those of the run whose map they are added to.
+def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start], given: Table | None = None) -> Start:
+    """Read new rows, unless they are `given`, prepare them, and join them with those of the run whose map they grow.
 
     `begin` reads those again where the model does not hold them. Ids are in the column that the run has them in.
     Raises what reading new rows raises, DataError for rows that come again with other numbers, and the errors of
@@ -191,7 +193,8 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
         model.projector.require_places()
     known = parent.embedding()
     rows = parent.rows(model, len(known.ids), begin)
-    source = read_rows(model, parent.input_with_ids(model), config.input, config.compute)
+    source = in_order_of(given, model) if given is not None else read_rows(
+        model, parent.input_with_ids(model), config.input, config.compute)
     prepared, dropped = prepared_rows(source, model)
     if rows.shape[1] != prepared.values.shape[1]:
         raise UnsafeFile("ONTO-FEATURES", f"the run has rows of {rows.shape[1]} prepared columns, and its preparation "
@@ -226,6 +229,25 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
                "again": len(again.new), "changed": len(changed), "placed": len(moved),
                "ancestors": [*parent.manifest.get("onto", {}).get("ancestors", ()), parent.facts()]})
     return Start(source, None, Prepared(table, model.preparation, dropped), growth=growth)
+
+
+def in_order_of(given: Table, model: StoredModel) -> Table:
+    """Return rows in memory with the columns of a run in its order: by name where they have these names, else as given.
+
+    Raises DataError for other columns.
+    """
+    wanted = tuple(model.steps[0].preparation.columns)
+    if tuple(given.columns) == wanted:
+        return given
+    if {*wanted} <= {*given.columns}:
+        places = {name: place for place, name in enumerate(given.columns)}
+        return replace(given, values=np.asarray(given.values)[:, [places[name] for name in wanted]], columns=wanted)
+    if len(given.columns) != len(wanted) or tuple(given.columns) != numbered_names("x", len(wanted)):
+        lost = [name for name in wanted if name not in given.columns]
+        raise DataError("COLUMNS-DIFFER", f"{counted(len(given.columns), 'column')}, and the run has {len(wanted):,} "
+                        f"columns: {listed(lost)}", where=HERE, hint="give the columns of the run by their names, or an "
+                        "array with as many in their order")
+    return replace(given, columns=wanted)
 
 
 def prepared_rows(source: Table, model: StoredModel) -> tuple[Table, Any]:

@@ -76,7 +76,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     if config.onto is not None:
         from mlcli.pipeline.onto import begin_onto
 
-        return begin_onto(config, config.onto, begin)
+        return begin_onto(config, config.onto, begin, given)
     config.prepare.require_input(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcli import embed, open_run
+from mlcli.errors import ConfigError, DataError, UsageError
 from tests.journeys.support import BARE, Caller
 from tests.wording import Wording
 
@@ -200,7 +202,11 @@ def test_a_run_is_verified_as_far_as_its_files_go_where_the_former_one_is_gone(m
     shutil.rmtree("old")
     called = mlcli("verify", "new")
     assert called.code == 0
-    assert "the input is missing" in called.out
+    assert "the input is unchanged, the run whose map it adds rows to is missing" in called.out
+    document = json.loads(mlcli("verify", "new", "--json").out)
+    assert (document["input"], document["onto"]) == ("unchanged", "missing")
+    Path("new.csv").unlink()
+    assert json.loads(mlcli("verify", "new", "--json").out)["input"] == "missing"
     text = Path("new/embedding.csv").read_text(encoding="utf-8").splitlines()
     text[1], text[2] = text[2], text[1]
     Path("new/embedding.csv").write_text("\n".join([*text, ""]), encoding="utf-8")
@@ -314,3 +320,55 @@ def test_residual_variance_of_a_grown_map_names_its_distances(mlcli: Caller) -> 
     called = mlcli("embed", "new.csv", "--onto", "old", "-o", "page")
     assert "of distances in the data" in called.err + called.out
     assert "Residual variance is that of distances in the data" in Path("page/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [("--changed", "keep"), ("--onto-weight", "2"), ("--onto-way", "tied")])
+def test_an_option_of_growth_without_a_run_asks_for_the_flag(mlcli: Caller, wording: Wording, options: tuple[str, ...],
+                                                             ) -> None:
+    write("new.csv", range(80, 100))
+    called = mlcli("embed", "new.csv", *options, "-o", "x", *BARE)
+    assert (called.code, wording(called.err)) == (78, ["E-UNUSED"])
+    assert "--onto RUN" in called.err
+    assert options[0] in called.err
+
+
+@pytest.mark.parametrize(("method", "said"), [("pca", "of the variance"), ("lda", "misclassified")])
+def test_figures_of_a_fit_without_the_added_rows_say_so(mlcli: Caller, method: str, said: str) -> None:
+    grown(mlcli, method, "--label-column", "kind")
+    assert facts("new")["fit_rows"] == 80
+    write("more.csv", range(100, 110))
+    called = mlcli("embed", "more.csv", "--onto", "new", "-o", "more")
+    assert called.code == 0
+    assert facts("more")["fit_rows"] == 80
+    judged = next(line for line in called.err.splitlines() if said in line)
+    assert judged.rstrip().endswith("of the 80 rows of the fit, without the 30 that were added")
+    page = Path("more/report.html").read_text(encoding="utf-8")
+    assert "is of the 80 rows of the fit, without the 30 that were added" in page
+    if method == "pca":  # the other one cannot be turned
+        assert mlcli("embed", "more.csv", "--onto", "new", "--onto-way", "refit", "-o", "refit", *BARE).code == 0
+        assert "fit_rows" not in facts("refit")
+
+
+def test_the_first_line_counts_old_and_new_rows(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    called = mlcli("embed", "new.csv", "--onto", "old", "-o", "again", *BARE)
+    assert "80 rows of old + 20 new x 3 columns to 100 x 2" in called.err
+
+
+def test_python_adds_an_array_to_the_map_of_a_run(mlcli: Caller) -> None:
+    grown(mlcli, "pca")
+    known = np.array([line[2:] for line in embedding("new")[1:]], dtype=float)
+    ids = [f"p{row}" for row in range(80, 100)]
+    for array, names in ((ROWS[80:100], None), (ROWS[80:100][:, ::-1], ["z", "y", "x"])):
+        for onto in ("old", open_run("old")):
+            run = embed(array, ids=ids, columns=names, onto=onto)
+            assert run.method == "pca"
+            assert np.array_equal(run.embedding, known)
+            assert run.ids[78:82] == ("p78", "p79", "p80", "p81")
+    assert len(embed("new.csv", onto=Path("old"), onto_way="refit").embedding) == 100
+    with pytest.raises(DataError, match="'x'"):
+        embed(ROWS[80:100], ids=ids, columns=["a", "b", "c"], onto="old")
+    with pytest.raises(UsageError, match="in memory"):
+        embed(ROWS[80:100], ids=ids, onto=embed(ROWS[:80]))
+    with pytest.raises(ConfigError, match="onto="):
+        embed(ROWS[80:100], ids=ids, changed="keep")
