@@ -1,11 +1,13 @@
 """Points that are added to a layout of t-SNE or UMAP: they move among its points, which are fixed, and each other."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import result
@@ -116,10 +118,51 @@ def as_lists(indices: Indices, lengths: Array) -> Lists:
     return Lists(np.arange(size + 1) * count, indices.ravel(), lengths.ravel())
 
 
+CELLS = 2**20  # of a block of added points, their nearest fixed ones, and axes
+
+
 def first_places(shares: Array, neighbors: AddedNeighbors, fixed: Array) -> Array:
-    """Return the mean of the nearest fixed points (f x p) of each added one (m x p), by weights (m x k')."""
-    weights = shares / shares.sum(axis=1, keepdims=True)
-    return np.asarray(np.sum(weights[:, :, None] * fixed[neighbors.near], axis=1))
+    """Return where each added point starts (m x p): in the midst of those of its nearest fixed points that are together.
+
+    Of the nearest fixed points (of f x p), with weights w (m x k'), one is chosen from which Σ w log(1 + d²) over the
+    others is least, as attraction has it; the start is their mean with the weights w / (1 + d²). The mean by the weights
+    alone would lie between places where some of them are, in which none is and from which few points come away.
+    """
+    def places(rows: slice) -> Array:
+        near, weights = fixed[neighbors.near[rows]], shares[rows]
+        costs = np.zeros(weights.shape)
+        for rank in range(weights.shape[1]):
+            costs += weights[:, rank, None] * logarithm(1 + apart(near, near[:, rank]))
+        chosen = near[np.arange(len(near)), np.argmin(costs, axis=1)]
+        weights = weights / (1 + apart(near, chosen))
+        found, sums = np.zeros_like(chosen), np.zeros((len(near), 1))
+        for rank in range(weights.shape[1]):  # in a fixed order
+            found += weights[:, rank, None] * near[:, rank]
+            sums += weights[:, rank, None]
+        return np.asarray(found / sums)
+
+    width = shares.shape[1] * fixed.shape[1]
+    return np.concatenate(list(in_order(places, row_blocks(len(shares), CELLS, width))))
+
+
+def apart(points: Array, others: Array) -> Array:
+    """Return the squared distances (m x k) of points (m x k x p) from one other each (m x p)."""
+    squares = np.zeros(points.shape[:2])
+    for axis in range(points.shape[2]):
+        gaps = points[:, :, axis] - others[:, None, axis]
+        squares += gaps * gaps
+    return squares
+
+
+def room_for(count: int, former: int) -> float:
+    """Return how many times a layout of `former` points is taken to be larger where it gets `count`: (n / m)^(3/4).
+
+    Fixed points cannot make room. Where the layout is larger beside the distances that forces are of, points find place
+    between them. With the power 1/2 each has as much area as before; of added ones at least as much is kept with 3/4
+    (docs/growing.md). A root of a root: the same bits on every processor.
+    """
+    ratio = count / former
+    return math.sqrt(ratio * math.sqrt(ratio))
 
 
 RISE, FALL, LEAST, LONGEST = 0.2, 0.8, 0.01, 5.0  # of a gain, and of a step, as in a fit
@@ -209,7 +252,7 @@ def add_by_affinity(neighbors: AddedNeighbors, fixed: Array, perplexities: tuple
                     steps: int, rate: float) -> AddedByAffinity:
     """Return points placed among fixed ones (f x p) and each other by their affinities.
 
-    They start at the means of their nearest fixed points by affinity.
+    They start in the midst of their nearest fixed points by affinity.
     """
     size = len(neighbors.indices)
     with running("weights"):
@@ -233,7 +276,7 @@ def add_by_edges(neighbors: AddedNeighbors, fixed: Array, connectivity: float, m
                  sampling: Sampling) -> AddedByEdges:
     """Return points placed among fixed ones (f x p) and each other by sampled forces along edges of membership.
 
-    They start at the means of their nearest fixed points by membership.
+    They start in the midst of their nearest fixed points by membership.
     """
     with running("weights"):
         values, near = (memberships_of(lists, smooth_lengths(lists, connectivity, alone=True)) for lists in (

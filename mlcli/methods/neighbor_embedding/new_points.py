@@ -176,6 +176,7 @@ class SampledForces(AmongFixed):
     curve: MembershipCurve
     sampling: Sampling
     metric: RowMetric = EUCLIDEAN
+    scale: float = 1.0  # by which coordinates are multiplied where forces act: above one where rows were added
 
     def rows(self, new: Array) -> Array:
         """Return coordinates (m x p); a point at distance zero from a training point is placed on it.
@@ -187,13 +188,15 @@ class SampledForces(AmongFixed):
         count = len(lists.indices) // max(len(new), 1)
         table, columns = values.reshape(len(new), count), lists.indices.reshape(len(new), count)
         shares = table / table.sum(axis=1, keepdims=True)
-        placed = np.sum(shares[:, :, None] * self.coordinates[columns], axis=1)
+        known = self.coordinates * self.scale
+        placed = np.sum(shares[:, :, None] * known[columns], axis=1)
         phases = [self._edges(table[:, some], columns[:, some], some) for some in (
             np.arange(phase, count, PHASES) for phase in range(min(PHASES, count)))]
         form = self.sampling.form(self.curve)
         for epoch in range(self.sampling.epochs):
-            placed = move_points(phases, placed, self.coordinates, curve=form, draw=self.sampling.draw(epoch),
+            placed = move_points(phases, placed, known, curve=form, draw=self.sampling.draw(epoch),
                                  rate=self.sampling.rate_at(epoch)).points
+        placed = placed / self.scale
         equal = np.flatnonzero((lists.lengths.reshape(len(new), count) == 0).any(axis=1))
         placed[equal] = self.coordinates[columns[equal, 0]]
         return placed

@@ -38,7 +38,7 @@ from mlcli.core.model import Model
 from mlcli.core.similarities.projector import NoProjection, Projector
 from mlcli.errors import ConfigError
 from mlcli.methods.layouts import NeighborEmbedding, centered_axes
-from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_edges, added_neighbor_steps
+from mlcli.methods.neighbor_embedding.added_points import AddedRows, add_by_edges, added_neighbor_steps, room_for
 from mlcli.methods.neighbor_embedding.check import PAIRS, added_edge_checks, sampled_checks, tied_edge_checks
 from mlcli.methods.neighbor_embedding.fuzzy_graph import (
     class_graph,
@@ -287,20 +287,22 @@ class UMAP(NeighborEmbedding):
         """Return the model of rows placed by sampled forces along the edges of their memberships."""
         similarity: Any = projector.similarity
         curve: MembershipCurve = similarity.curve
-        said = {"added": len(moving), "a": curve.a, "b": curve.b, "seed": compute.seed}
+        scale = similarity.scale * room_for(len(places), len(similarity.coordinates))
+        said = {"added": len(moving), "a": curve.a, "b": curve.b, "seed": compute.seed, "scale": scale}
         rows = AddedRows.of(data, places, moving, self.neighbors.count)
         if not len(rows.moving):
-            return self.model_among(data, places, moving, projector, {**said, "edges": 0, "membership": 0.0})
-        found = add_by_edges(rows.neighbors, places[rows.fixed], self.local_connectivity, self.mix_ratio,
-                             curve=curve, sampling=similarity.sampling)
-        places[rows.moving] = found.points
+            return self.model_among(data, places, moving, projector, {**said, "edges": 0, "membership": 0.0},
+                                    scale=scale)
+        found = add_by_edges(rows.neighbors, places[rows.fixed] * scale, self.local_connectivity, self.mix_ratio,
+                             curve=curve, sampling=replace(similarity.sampling, epochs=self.epochs_of(data)))
+        places[rows.moving] = found.points / scale
         return self.model_among(data, places, moving, projector, {
             **said, "edges": found.graph.edges, "membership": float(np.cumsum(found.graph.lengths)[-1])},
-            found.ended.trace)
+            found.ended.trace, scale=scale)
 
     def steps_among(self, data: Any, count: int, compute: Compute) -> list[Step]:
         """Return the steps of neighbors of added rows and their epochs among the others."""
-        threads, epochs = compute.thread_count(), max(round(PLACING[0] * self.epochs_of(data)), 1)
+        threads, epochs = compute.thread_count(), self.epochs_of(data)
         edges = BOTH_WAYS * count * self.neighbors.count
         return [*added_neighbor_steps(data, count, self.neighbors.count, threads),
                 Step("iterate", f"{epochs} epochs of {count:,} rows among {len(data.values) - count:,}",
