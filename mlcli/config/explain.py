@@ -214,9 +214,9 @@ def of_another(path: str, key: str, elsewhere: Sequence[OptionRow], layer: Layer
     owners = unique(row.only[section] for row in elsewhere)
     chosen, tag_origin = chosen_in(layer.values, section), layer.origin((*section.split("."), TAG))
     here = layer.origin(tuple(path.split(".")))
-    grown = at_path(layer.values, ("onto", "run"))
-    if section == "method" and not tag_origin and isinstance(grown, str):
-        own = method_of(grown)
+    run = at_path(layer.values, ("onto", "run"))
+    if section == "method" and not tag_origin and isinstance(run, str):
+        own = method_of(run)
         return (f"{path}: options of the method are those of the run that the rows are added to"
                 f"{f', which was made by {own}' if own else ''}", "leave it out")
     changed = ":" in here and source(tag_origin) != source(here)  # by a layer above the file

@@ -53,7 +53,7 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
         if self.onto is not None:
-            self._require_growth(self.onto)
+            self._require_onto(self.onto)
         self._require_kind()
         self._require_blocks()
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
@@ -95,7 +95,7 @@ class RunConfig(Options):
         raise ConfigError("STREAM", f"{what} needs the whole table in memory, but it is read in blocks (input.stream)",
                           where="input.stream", hint=hint)
 
-    def _require_growth(self, onto: Onto) -> None:
+    def _require_onto(self, onto: Onto) -> None:
         """Raise ConfigError if rows cannot be added to a map: for other input than features, or more than one view."""
         wrong = next((what for what, there in (
             (f"input.kind: {self.input.kind}", self.input.kind != "features"), ("a second view", self.input.views),

@@ -28,12 +28,12 @@ class MovedFinding(Finding["CsvColumns"]):
         """Return distances and former places of rows that are tied to them."""
         from mlcli.findings.frame.finished_run import CsvColumns
 
-        growth = None if result.input is None else result.input.growth
-        if growth is None or growth.weight is None:
+        onto = None if result.input is None else result.input.onto
+        if onto is None or onto.weight is None:
             return None
-        former, ids = growth.coordinates[growth.kept], result.embedding.ids
-        return CsvColumns({"id": tuple(ids[row] for row in growth.kept.tolist()),
-                           "moved": growth.distances(result.embedding.values),
+        former, ids = onto.coordinates[onto.kept], result.embedding.ids
+        return CsvColumns({"id": tuple(ids[row] for row in onto.kept.tolist()),
+                           "moved": onto.distances(result.embedding.values),
                            **{f"former{axis}": column for axis, column in enumerate(former.T, 1)}})
 
     def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:

@@ -154,7 +154,7 @@ class Method(Options):
 
     def checks_among(self, subject: "Subject", moving: Indices) -> Iterator[Check]:
         """Yield the checks of rows (m) that were placed among others: by default where the projector places them."""
-        from mlcli.certify.growth import placement_checks
+        from mlcli.certify.onto import placement_checks
 
         yield from placement_checks(subject, moving)
 

@@ -16,7 +16,7 @@ from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.base.values.inputs import Input
-from mlcli.certify.growth import kept_check, moved_check, registration_check
+from mlcli.certify.onto import kept_check, moved_check, registration_check
 from mlcli.certify.subject import NoInput, Plan, Subject
 from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
@@ -28,14 +28,13 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
-from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.result import Result, Start
 from mlcli.findings.moved import TABLE as MOVED
 from mlcli.methods import Method, Model
 from mlcli.rundir import archive, names
-from mlcli.rundir.growth import MapRows
 from mlcli.rundir.json_values import json_value
 from mlcli.rundir.model import Reduction
+from mlcli.rundir.onto import MapRows, OntoRows
 from mlcli.rundir.output import failed_name
 
 FORMAT = 1
@@ -74,7 +73,7 @@ def subject_of(method: Method, given: Input | None, model: Model, plan: Plan) ->
     return Subject.of(method.chain_of("features" if given is None else given.kind), dict(method), given, model, plan)
 
 
-def check_numbers(method: Method, subject: Subject, growth: Growth | None = None,
+def check_numbers(method: Method, subject: Subject, onto: OntoRows | None = None,
                   anchors: Anchors | None = None) -> Iterator[Check]:
     """Yield every check of a result against its input; without the input, the checks that the result allows alone.
 
@@ -94,8 +93,8 @@ def check_numbers(method: Method, subject: Subject, growth: Growth | None = None
         elif subject.size:
             yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
         try:
-            if growth is not None and growth.is_fixed:
-                yield from method.checks_among(subject, growth.moving)
+            if onto is not None and onto.is_fixed:
+                yield from method.checks_among(subject, onto.moving)
             elif anchors is not None:
                 yield from method.checks_tied(subject, anchors)
             else:
@@ -145,25 +144,25 @@ def certify(result: Result, folder: Path | None, stored: Mapping[str, Any] | Non
                         others=tuple(view.projector for view in stored.get("views", ())) or result.model.others,
                         joint=stored.get("joint", result.model.joint),
                         unfolded=stored.get("unfolded", result.model.unfolded))
-        kept = stored.get("growth") if stored else result.finished().growth if (
-            start is not None and start.growth is not None) else None
-        onto: Registration | None = getattr(model.projector, "registration", None)
-        if onto is None and kept is not None:
-            onto = kept.registration
-        if onto is not None:  # the former run's, where its projector places new rows
-            model = before_registration(model, onto)
+        kept = stored.get("onto") if stored else result.finished().onto if (
+            start is not None and start.onto is not None) else None
+        registration: Registration | None = getattr(model.projector, "registration", None)
+        if registration is None and kept is not None:
+            registration = kept.registration
+        if registration is not None:  # the former run's, where its projector places new rows
+            model = before_registration(model, registration)
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
         subject = subject_of(config.method, given, model, plan)
         checks = [same_model(stored, result)] if stored else []
-        growth = None if start is None else start.growth
+        onto = None if start is None else start.onto
         if kept is not None:
-            checks += kept_rows(kept, growth, result, folder)
-        alone = growth is None and kept is not None and kept.way != "refit"
-        anchors = None if growth is None or growth.weight is None else Anchors(
-            model.projector.output_unit.measured(growth.places(len(model.embedding))), growth.weight)
+            checks += kept_rows(kept, onto, result, folder)
+        alone = onto is None and kept is not None and kept.way != "refit"
+        anchors = None if onto is None or onto.weight is None else Anchors(
+            model.projector.output_unit.measured(onto.places(len(model.embedding))), onto.weight)
         checks += [*_rows(result, plan), *_reduced(start, stored, plan),
                    *([skipped("input", "the run or the rows are not at hand")] if alone else
-                     _numbers(config.method, subject, growth, anchors))]
+                     _numbers(config.method, subject, onto, anchors))]
         checks += _off_manifold(result, model, stored, plan)
         checks += _findings(config, subject, folder)
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
@@ -216,13 +215,14 @@ def document_of(certificate: Certificate, result: Result, files: Mapping[str, Ma
     return dict(json_value({**document, "facts": {**document["facts"], **hashes}}))
 
 
-def before_registration(model: Model, onto: Registration) -> Model:
+def before_registration(model: Model, registration: Registration) -> Model:
     """Return a model as it was fitted, before it was turned onto the map of another run, without its loadings."""
-    return replace(model, embedding=onto.undo(model.embedding), projector=unregistered(model.projector, onto),
+    return replace(model, embedding=registration.undo(model.embedding),
+                   projector=unregistered(model.projector, registration),
                    loadings=None)
 
 
-def kept_rows(held: MapRows, growth: Growth | None, result: Result, folder: Path | None) -> list[Check]:
+def kept_rows(held: MapRows, onto: OntoRows | None, result: Result, folder: Path | None) -> list[Check]:
     """Check the rows that are the former run's: in a map whose rows are fixed that they lie where they were.
 
     Those of rows that were fitted anew lie as near to their former places as a turn and a shift can bring them; of rows
@@ -232,28 +232,28 @@ def kept_rows(held: MapRows, growth: Growth | None, result: Result, folder: Path
     if len(values) != held.rows or (held.kept.size and held.kept.max() >= len(values)):
         return [count("kept", abs(len(values) - held.rows) or 1, "rows of the map without coordinates")]
     if held.way == "fixed":
-        former = None if growth is None else growth.coordinates[growth.kept]
+        former = None if onto is None else onto.coordinates[onto.kept]
         return [kept_check(values[held.kept], former, held.sha256)]
     if held.way == "tied":
-        former = None if growth is None else growth.coordinates[growth.kept]
+        former = None if onto is None else onto.coordinates[onto.kept]
         written = None if folder is None else MOVED.read(folder)
         if written is None:
             return []
         places = np.column_stack([written.array(name) for name in written.columns if name.startswith("former")])
         return [moved_check(values[held.kept], known=former, stated=held.sha256, former=places,
                             distances=written.array("moved"))]
-    if growth is None:
+    if onto is None:
         return []
     places = held.kept if result.model.kept is None else result.model.kept[held.kept]
-    return [registration_check(values[held.kept], growth.coordinates[places], held.registration)]
+    return [registration_check(values[held.kept], onto.coordinates[places], held.registration)]
 
 
-def _numbers(method: Method, subject: Subject, growth: Growth | None = None,
+def _numbers(method: Method, subject: Subject, onto: OntoRows | None = None,
              anchors: Anchors | None = None) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in check_numbers(method, subject, growth, anchors):
+        for check in check_numbers(method, subject, onto, anchors):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
@@ -265,8 +265,8 @@ def _rows(result: Result, plan: Plan) -> list[Check]:
     start, kept = result.input, result.model.kept
     if start is None or not start.source.rows:
         return []
-    if start.growth is not None:
-        return _new_rows(result, start, start.growth, plan)
+    if start.onto is not None:
+        return _new_rows(result, start, start.onto, plan)
     checks = [same_rows(start.source, result.embedding, result.dropped, plan)]
     left = RemainingRows.of(start.source, result.dropped)
     if len(left) == len(result.embedding.ids) and start.source.kind == "features":
@@ -276,17 +276,17 @@ def _rows(result: Result, plan: Plan) -> list[Check]:
     return checks
 
 
-def _new_rows(result: Result, start: Start, growth: Growth, plan: Plan) -> list[Check]:
+def _new_rows(result: Result, start: Start, onto: OntoRows, plan: Plan) -> list[Check]:
     """Rows that were added to a map, and their preparation."""
-    source, table, embedding = start.source.take(growth.fresh), start.prepared.table, result.embedding
+    source, table, embedding = start.source.take(onto.fresh), start.prepared.table, result.embedding
     kept = np.arange(table.rows) if result.model.kept is None else result.model.kept
-    there = kept >= growth.count
-    tail, source = embedding.take(np.flatnonzero(there)), source.take(kept[there] - growth.count)
+    there = kept >= onto.count
+    tail, source = embedding.take(np.flatnonzero(there)), source.take(kept[there] - onto.count)
     labels = {name: texts for name, texts in source.labels.items() if name in tail.labels}
     ids = tail.ids if isinstance(source.ids, RowNumbers) else source.ids
     source = replace(source, labels=labels, ids=ids)
     checks = [same_rows(source, tail, (), plan)]
-    if not growth.parent.reductions and len(source.ids):
+    if not onto.parent.reductions and len(source.ids):
         checks.append(prepared_rows(source, table.values[kept[there]], start.prepared.preparation,
                                     RemainingRows(source.rows, np.zeros(0, dtype=np.int64)), plan))
     return checks

@@ -15,7 +15,6 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import GeometryError
 from mlcli.findings import FINDINGS
-from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.likeness import procrustes, standardize
 from mlcli.findings.frame.plan import FitPlan
 from mlcli.findings.frame.result import Result, Start, embedded_rows
@@ -25,6 +24,7 @@ from mlcli.methods.method import require_memory
 from mlcli.pipeline.session import Session
 from mlcli.report.paper.needs import plot_cost
 from mlcli.rundir.disk_space import require_disk
+from mlcli.rundir.onto import OntoRows
 
 
 def fit(plan: FitPlan, session: Session | None = None) -> Result:
@@ -35,12 +35,12 @@ def fit(plan: FitPlan, session: Session | None = None) -> Result:
     config, prepared, method = plan.config, plan.start.prepared, plan.method
     if config.output is not None:
         require_disk(config, method, prepared.table)
-    growth = plan.start.growth
+    onto = plan.start.onto
     with (prepared.table.rows_named(), memory_after_fit(plan.after),
           nullcontext() if session is None else session.fitting(
-              method, plan.data, *(() if growth is None else growth.parts))):
-        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute) if growth is None else (
-            grown_model(plan, growth))
+              method, plan.data, *(() if onto is None else onto.parts))):
+        model = method.fit_in_range(plan.normalized, plan.steps_before, config.compute) if onto is None else (
+            model_onto(plan, onto))
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
@@ -48,25 +48,25 @@ def fit(plan: FitPlan, session: Session | None = None) -> Result:
     return Result(config=config, input=plan.start, embedding=embedding, dropped=dropped, model=model)
 
 
-def grown_model(plan: FitPlan, growth: Growth) -> Model:
+def model_onto(plan: FitPlan, onto: OntoRows) -> Model:
     """Return the model of rows that are added to a map, as the way says."""
-    method, places = plan.method, growth.places(plan.table.rows)
-    if growth.way == "refit":
-        axes = growth.coordinates.shape[1]
+    method, places = plan.method, onto.places(plan.table.rows)
+    if onto.way == "refit":
+        axes = onto.coordinates.shape[1]
         return registered_model(method.with_axes(axes).fit_in_range(plan.normalized, plan.steps_before, plan.compute),
-                                growth, method)
+                                onto, method)
     require_memory(plan.steps_before, plan.normalized, method, plan.compute)
-    assert growth.model is not None
-    if growth.weight is None:
-        return method.place_among(plan.data, places, growth.moving, growth.model, plan.compute)
+    assert onto.model is not None
+    if onto.weight is None:
+        return method.place_among(plan.data, places, onto.moving, onto.model, plan.compute)
     assert isinstance(method, LayoutMethod)
     with no_listeners():  # whose iterations are not those of the fit
-        start = method.place_among(plan.data, places.copy(), growth.moving, growth.model, plan.compute).embedding
-    tied = method.tied_to(places, start, growth.weight, plan.table.ids)
+        start = method.place_among(plan.data, places.copy(), onto.moving, onto.model, plan.compute).embedding
+    tied = method.tied_to(places, start, onto.weight, plan.table.ids)
     return tied.fit_in_range(plan.normalized, plan.steps_before, plan.compute)
 
 
-def registered_model(model: Model, growth: Growth, method: Method) -> Model:
+def registered_model(model: Model, onto: OntoRows, method: Method) -> Model:
     """Return a model of all rows turned and moved onto the former map, by the rows that both have.
 
     It is scaled where the unit of coordinates is free, but for layouts, whose distances place new rows. Raises
@@ -74,16 +74,17 @@ def registered_model(model: Model, growth: Growth, method: Method) -> Model:
     """
     require_turnable((model.spreads, model.memberships, model.joint, model.private, model.forecast), method.name)
     places = np.arange(len(model.embedding)) if model.kept is None else model.kept
-    shared = np.isin(places, growth.kept)
-    points, targets = model.embedding[shared], growth.coordinates[places[shared]]
+    shared = np.isin(places, onto.kept)
+    points, targets = model.embedding[shared], onto.coordinates[places[shared]]
     if points.shape != targets.shape:
         raise GeometryError("ONTO-AXES", f"the rows together have {points.shape[1]} axes, and the map has "
                             f"{targets.shape[1]}", hint="place the new rows among those of the map ({onto.way=fixed})")
-    onto = Registration.of(points, targets, procrustes(standardize(targets), standardize(points)).m2,
-                           scaled=method.free_scale and "axes" not in type(method).model_fields)
-    loadings = model.loadings and replace(model.loadings, values=turned_loadings(model.loadings.values, onto.turn))
-    return replace(model, embedding=onto(model.embedding), projector=registered(model.projector, onto),
-                   loadings=loadings, registration=onto)
+    registration = Registration.of(points, targets, procrustes(standardize(targets), standardize(points)).m2,
+                                   scaled=method.free_scale and "axes" not in type(method).model_fields)
+    loadings = model.loadings and replace(
+        model.loadings, values=turned_loadings(model.loadings.values, registration.turn))
+    return replace(model, embedding=registration(model.embedding), loadings=loadings, registration=registration,
+                   projector=registered(model.projector, registration))
 
 
 def turned_loadings(loadings: Array, turn: Array) -> Array:

@@ -1,7 +1,7 @@
 """Rows that are added to the map of a finished run: its rows and options, and which of the new rows it has already.
 
 The rows of that run come first, in their order; then those that are new. A run holds the prepared rows of all of them,
-in the similarity of its model or beside it (`rundir/growth.py`), so that a later one needs no run but the last.
+in the similarity of its model or beside it (`rundir/onto.py`), so that a later one needs no run but the last.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,6 @@ from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.sheet import numbered_names
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
-from mlcli.findings.frame.growth import Growth
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.new_rows import read_rows
 from mlcli.pipeline.read_parts import loadings_of, stated_spectrum
@@ -38,6 +37,7 @@ from mlcli.rundir.archive import read_model
 from mlcli.rundir.embedding import dropped_rows, intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.model import StoredModel
+from mlcli.rundir.onto import OntoRows
 from mlcli.rundir.reading import is_run, is_there, sha256_of
 
 PLACE = "onto.run"
@@ -219,7 +219,7 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
     if onto.way == "tied" and len(moved) == len(rows):
         raise ConfigError("ONTO-WAY", "all rows of the run came again with other numbers, so that none is tied to its "
                           "place", where="onto.way", hint="give {onto.way=refit}")
-    growth = Growth(
+    added = OntoRows(
         parent=model, coordinates=known.values, moving=np.append(moved, np.arange(len(rows), len(table.ids))),
         fresh=fresh if prepared.places is None else prepared.places[fresh], way=onto.way,
         model=None if onto.way == "refit" else parent.fitted(model, known.values),
@@ -228,7 +228,7 @@ def begin_onto(config: RunConfig, onto: Onto, begin: Callable[[RunConfig], Start
                "old": len(rows), "new": len(fresh),
                "again": len(again.new), "changed": len(changed), "placed": len(moved),
                "ancestors": [*parent.manifest.get("onto", {}).get("ancestors", ()), parent.facts()]})
-    return Start(source, None, Prepared(table, model.preparation, dropped), growth=growth)
+    return Start(source, None, Prepared(table, model.preparation, dropped), onto=added)
 
 
 def in_order_of(given: Table, model: StoredModel) -> Table:
@@ -245,8 +245,8 @@ def in_order_of(given: Table, model: StoredModel) -> Table:
     if len(given.columns) != len(wanted) or tuple(given.columns) != numbered_names("x", len(wanted)):
         lost = [name for name in wanted if name not in given.columns]
         raise DataError("COLUMNS-DIFFER", f"{counted(len(given.columns), 'column')}, and the run has {len(wanted):,} "
-                        f"columns: {listed(lost)}", where=HERE, hint="give the columns of the run by their names, or an "
-                        "array with as many in their order")
+                        f"columns: {listed(lost)}", where=HERE, hint="give the columns of the run by name, or an array "
+                        "with as many in their order")
     return replace(given, columns=wanted)
 
 

@@ -177,8 +177,8 @@ def write(folder: Path, result: Result, findings: Mapping[str, Any]) -> dict[str
             np.save(folder / names.SCORES, result.method_input.values)
         if result.scored is not None and config.report.writes("model"):
             model = {**vars(result.scored.model), "unfolded": result.model.unfolded}
-            if model["growth"] is None:  # as in the models of earlier versions
-                del model["growth"]
+            if model["onto"] is None:  # as in the models of earlier versions
+                del model["onto"]
             arrays[names.ARRAYS] = archive.save(folder, model)
     if products := config.report.products_to_keep():
         write_kept(folder, result.model.products, products)
@@ -220,10 +220,10 @@ def facts(result: Result, journal: Journal, certificate: Certificate) -> dict[st
         "method": config.method.name,
         **({"plugins": added} if added else {}),
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,
-        **({} if result.start.growth is None else {"onto": {
-            **result.start.growth.facts, **({"fit_rows": result.start.growth.fit_rows} if result.model.added else {}),
-            **({} if result.start.growth.weight is None else {"moved": moves_of(
-                result.start.growth.distances(result.embedding.values))}),
+        **({} if result.start.onto is None else {"onto": {
+            **result.start.onto.facts, **({"fit_rows": result.start.onto.fit_rows} if result.model.added else {}),
+            **({} if result.start.onto.weight is None else {"moved": moves_of(
+                result.start.onto.distances(result.embedding.values))}),
             "m2": None if result.model.registration is None else result.model.registration.m2}}),
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped),

@@ -84,7 +84,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
                                      "back-constraint", "gaussian-process-decoder"),
     "methods.processes.process": ("rbf", "linear-term", "bias-term", "covariance", "gaussian-process"),
     "methods.views.bilinear": ("style-projector",),
-    "rundir.growth": ("map-rows",),
+    "rundir.onto": ("map-rows",),
     "rundir.model": ("reduction",),
 }
 MODULES = {**{tag: f"mlcli.{module}" for module, tags in TAGS.items() for tag in tags},
@@ -163,7 +163,7 @@ LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
-    "invented": False, "score": None, "growth": None}
+    "invented": False, "score": None, "onto": None}
 ARCHIVE = Archive(Kinds())
 
 
@@ -318,7 +318,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and (model["coding"] is None or is_coding(model["coding"]))
             and isinstance(model["id_name"], str) and model["kind"] in get_args(Input.model_fields["kind"].annotation)
             and isinstance(model["invented"], bool)
-            and (model["growth"] is None or declaration(model["growth"]).tag == "map-rows")):
+            and (model["onto"] is None or declaration(model["onto"]).tag == "map-rows")):
         raise Unfit("a part of the model is of another type")
     if not isinstance(model["score"], ManifoldScore | None):
         raise Unfit("score is of another type")
@@ -332,7 +332,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
         width = None
     parts = [*nested_parts(preparation, "preparation"), *nested_parts(projector, "projector"),
              *nested_parts(model["score"], "score"), *nested_parts(unfolded, "unfolded"),
-             *nested_parts(model["joint"], "joint"), *nested_parts(model["growth"], "growth")]
+             *nested_parts(model["joint"], "joint"), *nested_parts(model["onto"], "onto")]
     require_step(preparation, projector, parts, "", width)
     require_views(projector, model["views"], model["joint"])
 

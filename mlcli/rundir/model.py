@@ -18,7 +18,7 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError
-from mlcli.rundir.growth import MapRows, points_of
+from mlcli.rundir.onto import MapRows, points_of
 
 if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
@@ -105,12 +105,12 @@ class StoredModel:
     joint: "JointViews | None" = None  # how coordinates given several views follow
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
     score: ManifoldScore | None = None  # of the last step
-    growth: MapRows | None = None  # of a run that added rows to the map of another
+    onto: MapRows | None = None  # of a run that added rows to the map of another
 
     def points(self, count: int) -> Array | None:
         """Return the prepared rows (n x d) of a fit to so many rows; None where the model does not hold them all."""
-        if self.growth is not None and self.growth.points is not None:
-            return self.growth.points
+        if self.onto is not None and self.onto.points is not None:
+            return self.onto.points
         return points_of(self.projector, count)
 
     def of_view(self, number: int) -> "StoredModel":

@@ -78,8 +78,8 @@ def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
     shares = [f"share_{place}" for place in range(1, MOST_SHARES + 1) if any(f"share_{place}" in row for row in rows)]
     figures = [column for finding in FINDINGS.values() for column in finding.columns
                if finding.default or any(row.get(column) is not None for row in rows)]
-    grown = ["onto"] if any(row.get("onto") for row in rows) else []
-    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", *grown, "rows", "components", *shares,
+    onto = ["onto"] if any(row.get("onto") for row in rows) else []
+    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", *onto, "rows", "components", *shares,
                *figures, "certificate"]
     written = io.StringIO()
     writer = csv.DictWriter(written, columns, restval="", lineterminator="\n")

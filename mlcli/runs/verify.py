@@ -220,7 +220,7 @@ def result_with_input(folder: Path, config: RunConfig, model: Model,
     source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
     chosen, table = remaining_rows(source, prepared, gone), prepared.table
-    if start.growth is not None:  # rows of the former run may be among those left out
+    if start.onto is not None:  # rows of the former run may be among those left out
         there = None if texts is None or len(model.embedding) == table.rows else {*texts[0]}
         chosen = None if there is None else np.flatnonzero([name in there for name in table.ids])
     table = table if chosen is None else table.take(chosen)

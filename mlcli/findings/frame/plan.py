@@ -63,16 +63,16 @@ class FitPlan:
     @cached_property
     def steps_before(self) -> Sequence[Step]:
         """The steps whose memory the data alone determines."""
-        growth = self.start.growth
-        if growth is not None and growth.is_fixed:
+        onto = self.start.onto
+        if onto is not None and onto.is_fixed:
             return self.steps(None)
         return self.method.steps_before_fit(self.normalized, self.compute)
 
     def steps(self, measure: float | None) -> Sequence[Step]:
         """Return all steps of the fit; with `measure`, that share of the most expensive work is timed."""
-        growth = self.start.growth
-        if growth is not None and growth.is_fixed:
-            return self.method.steps_among(self.normalized, len(growth.moving), self.compute)
+        onto = self.start.onto
+        if onto is not None and onto.is_fixed:
+            return self.method.steps_among(self.normalized, len(onto.moving), self.compute)
         return self.method.steps(self.normalized, self.compute, measure)
 
     @cached_property

@@ -18,10 +18,9 @@ from mlcli.data.prepare.prepare import Prepared
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import text_names
-from mlcli.findings.frame.growth import Growth, hash_of
 from mlcli.methods import Method, Model
-from mlcli.rundir.growth import MapRows, points_of
 from mlcli.rundir.model import Reduction, ScoredModel, StoredModel
+from mlcli.rundir.onto import MapRows, OntoRows, hash_of, points_of
 
 if TYPE_CHECKING:
     from mlcli.data.prepare.variable_genes import GeneTable
@@ -50,13 +49,13 @@ class Start:
     prepared: Prepared  # the method's input
     reduced: ReducedInput | None = None
     held_out: Table | None = None  # rows that were read and not fitted, for `report.calibration`
-    growth: Growth | None = None  # of a run that adds the source's rows to the map of another
+    onto: OntoRows | None = None  # of a run that adds the source's rows to the map of another
 
     @property
     def previous_steps(self) -> tuple[Reduction, ...]:
         """The steps that led to the source."""
-        if self.growth is not None:
-            return self.growth.parent.reductions
+        if self.onto is not None:
+            return self.onto.parent.reductions
         return () if self.run is None else self.run.steps
 
     @property
@@ -127,8 +126,8 @@ class Start:
 
     def finished(self, input: InputOptions, embedding: Table, model: Model) -> StoredModel:
         """Return the model of a run for later use; new rows are read as those of the first input were."""
-        if self.growth is not None:
-            return self._grown(self.growth, embedding, model)
+        if self.onto is not None:
+            return self._onto(self.onto, embedding, model)
         here = StoredModel(kind=input.gives, id_name=text_names(embedding)[0],
                            trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                            categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
@@ -140,17 +139,17 @@ class Start:
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
             coding=first.coding)
 
-    def _grown(self, growth: Growth, embedding: Table, model: Model) -> StoredModel:
+    def _onto(self, onto: OntoRows, embedding: Table, model: Model) -> StoredModel:
         """Return the model of a run that added rows: that of the former run, with the projector of this one."""
-        table, kept = self.prepared.table, growth.kept
+        table, kept = self.prepared.table, onto.kept
         if model.kept is not None:  # which the fit chose among all rows
             table, kept = table.take(model.kept), np.flatnonzero(np.isin(model.kept, kept))
         places = model.kept[kept] if model.kept is not None else kept
-        of_rows = embedding.values[kept] if growth.is_fixed else growth.coordinates[places]
+        of_rows = embedding.values[kept] if onto.is_fixed else onto.coordinates[places]
         points = None if points_of(model.projector, len(table.ids)) is not None else np.array(table.values)
-        return replace(growth.parent, id_name=text_names(embedding)[0], projector=model.projector,
+        return replace(onto.parent, id_name=text_names(embedding)[0], projector=model.projector,
                        invented=isinstance(embedding.ids, RowNumbers),
-                       growth=MapRows(growth.way, kept, hash_of(of_rows), points, len(table.ids),
+                       onto=MapRows(onto.way, kept, hash_of(of_rows), points, len(table.ids),
                                        model.registration))
 
 

@@ -122,11 +122,11 @@ CELLS = 2**20  # of a block of added points, their nearest fixed ones, and axes
 
 
 def first_places(shares: Array, neighbors: AddedNeighbors, fixed: Array) -> Array:
-    """Return where each added point starts (m x p): in the midst of those of its nearest fixed points that are together.
+    """Return where each added point starts (m x p): amid those of its nearest fixed points that lie together.
 
     Of the nearest fixed points (of f x p), with weights w (m x k'), one is chosen from which Σ w log(1 + d²) over the
-    others is least, as attraction has it; the start is their mean with the weights w / (1 + d²). The mean by the weights
-    alone would lie between places where some of them are, in which none is and from which few points come away.
+    others is least, as attraction has it; the start is their mean by the weights w / (1 + d²). The mean by w alone lies
+    between the places where they are, if these are several, and few points come away from there.
     """
     def places(rows: slice) -> Array:
         near, weights = fixed[neighbors.near[rows]], shares[rows]
@@ -157,9 +157,9 @@ def apart(points: Array, others: Array) -> Array:
 def room_for(count: int, former: int) -> float:
     """Return how many times a layout of `former` points is taken to be larger where it gets `count`: (n / m)^(3/4).
 
-    Fixed points cannot make room. Where the layout is larger beside the distances that forces are of, points find place
-    between them. With the power 1/2 each has as much area as before; of added ones at least as much is kept with 3/4
-    (docs/growing.md). A root of a root: the same bits on every processor.
+    Fixed points cannot make room: where the layout is larger beside the distances that forces are of, others find place
+    between them. With the power 1/2 each point has the area that it had before; with 3/4 more neighbors were kept
+    (docs/growing.md). Roots are the same bits on every processor.
     """
     ratio = count / former
     return math.sqrt(ratio * math.sqrt(ratio))
@@ -252,7 +252,7 @@ def add_by_affinity(neighbors: AddedNeighbors, fixed: Array, perplexities: tuple
                     steps: int, rate: float) -> AddedByAffinity:
     """Return points placed among fixed ones (f x p) and each other by their affinities.
 
-    They start in the midst of their nearest fixed points by affinity.
+    They start amid their nearest fixed points by affinity.
     """
     size = len(neighbors.indices)
     with running("weights"):
@@ -276,7 +276,7 @@ def add_by_edges(neighbors: AddedNeighbors, fixed: Array, connectivity: float, m
                  sampling: Sampling) -> AddedByEdges:
     """Return points placed among fixed ones (f x p) and each other by sampled forces along edges of membership.
 
-    They start in the midst of their nearest fixed points by membership.
+    They start amid their nearest fixed points by membership.
     """
     with running("weights"):
         values, near = (memberships_of(lists, smooth_lengths(lists, connectivity, alone=True)) for lists in (

@@ -9,7 +9,6 @@ from mlcli.config.describe import differences
 from mlcli.findings import FINDINGS, stage_sentence
 from mlcli.findings.finding import Place
 from mlcli.findings.frame.finished_run import FinishedRun
-from mlcli.findings.frame.growth import fit_alone
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import (
     Html,
@@ -30,6 +29,7 @@ from mlcli.report.drawing.html import (
 from mlcli.report.drawing.text import four_digits, in_words, number, safe
 from mlcli.report.figures.overlays import new_points_over
 from mlcli.report.page import embedding
+from mlcli.rundir.onto import fit_alone
 
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures in the table of loadings, or behind it
 LISTED = 20  # largest number of columns or classes with figures
@@ -105,7 +105,7 @@ WAYS = {
              "come as near to their former places as they can: axes need not be those of the spectrum any more."}
 
 
-def grown(run: FinishedRun) -> Part:
+def added_rows(run: FinishedRun) -> Part:
     """Return what a run added to the map of another: how, and the line of runs that the map grew from."""
     onto = run.manifest.get("onto")
     if onto is None:
@@ -228,7 +228,7 @@ def page(run: FinishedRun, *, cutoff: float | None = None) -> str:
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
     shown = join([embedding.embedding(run), new_rows(run), *sections[Place.PICTURE]])
-    words = join([grown(run), *sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
+    words = join([added_rows(run), *sections[Place.WORDS], warnings(run), *sections[Place.ADVICE]])
     factors = [*sections[Place.COLUMNS], fit(run)]
     items = run.config.method.columns_model == "own noise" or run.fit.get("polychoric")
     first = items or not run.embedding.values.size  # loadings, then scores

@@ -11,11 +11,11 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
-from mlcli.certify.growth import kept_check, registration_check
+from mlcli.certify.onto import kept_check, registration_check
 from mlcli.certify.subject import Plan, Subject
 from mlcli.core.similarities.registration import Registration
-from mlcli.findings.frame.growth import hash_of
 from mlcli.methods import METHODS, Model
+from mlcli.rundir.onto import hash_of
 from tests.support import features
 
 GENERATOR = np.random.default_rng(6)

@@ -1,23 +1,31 @@
-"""A run that adds rows to the map of another: which rows are that run's, where they are there, and which may move."""
+"""A run that adds rows to the map of another: which rows are that run's, where they are there, and which may move.
+
+Beside that, what the model of such a run holds beside its projector, for certificate and later runs.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.core.model import Model
-from mlcli.rundir.model import StoredModel
+from mlcli.core.similarities.projector import NoProjection, Projector
+from mlcli.core.similarities.registration import Registration
+
+if TYPE_CHECKING:
+    from mlcli.rundir.model import StoredModel
 
 
 @frozen
-class Growth:
+class OntoRows:
     """The rows of a finished run, the first n of the table, and what happens to them."""
 
-    parent: StoredModel
+    parent: "StoredModel"
     coordinates: Array  # n x p, theirs in that run
     moving: Indices  # rows of the table without a fixed place: those placed anew, then the new ones
     fresh: Indices  # the new ones, by their places in the file that was read
@@ -73,3 +81,34 @@ def fit_alone(summary: Mapping[str, Any]) -> str:
 def hash_of(coordinates: Array) -> str:
     """Return the SHA-256 of coordinates (n x p), as doubles in little-endian order."""
     return sha256(np.ascontiguousarray(coordinates, dtype="<f8").tobytes()).hexdigest()
+
+
+@stored("map-rows", kept="K", points="RD")
+@frozen
+class MapRows:
+    """The rows of a map that grew: those whose coordinates are the former run's, and the prepared rows."""
+
+    way: str  # fixed, refit or tied
+    kept: Indices  # m: rows that the former run has as well, but for those placed anew
+    sha256: str  # of their coordinates in this run if they are fixed, else of those in the former one
+    points: Array | None  # r x k; None where the similarity of the model holds them
+    rows: int  # r
+    registration: Registration | None = None  # of rows that were fitted anew
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for places of rows that are not there, as of a damaged model."""
+        if self.kept.size and not 0 <= self.kept.min() <= self.kept.max() < self.rows:
+            raise ValueError("places are those of rows")
+        if self.points is not None and len(self.points) != self.rows:
+            raise ValueError("there is a point for each row")
+
+
+def points_of(projector: Projector | NoProjection, count: int) -> Array | None:
+    """Return the rows (n x d) of a fit, in plain numbers, that a projector holds; None where it does not hold all."""
+    if isinstance(projector, NoProjection):
+        return None
+    parts = projector.similarity.parts
+    points, moved = parts.points, parts.origin is not None and bool(parts.origin.any())
+    if points is None or moved or parts.landmarks is not None or len(points) != count:
+        return None
+    return np.asarray(projector.input_unit.plain(points))
