@@ -2,11 +2,15 @@
 
 `python benchmarks/onto.py --help`. Rows are chosen at random, and cut into parts of one size; the first is fitted, the
 others are added one after another by `mlcli embed --onto`. Neighbor recall is the share of the 15 nearest rows in the
-data that are among the 15 nearest in the map, of 1,000 random rows. With `--peer`, an environment that has umap-learn,
-its `update` adds the same parts.
+data that are among the 15 nearest in the map, of 1,000 random rows. With `--weights`, old rows are also tied to their
+places: how far they move in an addition is the median over the radius R of the former map, as a mean of all additions.
+With `--bound`, a layout's first part lies where the fit of all rows has it, and all others are added at once: what is
+lost then is lost by placing rows, and the rest by the places of the rows before. With `--last`, the parts are one of so
+many rows, and all rows before it. With `--peer`, an environment that has umap-learn, its `update` adds the same parts.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -58,6 +62,43 @@ def coordinates(run: Path) -> Any:
     return np.loadtxt(run / "embedding.csv", delimiter=",", skiprows=1)[:, 1:]
 
 
+def radius(points: Any) -> float:
+    """The root mean square distance of points from their mean."""
+    return float(np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1))))
+
+
+def grown(folder: Path, first: Path, parts: int, place: Path, *options: object) -> tuple[Path, float, float]:
+    """Adds all parts but the first to its run; the last run, its seconds, and the mean of the medians of moves over R.
+    """
+    last, seconds, moves = first, 0.0, []
+    for part in range(1, parts):
+        run = place / str(part)
+        seconds = embedded(folder / f"part{part}.npy", "--onto", last, "-o", run, *options)
+        moved = json.loads((run / "run.json").read_text())["onto"].get("moved", {}).get("median", 0.0)
+        moves.append(moved / radius(coordinates(last)))
+        last = run
+    return last, seconds, float(np.mean(moves))
+
+
+def bound(method: str, data: Any, size: int, places: Any) -> Any:
+    """Coordinates of all rows, of which the first ones are fixed at their places in the fit of all (n x p)."""
+    from mlcli.base.values.compute import Compute
+    from mlcli.base.values.inputs import Features
+    from mlcli.methods import METHODS
+
+    def features(rows: int) -> Any:
+        names = [f"x{column}" for column in range(data.shape[1])]
+        return Features(data[:rows], ids=[f"{row}" for row in range(rows)], columns=names)
+
+    compute, first = Compute(), features(size)
+    chosen = METHODS[method]().resolve(first)
+    measured = chosen.in_range(first)
+    model = chosen.fit_in_range(measured, chosen.steps_before_fit(measured, compute), compute)
+    known = np.full(places.shape, np.nan)
+    known[:size] = places[:size]
+    return chosen.place_among(features(len(data)), known, np.arange(size, len(data)), model, compute).embedding
+
+
 def main() -> None:
     """Grows a map by each method, and prints a line of Markdown for it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -68,6 +109,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["pca", "isomap", "umap", "tsne"])
     parser.add_argument("--reduce", type=int, default=0, help="axes of PCA ahead of all methods but pca, of all rows")
     parser.add_argument("--peer", help="the Python of an environment with umap-learn")
+    parser.add_argument("--weights", nargs="+", type=float, default=[], help="of old places, of rows that are tied")
+    parser.add_argument("--bound", action="store_true", help="of layouts: the first part as the fit of all has it")
+    parser.add_argument("--last", type=int, default=0, help="rows of the last of two parts")
     given = parser.parse_args()
     given.folder.mkdir(parents=True)
     images = np.load(given.images, mmap_mode="r")
@@ -75,28 +119,37 @@ def main() -> None:
     data = np.array(images[generator.permutation(len(images))[: given.rows]], dtype=float).reshape(given.rows, -1)
     if given.reduce:
         _, _, axes = np.linalg.svd(data - data.mean(axis=0), full_matrices=False)
-        data = (data - data.mean(axis=0)) @ axes[: given.reduce].T
+        data = np.ascontiguousarray((data - data.mean(axis=0)) @ axes[: given.reduce].T)
     rows = generator.choice(given.rows, min(SOME, given.rows), replace=False)
-    known, size = nearest(data, rows), given.rows // given.parts
+    known = nearest(data, rows)
+    cuts = [0, given.rows - given.last, given.rows] if given.last else (
+        [given.rows // given.parts * part for part in range(given.parts + 1)])
+    parts = len(cuts) - 1
     np.save(given.folder / "all.npy", data)
-    for part in range(given.parts):
-        np.save(given.folder / f"part{part}.npy", data[part * size : (part + 1) * size])
-    print("| method | recall of one fit | grown | ratio | fit of all, s | last part, s |\n|---|---|---|---|---|---|")
+    for part in range(parts):
+        np.save(given.folder / f"part{part}.npy", data[cuts[part] : cuts[part + 1]])
+    print("| method | old rows | recall of one fit | grown | ratio | move over R | fit of all, s | last part, s |\n"
+          "|---|---|---|---|---|---|---|---|", flush=True)
     for method in given.methods:
         place = given.folder / method
         whole = embedded(given.folder / "all.npy", "-m", method, "-o", place / "all")
         embedded(given.folder / "part0.npy", "-m", method, "-o", place / "0")
-        last = 0.0
-        for part in range(1, given.parts):
-            last = embedded(given.folder / f"part{part}.npy", "--onto", place / str(part - 1), "-o", place / str(part))
-        one, other = (recall(known, coordinates(place / name), rows) for name in ("all", str(given.parts - 1)))
-        print(f"| `{method}` | {one:.3f} | {other:.3f} | {other / one:.2f} | {whole:.1f} | {last:.1f} |", flush=True)
+        one = recall(known, coordinates(place / "all"), rows)
+        for way, options in [("fixed", ()), *((f"tied {weight:g}", ("--onto-way", "tied", "--onto-weight", weight))
+                                              for weight in given.weights)]:
+            last, seconds, move = grown(given.folder, place / "0", parts, place / way.replace(" ", ""), *options)
+            other = recall(known, coordinates(last), rows)
+            print(f"| `{method}` | {way} | {one:.3f} | {other:.3f} | {other / one:.2f} | {move:.3f} | {whole:.1f} | "
+                  f"{seconds:.1f} |", flush=True)
+        if given.bound:
+            other = recall(known, bound(method, data, cuts[1], coordinates(place / "all")), rows)
+            print(f"| `{method}` | bound | {one:.3f} | {other:.3f} | {other / one:.2f} | | | |", flush=True)
     if given.peer:
         begun = time.monotonic()
-        done = subprocess.run([given.peer, "-c", PEER, str(given.folder), str(given.parts)], check=True,
+        done = subprocess.run([given.peer, "-c", PEER, str(given.folder), str(parts)], check=True,
                               capture_output=True, text=True)
         one, other = (recall(known, np.load(given.folder / f"peer-{name}.npy"), rows) for name in ("all", "grown"))
-        print(f"| umap-learn `update` | {one:.3f} | {other:.3f} | {other / one:.2f} | "
+        print(f"| umap-learn `update` | | {one:.3f} | {other:.3f} | {other / one:.2f} | | "
               f"{time.monotonic() - begun:.1f} in all | {float(done.stdout.split()[-1]):.1f} |")
 
 

@@ -372,3 +372,45 @@ def test_python_adds_an_array_to_the_map_of_a_run(mlcli: Caller) -> None:
         embed(ROWS[80:100], ids=ids, onto=embed(ROWS[:80]))
     with pytest.raises(ConfigError, match="onto="):
         embed(ROWS[80:100], ids=ids, changed="keep")
+
+
+def test_a_layout_of_umap_is_larger_where_rows_are_added_and_so_new_points_are_placed(mlcli: Caller) -> None:
+    grown(mlcli, "umap", "-k", "8", "--set", "method.epochs=50")
+    write("more.csv", range(100, 120))
+    assert mlcli("embed", "more.csv", "--onto", "new", "-o", "more", *BARE).code == 0
+    scales = [json.loads(Path(run, "run.json").read_text(encoding="utf-8"))["fit"]["scale"] for run in ("new", "more")]
+    assert scales == pytest.approx([(100 / 80) ** 0.75, (120 / 80) ** 0.75], rel=1e-14)
+    values = ROWS + 1e-9  # next to rows of the map, but for rounding
+    write("near.csv", range(40, 120), values)
+    assert mlcli("project", "more", "near.csv", "-o", "places.csv").code == 0
+    with Path("places.csv").open(encoding="utf-8") as file:
+        placed = np.array([line[2:4] for line in list(csv.reader(file))[1:]], dtype=float)
+    known = np.array([line[2:] for line in embedding("more")[41:]], dtype=float)
+    size = np.sqrt(np.mean(np.sum((known - known.mean(axis=0)) ** 2, axis=1)))
+    assert np.median(np.linalg.norm(placed - known, axis=1)) < 0.1 * size
+
+
+def kept_neighbors(points: np.ndarray, count: int = 10) -> float:
+    """The share of nearest rows of the roll that are nearest in a map."""
+    def near(values: np.ndarray) -> np.ndarray:
+        squares = np.sum((values[:, None] - values[None]) ** 2, axis=2)
+        np.fill_diagonal(squares, np.inf)
+        return np.argsort(squares, axis=1)[:, :count]
+
+    pairs = zip(near(roll(len(points))), near(points), strict=True)
+    return float(np.mean([len({*one.tolist()} & {*other.tolist()}) / count for one, other in pairs]))
+
+
+@pytest.mark.parametrize(("method", "least"), [("pca", 0.97), ("umap", 0.85), ("tsne", 0.85)])
+def test_a_map_that_grew_keeps_nearly_as_many_neighbors_as_one_fit(mlcli: Caller, method: str, least: float) -> None:
+    values = roll(480)
+    write("all.csv", range(480), values)
+    assert mlcli("embed", "all.csv", "-m", method, "-o", "all", *BARE).code == 0
+    write("0.csv", range(120), values)
+    assert mlcli("embed", "0.csv", "-m", method, "-o", "0", *BARE).code == 0
+    for part in range(1, 4):
+        write(f"{part}.csv", range(120 * part, 120 * (part + 1)), values)
+        assert mlcli("embed", f"{part}.csv", "--onto", str(part - 1), "-o", str(part), *BARE).code == 0
+    maps = (np.array([line[2:] for line in embedding(run)[1:]], dtype=float) for run in ("all", "3"))
+    one, other = map(kept_neighbors, maps)
+    assert other > least * one

@@ -669,5 +669,5 @@ def added_edge_checks(method: Any, data: Features, model: Model, moving: Indices
     yield ratio("graph", abs(total - stated) / max(total, 1e-300), SUM, "memberships of added rows have the sum stated")
     places = points.copy()
     again = method.layout_among(data, places, moving, model.required_projector, Compute(seed=int(model.fit["seed"])))
-    yield ratio("seed", max_abs(again.embedding - points), 1e-9 * max(max_abs(points), 1e-300),
-                "coordinates by the same seed again")
+    moved = max_abs(again.embedding - points) if again.fit["scale"] == model.fit["scale"] else float("inf")
+    yield ratio("seed", moved, 1e-9 * max(max_abs(points), 1e-300), "coordinates by the same seed again, and the scale")

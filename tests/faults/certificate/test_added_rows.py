@@ -68,6 +68,7 @@ LIES: dict[str, tuple[str, Callable[[Model], Model], str]] = {
     "nmds, a new row aside": ("nmds", moved(44), "stationarity"),
     "umap, a new row aside": ("umap", moved(44), "seed"),
     "umap, a fixed row aside": ("umap", moved(4), "seed"),
+    "umap, another scale": ("umap", stated("scale"), "seed"),
     "umap, another membership": ("umap", stated("membership"), "graph"),
     "umap, another curve": ("umap", stated("a"), "curve"),
     "tsne, a new row aside": ("tsne", moved(44), "slope"),

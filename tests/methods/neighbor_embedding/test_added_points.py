@@ -9,7 +9,9 @@ from mlcli.methods.neighbor_embedding.added_points import (
     AddedNeighbors,
     AddedRows,
     add_by_edges,
+    first_places,
     follow_added,
+    room_for,
 )
 from mlcli.methods.neighbor_embedding.negative_sampling import Sampling, fit_curve
 from tests.native.support import needs_native
@@ -82,3 +84,25 @@ def test_kernels_and_numpy_agree_on_epochs_among_both(monkeypatch: pytest.Monkey
     monkeypatch.setattr(native, "available", lambda: False)
     other = follow_added(by_kernel.graph, start, fixed, curve, Sampling(1, 5, 1.0, 1.0, 7)).state.points
     assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_a_start_is_amid_neighbors_that_lie_together() -> None:
+    near = np.array([[0, 1, 2, 3, 4]])
+    fixed = np.array([[0.0, 0], [0.2, 0], [0, 0.2], [30, 0], [30.2, 0]])
+    found = AddedNeighbors(near, near, near, np.ones((1, 5)))
+    assert np.abs(first_places(np.full((1, 5), 0.2), found, fixed)).max() < 0.2  # and not at 12, where none is
+    assert 29 < first_places(np.array([[0.1, 0.1, 0.1, 0.35, 0.35]]), found, fixed)[0, 0] < 30.2
+
+
+def test_starts_of_one_place_are_that_place_and_do_not_depend_on_others() -> None:
+    found, fixed = neighbors(), GENERATOR.standard_normal((50, 2))
+    shares = GENERATOR.uniform(0.1, 1, found.near.shape)
+    assert np.allclose(first_places(shares, found, np.ones((50, 2)) * [3, 4]), [3, 4], rtol=1e-14)
+    alone = AddedNeighbors(found.indices[4:5], found.lengths[4:5], found.near[4:5], found.near_lengths[4:5])
+    assert np.array_equal(first_places(shares, found, fixed)[4:5], first_places(shares[4:5], alone, fixed))
+
+
+def test_room_of_additions_multiplies() -> None:
+    assert room_for(16, 1) == 8
+    assert room_for(7, 7) == 1
+    assert room_for(30, 20) * room_for(20, 10) == pytest.approx(room_for(30, 10), rel=1e-15)
