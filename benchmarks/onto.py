@@ -4,8 +4,8 @@
 others are added one after another by `mlcli embed --onto`. Neighbor recall is the share of the 15 nearest rows in the
 data that are among the 15 nearest in the map, of 1,000 random rows. With `--weights`, old rows are also tied to their
 places: how far they move in an addition is the median over the radius R of the former map, as a mean of all additions.
-With `--bound`, a layout's first part lies where the fit of all rows has it, and all others are added at once: what is
-lost then is lost by placing rows, and the rest by the places of the rows before. With `--last`, the parts are one of so
+With `--bound`, the last part is added to a layout in which all others lie where the fit of all rows has them: what is
+lost then is lost by placing rows, and all else by the places of rows before. With `--last`, the parts are one of so
 many rows, and all rows before it. With `--peer`, an environment that has umap-learn, its `update` adds the same parts.
 """
 
@@ -81,7 +81,7 @@ def grown(folder: Path, first: Path, parts: int, place: Path, *options: object) 
 
 
 def bound(method: str, data: Any, size: int, places: Any) -> Any:
-    """Coordinates of all rows, of which the first ones are fixed at their places in the fit of all (n x p)."""
+    """Coordinates of all rows, of which so many first ones are fixed at their places in the fit of all (n x p)."""
     from mlcli.base.values.compute import Compute
     from mlcli.base.values.inputs import Features
     from mlcli.methods import METHODS
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--reduce", type=int, default=0, help="axes of PCA ahead of all methods but pca, of all rows")
     parser.add_argument("--peer", help="the Python of an environment with umap-learn")
     parser.add_argument("--weights", nargs="+", type=float, default=[], help="of old places, of rows that are tied")
-    parser.add_argument("--bound", action="store_true", help="of layouts: the first part as the fit of all has it")
+    parser.add_argument("--bound", action="store_true", help="of layouts: all parts but the last as the fit has them")
     parser.add_argument("--last", type=int, default=0, help="rows of the last of two parts")
     given = parser.parse_args()
     given.folder.mkdir(parents=True)
@@ -142,7 +142,7 @@ def main() -> None:
             print(f"| `{method}` | {way} | {one:.3f} | {other:.3f} | {other / one:.2f} | {move:.3f} | {whole:.1f} | "
                   f"{seconds:.1f} |", flush=True)
         if given.bound:
-            other = recall(known, bound(method, data, cuts[1], coordinates(place / "all")), rows)
+            other = recall(known, bound(method, data, cuts[-2], coordinates(place / "all")), rows)
             print(f"| `{method}` | bound | {one:.3f} | {other:.3f} | {other / one:.2f} | | | |", flush=True)
     if given.peer:
         begun = time.monotonic()
