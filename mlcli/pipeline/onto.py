@@ -23,10 +23,9 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place, shown
 from mlcli.data.prepare.missing import NEW, complete
 from mlcli.data.prepare.prepare import Prepared, remaining_rows
-from mlcli.data.read.in_memory import HERE
 from mlcli.data.table.row_numbers import RowNumbers, join_ids
 from mlcli.data.table.sheet import numbered_names
-from mlcli.data.table.table import Table
+from mlcli.data.table.table import HERE, Table
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.findings.frame.result import Start
 from mlcli.pipeline.new_rows import read_rows
