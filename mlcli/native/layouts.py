@@ -29,6 +29,57 @@ def repel_rows(points: Array, sources: Array, dof: float, rows: slice, *, alone:
     return forces, totals
 
 
+class RadialSums(NamedTuple):
+    """Sums over points x of a function φ of |y - x|² at places y (m x p), which gradients and Hessians are made of."""
+
+    values: Array  # m, Σ φ
+    even: Array  # m, Σ φ'
+    slopes: Array  # m x p, Σ φ' (y - x)
+    bends: Array  # m x p (p + 1) / 2, Σ φ'' (y - x)(y - x)ᵀ below the diagonal and on it; of order 1 none
+
+
+def student_sums(places: Array, sources: Array, own: Indices, *, dof: float, order: int) -> RadialSums:
+    """Return sums of (1 + u/α)^-α and of its derivatives up to an order, 1 or 2, over all points but the own ones (m).
+
+    `sources` are the points by `turn_sources`.
+    """
+    out = _room(places, order)
+    kernels().student_sums(places, sources, own, dof, order, out)
+    return _radial_sums(out, places.shape[1])
+
+
+def membership_sums(places: Array, sources: Array, own: Indices, *, form: tuple[float, float, float],
+                    order: int) -> RadialSums:
+    """Return sums of log((1 + a uᵇ) / (a uᵇ + ε)) and of its derivatives, as `student_sums`; `form` holds a, b and ε.
+
+    Values are of order 1 alone, and zeros of order 2.
+    """
+    out = _room(places, order)
+    kernels().membership_sums(places, sources, own, *form, order, out)
+    return _radial_sums(out, places.shape[1])
+
+
+def membership_rests(places: Array, sources: Array, own: Indices, *, form: tuple[float, float, float], limit: float,
+                     series: Array, ranges: Indices) -> RadialSums:
+    """Return the sums of order 2 of what series leave of `membership_sums` below a limit of squared distances.
+
+    `series` are the coefficients of φ' (8) and φ'' (7) in powers of u - limit, the highest first. Sums of each place go
+    over a range (m x 2) of the sources. Raises ValueError for ranges beyond these.
+    """
+    out = _room(places, 2)
+    kernels().membership_rests(places, sources, own, *form, limit, series, ranges, out)
+    return _radial_sums(out, places.shape[1])
+
+
+def _room(places: Array, order: int) -> Array:
+    axes = places.shape[1]
+    return np.empty((len(places), 2 + axes + (axes * (axes + 1) // 2 if order == 2 else 0)))
+
+
+def _radial_sums(out: Array, axes: int) -> RadialSums:
+    return RadialSums(out[:, 0], out[:, 1], out[:, 2 : 2 + axes], out[:, 2 + axes :])
+
+
 NONE = np.zeros((0, 0))
 
 

@@ -28,13 +28,14 @@ class Smallest:
         self.indices = np.full((rows, count), -1, dtype=np.int64)
         self.values = np.full((rows, count), np.inf, dtype=np.float32)
 
-    def offer(self, rows: slice, products: AnyArray, norms: AnyArray, others: slice, turned: bool = False) -> None:
+    def offer(self, rows: slice, products: AnyArray, norms: AnyArray, others: slice, *, turned: bool = False,
+              first: int | None = None) -> None:
         """Offer the numbers of points `rows` with points `others`, from an (m, n) array of products (float32).
 
         `norms` are the squared norms of the others; with `turned` the products are others x rows. If both
-        are the same points, each is left out of its own numbers.
+        are the same points, or the rows belong to the points from `first` on, each is left out of its own numbers.
         """
-        place = rows.start if rows == others else -1
+        place = (rows.start if rows == others else -1) if first is None else first
         kernels().select_pairs(products, norms, others.start, place, self.indices[rows], self.values[rows], turned)
 
 

@@ -69,6 +69,17 @@ class Singles:
         """Return (m, d) points centered and scaled in the same way; infinite beyond the range of single precision."""
         return self._unit.measured(points - self._center).astype(np.float32)
 
+    def shifted(self, shifts: Array) -> tuple[AnyArray, Array]:
+        """Return ‖y‖² - 2 y·s (s x n, single precision) of points y and shifts s (s x d), and ‖y + s‖² (s x n).
+
+        Less 2 x·y, the first are the squared distances of x + s from y less ‖x + s‖². The second are raised by 4 ‖s‖²,
+        so that bounds by them hold for what is computed from ‖x‖.
+        """
+        lengths = self._unit.measured(shifts)
+        along = lengths @ self.points.astype(np.float64).T
+        squares = np.einsum("ij,ij->i", lengths, lengths)[:, None]
+        return (self.norms - 2 * along).astype(np.float32), self.norms + 2 * along + 5 * squares
+
 
 class Bytes:
     """Points whose coordinates are a constant plus whole multiples of a power of two, from 0 to 255 of them.
@@ -255,6 +266,30 @@ def _pairs(points: Array, count: int) -> Finder:
     each(work, pairs, progress=True)
     beyond = quick.beyond(smallest.values[:, -1], quick.norms)
     return lambda block: (smallest.indices[block], beyond[block])
+
+
+def shifted_finder(points: Array, shifts: Array, rows: slice, count: int) -> Finder:
+    """Return a finder for some of (n, d) points by all shifts (s x d), s new rows to each, without the point itself.
+
+    Products with all points are computed once for all shifts of a point. Blocks are of whole points.
+    """
+    quick, shares = Singles(points), len(shifts)
+    numbers, norms = quick.shifted(shifts)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        some = slice(rows.start + block.start // shares, rows.start + block.stop // shares)
+        size = some.stop - some.start
+        kept = native.Smallest(shares * size, count)
+        for tile in row_blocks(len(points), TILE):
+            products = quick.products(some, tile)
+            for shift in range(shares):
+                kept.offer(slice(shift * size, (shift + 1) * size), products, numbers[shift, tile], tile,
+                           first=some.start)
+        last = kept.values[:, -1].reshape(shares, size)
+        return (kept.indices.reshape(shares, size, count).transpose(1, 0, 2).reshape(-1, count),
+                quick.beyond(last, norms[:, some]).T.ravel())
+
+    return find
 
 
 def finer_candidates(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Indices, Array]:

@@ -30,6 +30,7 @@ from mlcli.core.graph.candidates import (
     finer_candidates,
     numbers_in_blocks,
     refine,
+    shifted_finder,
 )
 from mlcli.core.metrics import EUCLIDEAN, RowMetric
 from mlcli.core.metrics.base import squared_at
@@ -95,6 +96,32 @@ def nearest_of_new(new: Array, points: Array, count: int, metric: RowMetric = EU
     """Return the `count` nearest of (n, d) points for every new point (m x d), `without` one of these for each (m)."""
     most = len(points) - (without is not None)
     return _select(metric.represent(new), metric.represent(points), min(count, most), without, metric)
+
+
+SHIFTED = 128  # points of a block, whose products with a tile of all points stay in the second cache
+
+
+def shifted(points: Array, rows: slice, shifts: Array) -> tuple[Array, Indices]:
+    """Return some of (n, d) points moved by all shifts (s x d), one after the other, and the point of each."""
+    own = np.repeat(np.arange(rows.start, rows.stop), len(shifts))
+    return (points[rows, None] + shifts).reshape(len(own), points.shape[1]), own
+
+
+def nearest_of_shifted(points: Array, rows: slice, shifts: Array, count: int,
+                       metric: RowMetric = EUCLIDEAN) -> tuple[Lists, Indices]:
+    """Return the `count` nearest others of some of (n, d) points moved by shifts (s x d), and the point of each list.
+
+    The lists of a point's shifts follow each other.
+    """
+    new, own = shifted(points, rows, shifts)
+    width = count + SPARE + 1
+    if not (metric.plain and native.available()) or points.shape[1] <= TREE_COLUMNS or width >= len(points):
+        return nearest_of_new(new, points, count, metric, own), own
+    search = EuclideanSearch(new, points, count, own)
+    candidates_of = shifted_finder(points, shifts, rows, width)
+    found = concatenate(list(in_order(lambda block: search.near(block, candidates_of),
+                                      row_blocks(len(new), SHIFTED * len(shifts)))))
+    return Lists(np.arange(len(new) + 1) * count, found[0].ravel(), np.sqrt(found[1]).ravel()), own
 
 
 def _select(new: Array, points: Array, count: int, own: Indices | None, metric: RowMetric) -> Lists:

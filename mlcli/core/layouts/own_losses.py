@@ -13,6 +13,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.core.arithmetic import LINE
+from mlcli.native.layouts import RadialSums
 
 CACHED = 2**15  # numbers of a block of pairs, which stay in a core's cache
 # a function of squared distances of any shape: its values and first derivatives, and at order 2 its second ones
@@ -44,25 +46,61 @@ class Local:
                    np.concatenate(bends) if bends else None)
 
 
+def bends_in(local: Local) -> Array:
+    """Return the Hessians (m x p x p) of functions that have them."""
+    assert local.bends is not None
+    return local.bends
+
+
+# places (m x p), points that are left out (m), and the order of the highest derivative -> sums over all other points
+PairSums = Callable[[Array, Indices, int], Local]
+
+
 def pair_sums(places: Array, points: Array, radial: Radial, own: Indices, order: int = 2) -> Local:
     """Return Σ_j φ(|y - y_j|²) at places y (m x p), over all points (n x p) but the `own` one of each place (m).
 
-    It runs on one thread. Sums over points have one order, whatever the other places.
+    It runs on one thread, and sums in the order of `native.layouts.student_sums`, whatever the other places.
     """
     blocks = row_blocks(len(places), CACHED, len(points))
     return Local.joined([block_sums(places[rows], points, radial, own[rows], order) for rows in blocks])
 
 
 def block_sums(places: Array, points: Array, radial: Radial, own: Indices, order: int = 2) -> Local:
-    """Return what `pair_sums` does for few places, all of whose pairs (m x n) the function gets at once."""
-    gaps = [place[:, None] - axis for place, axis in zip(places.T, np.ascontiguousarray(points.T), strict=True)]
+    """Return what `pair_sums` does for few places, all of whose pairs (n x m) the function gets at once.
+
+    A place leaves out no point where its own one is not among these.
+    """
+    gaps = [place - axis[:, None] for place, axis in zip(places.T, np.ascontiguousarray(points.T), strict=True)]
     squares = gaps[0] * gaps[0]
     for gap in gaps[1:]:
         squares += gap * gap
-    found = radial(squares, order)
+    found, left_out = radial(squares, order), np.flatnonzero((own >= 0) & (own < len(points)))
     for numbers in found:
-        numbers[np.arange(len(numbers)), own] = 0.0
-    return _local(found, gaps, lambda numbers: np.asarray(np.sum(numbers, axis=1)))
+        numbers[own[left_out], left_out] = 0.0
+    return _local(found, gaps, sum_in_lanes)
+
+
+def sum_in_lanes(values: Array) -> Array:
+    """Return the sums (m) of columns (n x m): every eighth number goes to one of eight sums, which are then added."""
+    whole = len(values) // LINE
+    lanes = np.add.reduce(values[: whole * LINE].reshape(whole, LINE, values.shape[1]), axis=0)
+    lanes[: len(values) - whole * LINE] += values[whole * LINE :]
+    found = np.zeros(values.shape[1])
+    for lane in lanes:
+        found += lane
+    return found
+
+
+def local_of(sums: RadialSums) -> Local:
+    """Return functions of places (m x p) from the sums of a kernel over pairs."""
+    count = sums.slopes.shape[1]
+    if not sums.bends.shape[1]:
+        return Local(sums.values, 2 * sums.slopes)
+    bends = np.empty((len(sums.slopes), count, count))
+    lower = np.tril_indices(count)
+    bends[:, lower[0], lower[1]] = bends[:, lower[1], lower[0]] = 4 * sums.bends
+    bends[:, np.arange(count), np.arange(count)] += 2 * sums.even[:, None]
+    return Local(sums.values, 2 * sums.slopes, bends)
 
 
 @frozen
@@ -199,8 +237,8 @@ class LayoutLosses:
     reach: float = 0.0  # the median distance of an input from the last of its neighbors
     width: int = 1  # numbers that the loss of an input takes
     keeps_lengths: bool = False  # whether distances in the layout have the unit of those between inputs
-    # inputs (m x d) in the stead of some points (m) -> their losses, of several inputs of a point one after the other
-    moved: "Callable[[Array, Indices], OwnLosses] | None" = None
+    # some points, and shifts (s x d) of inputs -> the losses of these, of all shifts of a point one after the other
+    moved: "Callable[[slice, Array], OwnLosses] | None" = None
 
 
 LIMIT = 60  # steps of a search

@@ -8,9 +8,10 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.core.graph.search import shifted
 from mlcli.core.layouts.majorize import sums_of_rows
 from mlcli.core.layouts.new_points import NEAREST, LeastStress, relative_weights
-from mlcli.core.layouts.own_losses import CACHED, LayoutLosses, Local, OwnLosses, Radial, block_sums
+from mlcli.core.layouts.own_losses import CACHED, LayoutLosses, Local, OwnLosses, Radial, bends_in, block_sums
 from mlcli.core.metrics.distances import distances_in_order
 from mlcli.native.layouts import stress_rows, turn_sources
 
@@ -18,16 +19,16 @@ ROWS = 2**22  # numbers of a block of points and all others
 
 
 def stress_of(lengths: Array, weights: Array | None) -> Radial:
-    """Return the function w (δ - √u)² of squared distances u (m x n) of pairs with these δ and w, and its derivatives.
+    """Return the function w (δ - √u)² of squared distances u (n x m) of pairs with these δ and w, and its derivatives.
 
-    Pairs at one place have no direction, and none of their derivatives count.
+    Of pairs at one place with δ = 0 that is w u, smooth there. Those with δ > 0 have no derivative, and none counts.
     """
     def radial(squares: Array, order: int) -> tuple[Array, ...]:
         distances = np.sqrt(squares)
         there = distances > 0
         inverse = np.divide(1.0, distances, out=np.zeros_like(distances), where=there)
         ratios = lengths * inverse
-        found = [(lengths - distances) ** 2, there * (1 - ratios)]
+        found = [(lengths - distances) ** 2, (there | (lengths == 0)) * (1 - ratios)]
         if order == 2:
             found.append(0.5 * ratios * inverse * inverse)
         return tuple(found if weights is None else [weights * numbers for numbers in found])
@@ -67,14 +68,24 @@ class StressLosses(OwnLosses):
         return Local(values, 2 * (spread - pulled)).times(1 / np.where(others > 0, others, 1.0))
 
     def curved(self, which: Indices, places: Array) -> Local:
-        """Return values, gradients and Hessians of some of the losses."""
+        """Return values, gradients and Hessians of some of the losses.
+
+        A place on that of a point from which it should be apart is no minimum: w (δ - d)² falls by 2 w δ d with every
+        step from there (de Leeuw, "Differentiability of Kruskal's stress at a local minimum", 1984). The Hessian
+        is -1 there.
+        """
         parts = []
         for rows in row_blocks(len(which), CACHED, len(self.points)):
             some = which[rows]
             weights = None if self.weights is None else self.weights[some]
             others = np.full(len(some), len(self.points) - 1.0) if weights is None else weights.sum(axis=1)
-            found = block_sums(places[rows], self.points, stress_of(self.lengths[some], weights), self.own[some])
+            turned = stress_of(self.lengths[some].T, None if weights is None else weights.T)
+            found = block_sums(places[rows], self.points, turned, self.own[some])
             parts.append(found.times(1 / np.where(others > 0, others, 1.0)))
+            peaks = (places[rows, None] == self.points).all(axis=2) & (self.lengths[some] > 0)
+            if weights is not None:
+                peaks &= weights > 0
+            bends_in(parts[-1])[peaks.any(axis=1)] = -np.eye(places.shape[1])
         return Local.joined(parts)
 
     def starts(self) -> Sequence[Array]:
@@ -91,10 +102,10 @@ class StressLosses(OwnLosses):
 def among(points: Array, lengths: Array, targets: Array, power: float, own: Indices) -> StressLosses:
     """Return the stress of inputs with dissimilarities `lengths` (m x n), in the stead of points (m).
 
-    Their distances should have the lengths `targets` (m x n). Weights are powers of dissimilarities; equal points have
-    none where the power is below zero.
+    Their distances should have the lengths `targets` (m x n), those from equal ones zero, as a layout has these at one
+    place. Weights are powers of dissimilarities; equal points have none where the power is below zero.
     """
-    lengths, targets, rows = np.array(lengths), np.array(targets), np.arange(len(lengths))
+    lengths, targets, rows = np.array(lengths), np.where(lengths > 0, targets, 0.0), np.arange(len(lengths))
     targets[rows, own] = 0.0
     if power == 0:
         return StressLosses(points, targets, None, own)
@@ -109,9 +120,7 @@ def stress_bends(points: Array, losses_of: Callable[[slice], StressLosses]) -> A
     """Return the Hessians (n x p x p) of each point's own stress, given the losses of some of the points."""
     def work(rows: slice) -> Array:
         losses = losses_of(rows)
-        bends = losses.curved(np.arange(rows.stop - rows.start), points[rows]).bends
-        assert bends is not None
-        return bends
+        return bends_in(losses.curved(np.arange(rows.stop - rows.start), points[rows]))
 
     return np.concatenate(list(in_order(work, row_blocks(len(points), CACHED * 8, len(points)), progress=True)))
 
@@ -137,9 +146,12 @@ def stress_losses(placing: LeastStress, square: Array | None) -> LayoutLosses:
         return LayoutLosses(points, bends)
     reach = float(np.median(np.partition(between, min(NEIGHBOR, len(points) - 1), axis=1)[:, min(
         NEIGHBOR, len(points) - 1)]))
-    return LayoutLosses(points, bends, features, reach, len(points),
-                        moved=lambda new, own: losses(distances_in_order(placing.metric, new, features), own),
-                        keeps_lengths=True)
+
+    def moved(rows: slice, shifts: Array) -> OwnLosses:
+        new, own = shifted(features, rows, shifts)
+        return losses(distances_in_order(placing.metric, new, features), own)
+
+    return LayoutLosses(points, bends, features, reach, len(points), moved=moved, keeps_lengths=True)
 
 
 NEIGHBOR = 15  # whose distance tells how far an input is moved

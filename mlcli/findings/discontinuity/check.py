@@ -135,8 +135,8 @@ def of_memberships(points: Array, weights: Any, subject: Subject, method: Any) -
 def of_stress(points: Array, data: Input, similarity: Any, power: float) -> Gradient:
     """Return the gradient of Σ w (δ - d)² over Σ w of a point, with disparities as a function of dissimilarities.
 
-    Points at its place count in Σ w alone, as in the scores: these pairs have no direction. A complex step has one, so
-    that it is the real part of a place that tells.
+    Beside a point at its place from which it should be apart it is that of -d²/2 from there, a loss without a minimum.
+    A complex step is apart from all points, so that it is the real part of a place that tells.
     """
     def gradient(row: int, place: AnyArray) -> AnyArray:
         if isinstance(data, Features):
@@ -149,9 +149,12 @@ def of_stress(points: Array, data: Input, similarity: Any, power: float) -> Grad
         weights = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** power, 0.0) if power else np.ones(
             len(lengths))
         targets = lengths if similarity.disparities is None else similarity.disparities(lengths)
+        targets = np.where(lengths > 0, targets, 0.0)
         apart = np.sqrt(np.sum(gaps * gaps, axis=1))
-        there = np.sum(gaps.real * gaps.real, axis=1) > 0
-        pulls = weights * there * (1 - targets / np.where(there, apart, 1))
+        there = np.any(gaps.real != 0, axis=1)
+        if np.any(~there & (targets > 0) & (weights > 0)):
+            return points[row] - place
+        pulls = weights * (1 - targets / np.where(there, apart, 1))
         return np.asarray(2 * pulls @ gaps / (weights.sum() or 1.0))
 
     return gradient

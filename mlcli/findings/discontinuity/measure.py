@@ -96,8 +96,7 @@ def perturbations(losses: LayoutLosses, moves: Array) -> Array:
     for rows in one_by_one(row_blocks(len(points), MOVED, count * max(losses.width, features.shape[1]))):
         own = np.repeat(np.arange(rows.start, rows.stop), count)
         here = rows.stop - rows.start
-        new = (features[rows, None] + shifts).reshape(len(own), -1)
-        ends = minima(losses.moved(new, own), points[own], inverses[own], STEP * size,
+        ends = minima(losses.moved(rows, shifts), points[own], inverses[own], STEP * size,
                       everywhere=np.tile(everywhere, here)).reshape(here, count, -1)
         apart = ends[:, 1:] - ends[:, :1]
         found[rows] = np.sqrt(np.sum(apart * apart, axis=2).max(axis=1))

@@ -53,6 +53,17 @@ def spline_slopes(places: Array) -> Array:
     return np.pad(values, ((0, 0), (1, 0))) - np.pad(values, ((0, 0), (0, 1)))
 
 
+def spline_curvatures(places: Array) -> Array:
+    """Return the second derivatives (n x 8) of the splines of the nodes around places (n)."""
+    values = spline_values(places, ORDER - 2)
+    for _ in range(2):
+        values = np.pad(values, ((0, 0), (1, 0))) - np.pad(values, ((0, 0), (0, 1)))
+    return values
+
+
+DERIVATIVES: tuple[Callable[[Array], Array], ...] = (spline_values, spline_slopes, spline_curvatures)
+
+
 def spread_rows(points: Array, low: Array, spacing: float, grid: Array) -> None:
     """Add the splines of points (n x 1 or n x 2) to the nodes of a grid (1 x m or r x m), the first one at `low`."""
     def work(rows: slice) -> Array:
@@ -196,6 +207,18 @@ class Field:
         collect_points(inside, np.arange(len(inside)), self.grid.low, 1 / self.grid.spacing, self.nodes, factor=1.0,
                        out=(slopes, values))
         return values, slopes
+
+
+    def bends(self, places: Array) -> Array:
+        """Return second derivatives (m x p x p) at places (m x p) within the points' box, on one thread."""
+        nodes, within = _nodes(places, self.grid.low, self.grid.spacing, self.nodes.shape)
+        held, axes = self.nodes.ravel()[nodes], range(len(within))
+        found = np.empty((len(places), len(within), len(within)))
+        for one in axes:
+            for other in range(one + 1):
+                weights = _products(within, [DERIVATIVES[(axis == one) + (axis == other)] for axis in axes])
+                found[:, one, other] = found[:, other, one] = np.sum(held * weights, axis=1)
+        return found / (self.grid.spacing * self.grid.spacing)
 
 
 def point_strips(points: Array, grid: Grid) -> list[Indices]:

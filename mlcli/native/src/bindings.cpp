@@ -22,6 +22,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_normal(m);
     mlcli::bind_paths(m);
     mlcli::bind_products(m);
+    mlcli::bind_radial(m);
     mlcli::bind_ranks(m);
     mlcli::bind_sampling(m);
     mlcli::bind_sparse(m);

@@ -54,6 +54,7 @@ void bind_nearest(nb::module_ &m);
 void bind_normal(nb::module_ &m);
 void bind_paths(nb::module_ &m);
 void bind_products(nb::module_ &m);
+void bind_radial(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_sampling(nb::module_ &m);
 void bind_sparse(nb::module_ &m);

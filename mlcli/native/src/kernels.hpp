@@ -77,6 +77,18 @@ template <class T> struct Kernels {
     void (*stress_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
                         std::int64_t size, const double *lengths, const double *weights, int axes, double *pulled,
                         double *spread, double *sums);
+    // Sums of functions of squared distances, and of their derivatives of order 1 or 2, over all sources (axes x stride)
+    // but the `own` one of each row.
+    void (*student_sums)(double dof, int order, const double *rows, std::int64_t count, const double *sources,
+                         std::int64_t stride, std::int64_t size, const std::int64_t *own, int axes, double *scratch,
+                         double *out);
+    void (*membership_sums)(const Curve &curve, int order, const double *rows, std::int64_t count, const double *sources,
+                            std::int64_t stride, std::int64_t size, const std::int64_t *own, int axes, double *scratch,
+                            double *out);
+    // What series (15 numbers) leave of the second, over the sources in a range of each row (count x 2).
+    void (*membership_rests)(const Curve &curve, double limit, const double *series, const double *rows,
+                             std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
+                             const std::int64_t *ranges, const std::int64_t *own, int axes, double *scratch, double *out);
     // Forces by Student's kernel on rows from sources (axes x stride), once each or `masses` times, with sums of the
     // kernel: both are added to.
     void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,

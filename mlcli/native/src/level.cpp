@@ -13,6 +13,7 @@
 #include "nearest.hpp"
 #include "pairs.hpp"
 #include "products.hpp"
+#include "radial.hpp"
 #include "rows.hpp"
 #include "sampling.hpp"
 #include "sinks.hpp"
@@ -66,10 +67,10 @@ template <class T> static const Kernels<T> table = {
     distances<T>, pairs<T>, fold<T>, fold_columns<T>, refold<T>,
     Fold<T, BLOCK<T>>::scratch, floyd_pivot, floyd_rows, select<T>, select_row, select_columns, refine, around<double>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
-     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
-    attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>,
-    exponentials, logarithms, powers_of_two, radii_rows,
-    density_rows, gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
+     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows,
+    student_sums, membership_sums, membership_rests, repel_rows, attract_rows, spread_points, collect_points,
+    sample_rows, gaussian_scratch<T>, gaussian_tile<T>, exponentials, logarithms, powers_of_two, radii_rows, density_rows,
+    gram_scratch, gram, project_scratch, project, rows_scratch, products_of_rows,
     row_products_scratch, row_products,
     pair_sums, keys_before, order_points, multiply_sparse, lower_sparse, lift_rows, lower_rows,
     columns_forth, strips<false>, strips<true>, columns_back};

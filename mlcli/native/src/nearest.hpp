@@ -5,6 +5,7 @@
 namespace mlcli::LEVEL {
 
 constexpr int STEP = 64;  // numbers that are looked over together for any that is small enough
+constexpr int FEW = 16;  // and of these where some is
 
 // Whether (value, index) comes before what is kept at a place; a place without an index is free, even for infinity.
 template <class T>
@@ -61,7 +62,14 @@ static void select_row(const float *row, const float *norms, int size, std::int6
         int below = 0;
         for (int i = start; i < end; ++i) below += norms[i] - 2 * row[i] <= last;
         if (below == 0) continue;
-        for (int i = start; i < end; ++i) offer(norms[i] - 2 * row[i], first + i, own, count, values, indices);
+        for (int part = start; part < end; part += FEW) {
+            const int stop = part + FEW < end ? part + FEW : end;
+            below = 0;
+            for (int i = part; i < stop; ++i) below += norms[i] - 2 * row[i] <= last;
+            if (below == 0) continue;
+            for (int i = part; i < stop; ++i)
+                offer(norms[i] - 2 * row[i], first + i, own, count, values, indices);
+        }
     }
 }
 

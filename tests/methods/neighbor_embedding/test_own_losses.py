@@ -5,19 +5,29 @@ by all pairs.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mlcli import native
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.core.graph.graph import Graph
 from mlcli.core.layouts.own_losses import LayoutLosses
+from mlcli.core.layouts.own_stress import stress_losses
 from mlcli.methods import METHODS, Model
 from mlcli.methods.neighbor_embedding import own_losses
-from mlcli.methods.neighbor_embedding.negative_sampling import NEAR
-from mlcli.methods.neighbor_embedding.own_losses import steps_from
+from mlcli.methods.neighbor_embedding.negative_sampling import NEAR, MembershipCurve
+from mlcli.methods.neighbor_embedding.own_losses import (
+    derivative,
+    membership_push,
+    push_bends,
+    push_series,
+    steps_from,
+    strip_ranges,
+)
 from tests.support import dissimilarities, features
 
 POINTS = np.random.default_rng(5).standard_normal((40, 3)) * [3, 2, 1]
@@ -88,6 +98,44 @@ def test_hessians_of_umap_are_those_of_the_expected_step(options: Any) -> None:
     assert np.allclose(losses.bends, bends(gradient, points), rtol=1e-8, atol=1e-8 * np.abs(losses.bends).max())
 
 
+@pytest.mark.parametrize("axes", [1, 2])
+def test_hessians_on_a_grid_are_those_of_all_pairs(axes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(axes)
+    points = np.vstack([generator.normal(size=(150, axes)) * scale + 6 * scale for scale in (1.0, 0.3, 1.7)])
+    points[7], curve = points[8], MembershipCurve(1.6, 0.9)
+    expected = push_bends(points, curve)
+    monkeypatch.setattr(own_losses, "ALL_PAIRS", 100)
+    found = push_bends(points, curve)
+    apart = np.abs(found - expected).max(axis=(1, 2)) / np.abs(expected).max(axis=(1, 2))
+    assert 0 < apart.max() < 1e-7
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert np.allclose(push_bends(points, curve), found, rtol=0, atol=1e-11 * np.abs(found).max())
+
+
+def test_the_series_of_the_repulsion_has_its_derivatives() -> None:
+    curve = MembershipCurve(1.6, 0.9)
+    terms = push_series(curve, 0.8)
+    squares = 0.8 + np.linspace(-0.05, 0.05, 11)
+    values, slopes = (sum(term * (squares - 0.8) ** place for place, term in enumerate(some))
+                      for some in (terms, derivative(terms)))
+    exact = membership_push(squares, 1, curve=curve)
+    assert np.allclose(values, exact[0], rtol=1e-10) and np.allclose(slopes, exact[1], rtol=1e-8)
+    assert np.allclose(slopes[5], membership_push(squares, 2, curve=curve)[1][5], rtol=1e-13)
+
+
+def test_points_within_a_radius_are_in_three_ranges() -> None:
+    points = np.random.default_rng(9).random((300, 2)) * [3, 5]
+    order, ranges = strip_ranges(points, 0.4)
+    places = points[order]
+    near = np.linalg.norm(places[:, None] - places, axis=2) <= 0.4
+    there = np.zeros_like(near)
+    for row in range(300):
+        for low, high in (some[row] for some in ranges):
+            assert not there[row, low:high].any()
+            there[row, low:high] = True
+    assert not (near & ~there).any() and there.mean() < 0.25
+
+
 def of_stress(points: Array, lengths: Array, weights: Array) -> Callable[[int, AnyArray], AnyArray]:
     """The gradient of Σ w (δ - d)² over Σ w of a point."""
     def gradient(row: int, place: AnyArray) -> AnyArray:
@@ -127,6 +175,25 @@ def test_hessians_of_nmds_keep_disparities_as_they_are() -> None:
     assert np.allclose(losses.bends, expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize(("name", "options"), [("smacof", {}), ("sammon", {}), ("nmds", {"starts": 1})])
+def test_equal_rows_bend_a_loss_and_a_row_that_differs_leaves_no_minimum(name: str, options: Any) -> None:
+    method, model, losses = fitted(name, np.vstack([POINTS, POINTS[:1]]), **options)
+    similarity: Any = model.projector.similarity  # type: ignore[union-attr]
+    lengths = np.sqrt(np.sum((similarity.points[:, None] - similarity.points) ** 2, axis=2))
+    assert np.allclose(similarity.coordinates[0], similarity.coordinates[-1], atol=1e-6)
+    places = np.vstack([similarity.coordinates[:-1], similarity.coordinates[:1]])
+    targets = lengths if similarity.disparities is None else similarity.disparities(lengths)
+    weights = np.where(lengths > 0, np.where(lengths > 0, lengths, 1.0) ** method.exponent, float(method.exponent == 0))
+    alone = bends(of_stress(places[:-1], np.where(lengths > 0, targets, 0)[:-1, :-1], weights[:-1, :-1]), places[:-1])
+    rest, twin = weights[0, 1:-1].sum(), weights[0, -1]
+    here = replace(similarity, coordinates=places)
+    found = stress_losses(here, None).bends
+    assert np.allclose(found[0], (alone[0] * rest + 2 * twin * np.eye(2)) / (rest + twin), rtol=1e-8, atol=1e-8)
+    places[1] = places[0]
+    found = stress_losses(replace(similarity, coordinates=places), None).bends
+    assert all(np.linalg.eigvalsh(found[row])[0] < 0 for row in (0, 1, 40)) and losses.bends.shape == found.shape
+
+
 def test_hessians_of_phate_are_those_of_potential_distances() -> None:
     _, model, losses = fitted("phate", time=6)
     points = POINTS
@@ -150,12 +217,11 @@ def test_hessians_of_phate_are_those_of_potential_distances() -> None:
 def test_gradients_of_moved_inputs_are_those_of_their_losses(name: str, options: Any) -> None:
     losses = fitted(name, **options)[2]
     assert losses.moved is not None and losses.features is not None
-    own = np.array([3, 3, 8])
-    found = losses.moved(losses.features[own] + [[0.1], [0], [0.2]], own)
-    places, step = losses.points[own] + 0.3, 1e-6
-    slopes = found.at(np.arange(3), places).slopes
+    found = losses.moved(slice(3, 5), np.array([[0.1], [0]]) * np.ones(losses.features.shape[1]))
+    places, step = losses.points[[3, 3, 4, 4]] + 0.3, 1e-6
+    slopes = found.at(np.arange(4), places).slopes
     for axis in range(2):
-        ahead, back = (found.at(np.arange(3), places + sign * step * np.eye(2)[axis]).values for sign in (1, -1))
+        ahead, back = (found.at(np.arange(4), places + sign * step * np.eye(2)[axis]).values for sign in (1, -1))
         assert np.allclose((ahead - back) / (2 * step), slopes[:, axis], rtol=1e-5, atol=1e-6)
     assert all(start.shape == places.shape for start in found.starts())
 

@@ -143,6 +143,17 @@ def forces(axes: int, dof: float) -> Iterator[Any]:
     yield moved
 
 
+def radial(axes: int, order: int) -> Iterator[Any]:
+    places = 5 * np.random.default_rng(axes).random((141, axes))
+    places[7] = places[8]
+    sources, own = layouts.turn_sources(places), np.arange(141)
+    for dof in (1.0, 0.7):
+        yield layouts.student_sums(places, sources, own, dof=dof, order=order)
+    yield layouts.membership_sums(places, sources, own, form=(1.6, 0.9, 1e-3), order=order)
+    yield layouts.membership_rests(places, sources, own, form=(1.6, 0.9, 1e-3), limit=2.0, series=numbers(15, 1)[:, 0],
+                                   ranges=np.sort(numbers(141, 2, seed=3) > 0, axis=1).astype(np.int64) * 141)
+
+
 def ranks(axes: int, ties: Ties) -> Iterator[Any]:
     lengths = np.rint(9 * np.abs(numbers(61, 61))) + 1
     for counts in (np.ones(61), np.r_[2.0, 3.0, np.ones(59)]):
@@ -216,6 +227,8 @@ CASES = {
     **sized((products, products_of_sparse_rows, distances)),
     "products of hard numbers": partial(products, 33, 17, hard),
     **{f"forces on {axes} axes, {dof}": partial(forces, axes, dof) for axes in (1, 2, 3, 5, 18) for dof in (1.0, 0.7)},
+    **{f"radial sums on {axes} axes, order {order}": partial(radial, axes, order) for axes in (1, 2, 3, 18)
+       for order in (1, 2)},
     **{f"ranks on {axes} axes, {ties}": partial(ranks, axes, ties) for axes in (1, 2, 3, 5)
        for ties in ("primary", "secondary")},
     **{f"paths of {size}": partial(shortest_paths, size) for size in (9, 150, 700)}, "elementary": elementary,

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from mlcli.base.types import Array
 from mlcli.core.graph import search
-from mlcli.core.graph.search import nearest, nearest_in_matrix, nearest_of_new, within
+from mlcli.core.graph.search import nearest, nearest_in_matrix, nearest_of_new, nearest_of_shifted, within
 from tests.support import distances
 
 
@@ -107,3 +107,17 @@ def test_a_few_rows_of_large_norm_do_not_make_all_points_candidates_of_every_row
     assert np.array_equal(nearest(points, 5).indices.reshape(-1, 5), brute(points, 5))
     assert sum(rows for rows, _ in calls) > 300  # some rows were in doubt
     assert all(width < 300 for _, width in calls)
+
+
+@pytest.mark.parametrize("columns", [3, 20])
+def test_neighbors_of_shifted_points_are_those_of_new_ones(columns: int) -> None:
+    generator = np.random.default_rng(columns)
+    points = generator.standard_normal((1700, columns)) + 1e3  # more than a tile of products
+    points[300] = points[310]
+    shifts = np.concatenate([np.zeros((1, columns)), generator.standard_normal((2, columns))])
+    found, own = nearest_of_shifted(points, slice(290, 420), shifts, 6)
+    assert np.array_equal(own, np.repeat(np.arange(290, 420), 3))
+    expected = nearest_of_new((points[290:420, None] + shifts).reshape(-1, columns), points, 6, without=own)
+    assert np.array_equal(found.indices, expected.indices) and np.array_equal(found.lengths, expected.lengths)
+    assert np.array_equal(found.starts, expected.starts)
+    assert found.indices[found.starts[30]] == 310 and found.lengths[found.starts[30]] == 0
