@@ -110,9 +110,13 @@ class Entries:
     starts: Indices
     columns: AnyArray
     weights: Array
+    width: int | None = None  # neighbors of each point, where all have as many
 
     def of(self, which: Indices) -> "Entries":
         """Return the neighbors of some of the points."""
+        if self.width is not None:
+            return Entries(np.arange(len(which) + 1) * self.width, self.columns.reshape(-1, self.width)[which].ravel(),
+                           self.weights.reshape(-1, self.width)[which].ravel(), self.width)
         counts = np.diff(self.starts)[which]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], counts)
@@ -129,7 +133,9 @@ class Entries:
         return self.sum(self.weights)
 
     def sum(self, numbers: Array) -> Array:
-        """Return the sums (m) of numbers of the entries (e), in their order."""
+        """Return the sums (m) of numbers of the entries (e)."""
+        if self.width is not None:
+            return np.asarray(np.sum(numbers.reshape(-1, self.width), axis=1))
         return np.asarray(np.bincount(self.rows, numbers, len(self.starts) - 1), dtype=np.float64)
 
     def means(self, points: Array) -> Array:
@@ -158,8 +164,7 @@ def entry_sums(entries: Entries, places: Array, points: Array, radial: Radial, o
     for gap in gaps[1:]:
         squares += gap * gap
     found = [numbers * entries.weights for numbers in radial(squares, order)]
-    size = len(places)
-    return _local(found, gaps, lambda numbers: np.asarray(np.bincount(rows, numbers, size), dtype=np.float64))
+    return _local(found, gaps, entries.sum)
 
 
 def _local(found: Sequence[Array], gaps: Sequence[Array], sums: Callable[[Array], Array]) -> Local:

@@ -43,7 +43,7 @@ class StressLosses(OwnLosses):
     points: Array  # n x p
     lengths: Array  # m x n, zero at the own point
     weights: Array | None  # m x n, zero there too; None: all are one
-    own: Indices  # m
+    own: Indices  # m; -1: none of the points, where there are weights
 
     def at(self, which: Indices, places: Array) -> Local:
         """Return values and gradients of some of the losses at a place each (k x p)."""
@@ -90,12 +90,13 @@ class StressLosses(OwnLosses):
 
     def starts(self) -> Sequence[Array]:
         """Return the point that should be nearest, and the mean of a few."""
-        lengths, rows = self.lengths.copy(), np.arange(len(self.lengths))
-        nearest, last = [], self.own
+        lengths, rows, there = self.lengths.copy(), np.arange(len(self.lengths)), self.own >= 0
+        lengths[rows[there], self.own[there]] = np.inf
+        nearest = []
         for _ in range(min(NEAREST, len(self.points) - 1)):  # a partition's order of ties depends on the processor
-            lengths[rows, last] = np.inf
             last = lengths.argmin(axis=1)
             nearest.append(self.points[last])
+            lengths[rows, last] = np.inf
         return nearest[0], sum(nearest[1:], nearest[0]) / len(nearest)
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.products import Sparse
 from mlcli.core.arithmetic import (
@@ -191,7 +190,7 @@ def student_losses(points: Array, affinities: Sparse, dof: float, placing: Enter
     def moved(rows: slice, shifts: Array) -> OwnLosses:
         lists, own = nearest_of_shifted(features, rows, shifts, count, metric)
         weights = by_rows(lambda some: conditional(gaps_of(lists, some), placing.perplexities)[0], len(own))
-        return StudentLosses(points, Entries(lists.starts, lists.indices, weights), own, rest=rest[own],
+        return StudentLosses(points, Entries(lists.starts, lists.indices, weights, count), own, rest=rest[own],
                              dof=dof, repulsion=repulsion)
 
     return LayoutLosses(points, bends, features, reach_of(features, metric, round(max(placing.perplexities))), count,
@@ -439,14 +438,14 @@ def membership_losses(points: Array, graph: Sparse, sampling: Sampling, curve: M
             table = table.reshape(inputs.stop - inputs.start, -1)
             return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-        memberships = Entries(lists.starts, lists.indices, by_rows(weigh, len(own)))
+        memberships = Entries(lists.starts, lists.indices, by_rows(weigh, len(own)), count)
         return MembershipLosses(points, memberships, own, curve=curve, factor=factor, repulsion=repulsion)
 
     return LayoutLosses(points, bends, features, reach_of(features, metric, count), count,
                         moved=moved)
 
 
-MOVABLE = 2_000  # points of PHATE up to which inputs are moved: each takes products with all potentials
+COMPARED = 500  # points at most whose potentials a moved input is compared with: each takes a product of all nodes
 
 
 def steps_from(shares: Array, steps: Array) -> Array:
@@ -461,28 +460,28 @@ def steps_from(shares: Array, steps: Array) -> Array:
 
 def potential_losses(points: Array, walk: Walk, time: int, gamma: float, placing: DecaySteps | None) -> LayoutLosses:
     """Return the losses of all points (n x p) of PHATE by their potential distances, and those of other inputs."""
-    potentials = potential(power(walk, time), gamma)
+    before = power(walk, time - 1) if time > 1 else None
+    potentials = potential(power(walk, 1) if before is None else steps_from(power(walk, 1), before), gamma)
     between = np.sqrt(squared_distances_in_order(potentials, potentials))
     between[between <= noise(potentials)] = 0.0
 
-    def losses(lengths: Array, own: Indices) -> StressLosses:
-        return among(points, lengths, lengths, 0.0, own)
-
-    bends = stress_bends(points, lambda rows: losses(between[rows], np.arange(rows.start, rows.stop)))
+    bends = stress_bends(points, lambda rows: among(points, between[rows], between[rows], 0.0,
+                                                    np.arange(rows.start, rows.stop)))
     if placing is None or placing.points is None:
         return LayoutLosses(points, bends)
-    if len(points) > MOVABLE:
-        note("N-DISCONTINUITY", f"inputs are not moved, as potential distances of moved inputs take long for more than "
-             f"{MOVABLE:,} points; discontinuity.csv has singularity alone")
-        return LayoutLosses(points, bends)
-    features, before = placing.points, power(walk, time - 1) if time > 1 else None
+    apart = -(-len(points) // COMPARED)
+    some = np.arange(0, len(points), apart)
+    nearby, kept = points[some], potentials[some]
+    features = placing.points
 
     def moved(rows: slice, shifts: Array) -> OwnLosses:
         new, own = shifted(features, rows, shifts)
         ends = placing.rows(new)
         if before is not None:
             ends = steps_from(ends, before)
-        return losses(np.sqrt(squared_distances_in_order(potential(ends, gamma), potentials)), own)
+        lengths = np.sqrt(squared_distances_in_order(potential(ends, gamma), kept))
+        return StressLosses(nearby, lengths, (some != own[:, None]).astype(float),
+                            np.where(own % apart == 0, own // apart, -1))
 
     reach = reach_of(features, placing.metric, placing.decay.nearest)
     return LayoutLosses(points, bends, features, reach, len(points), moved=moved)

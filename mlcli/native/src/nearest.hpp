@@ -16,11 +16,15 @@ INLINE bool precedes(T value, std::int64_t index, const T *values, const std::in
 // Puts (value, index) among the `count` kept so far, which ascend; equal values ascend by index.
 template <class T>
 INLINE void insert(T value, std::int64_t index, int count, T *values, std::int64_t *indices) {
-    int place = count - 1;
-    for (; place > 0 && precedes(value, index, values, indices, place - 1); --place) {
-        values[place] = values[place - 1];
-        indices[place] = indices[place - 1];
+    int place = 0;
+    for (int last = count - 1; place < last;) {  // the first place that it precedes; the last is given up
+        const int middle = (place + last) / 2;
+        if (precedes(value, index, values, indices, middle)) last = middle;
+        else place = middle + 1;
     }
+    const auto moved = static_cast<std::size_t>(count - 1 - place);
+    std::memmove(values + place + 1, values + place, moved * sizeof(T));
+    std::memmove(indices + place + 1, indices + place, moved * sizeof(std::int64_t));
     values[place] = value;
     indices[place] = index;
 }

@@ -233,8 +233,18 @@ def test_steps_from_few_or_many_nodes_are_products(filled: float) -> None:
     assert np.allclose(steps_from(shares, steps), shares @ steps, rtol=1e-14, atol=0)
 
 
-def test_inputs_of_many_points_of_phate_are_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fitted("phate", time=6)[2].moved is not None
-    monkeypatch.setattr(own_losses, "MOVABLE", len(POINTS) - 1)
+def test_moved_inputs_of_many_points_of_phate_are_compared_with_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    every, shifts = fitted("phate", time=6)[2], np.zeros((1, 3))
+    monkeypatch.setattr(own_losses, "COMPARED", len(POINTS) // 2)
     losses = fitted("phate", time=6)[2]
-    assert losses.features is None and losses.moved is None and losses.bends.shape == (len(POINTS), 2, 2)
+    assert np.array_equal(losses.bends, every.bends), "singularity is of all points"
+    assert every.moved is not None and losses.moved is not None
+    whole, some = (of.moved(slice(3, 5), shifts) for of in (every, losses))
+    places, which = losses.points[[3, 4]] + 0.3, np.arange(2)
+    near = np.arange(0, len(POINTS), 2)
+    for row, (value, place) in enumerate(zip(some.at(which, places).values, places, strict=True)):
+        others = near[near != row + 3]
+        apart = np.linalg.norm(place - losses.points[others], axis=1)
+        assert value == pytest.approx(np.mean((whole.lengths[row, others] - apart) ** 2), rel=1e-12)
+    assert all(start.shape == places.shape for start in some.starts())
+    assert not np.array_equal(some.starts()[0][1], losses.points[4]), "a point is no start of its own"
