@@ -21,6 +21,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.core.arithmetic import dot, product, transposed_product
+from mlcli.core.graph.candidates import TREE_COLUMNS
 from mlcli.core.layouts.first_coordinates import principal_start
 from mlcli.core.layouts.own_losses import LayoutLosses, eigen_of_each, first_inverses, minima
 from mlcli.findings.discontinuity import FIGURES, SCORES
@@ -180,7 +181,9 @@ def require_scores(figures: Mapping[str, Any], scores: CsvColumns, rows: int, pa
 
 SEARCH = 2 * (2 * DIRECTIONS) + 1  # searches for a minimum for each point
 PLACES = 12  # of a loss that a search looks at
-PAIR, PULL, PUSH = 12.0, 8.0, 0.4  # work of a pair in a Hessian, of a neighbor, and of another point, in functions
+PAIR, KERNEL = 12.0, 0.3  # work of a pair in a Hessian of stress, and by the kernel, in functions
+SHIFTS = 1.4  # of a pair where neighbors of all shifts are searched for
+PLACE, PULL, PUSH = 180.0, 4.0, 0.4  # of a place that a search looks at, of a neighbor there, and of another point
 MOST = 6_000  # points up to which the repulsion of all is summed
 SQUARES = 2  # matrices of all pairs beside the layout, where a loss is of all
 ENTRY = 60.0  # bytes of a neighbor of a point
@@ -191,8 +194,9 @@ def discontinuity_step(method: LayoutMethod, data: Input, compute: Compute) -> S
     rows, threads = len(data.values), compute.thread_count()
     near = method.neighborhood
     all_pairs = isinstance(method, StressMethod)
-    each = 1.5 * rows if all_pairs else PULL * 3 * near + PUSH * min(rows, MOST)
-    seconds = (PAIR * float(rows) ** 2 + SEARCH * PLACES * rows * each) * rates().bent / threads
+    each = 1.5 * rows if all_pairs else PLACE + PULL * 3 * near + (PUSH * rows if rows <= MOST else 0.0)
+    pair = PAIR if all_pairs else KERNEL + (SHIFTS if data.values.shape[1] > TREE_COLUMNS else 0.0)
+    seconds = (pair * float(rows) ** 2 + SEARCH * PLACES * rows * each) * rates().bent / threads
     held = 8.0 * SQUARES * float(rows) ** 2 if all_pairs else 3 * ENTRY * near * rows
     held += 8.0 * (6 * MOVED + data.values.size)
     return Step("discontinuity", f"{SEARCH} minima of the loss of each of {rows:,} points", seconds, held)
