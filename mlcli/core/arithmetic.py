@@ -16,7 +16,7 @@ from mlcli import native
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.native.library import kernels
-from mlcli.native.linalg import multiplies, multiply_sparse
+from mlcli.native.linalg import multiplies, multiply_rows
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -292,7 +292,7 @@ def transposed_product(matrix: Array, block: Array) -> Array:
 def sparse_product(matrix: "sparse.csr_array", block: Array) -> Array:
     """Return MB (m x b) of a sparse matrix M (m x n) and a block B (n x b), summed in the order of the entries."""
     if multiplies(matrix):
-        return np.ascontiguousarray(multiply_sparse(matrix, block, np.zeros(block.shape[1]), images=False)[0])
+        return np.ascontiguousarray(multiply_rows(matrix, block))
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return np.stack([np.bincount(rows, matrix.data * column[matrix.indices], matrix.shape[0]) for column in block.T],
                     axis=1)

@@ -78,6 +78,15 @@ class CompressedRows:
         kind = np.int32 if len(self.indices) < np.iinfo(np.int32).max else np.int64  # its products are quicker so
         return sparse.csr_array((self.values, self.indices.astype(kind), self.starts.astype(kind)), shape=self.shape)
 
+    def normal(self) -> "sparse.csr_array":
+        """Return RᵀR for the matrix R, as a matrix of SciPy (n x n) with its entries in order."""
+        from scipy import sparse
+
+        rows = self.matrix()
+        product = sparse.csr_array(rows.T.tocsr() @ rows)
+        product.sort_indices()
+        return product
+
     def _sums(self, terms: Array, rows: slice) -> Array:
         """Return sums over each of some rows (r) of terms, one or several (e or e x b) for each of their entries."""
         starts = self.starts[rows.start : rows.stop + 1] - self.starts[rows.start]

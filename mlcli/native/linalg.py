@@ -1,6 +1,7 @@
 """Products of dense and sparse rows with each other, with matrices and with kernels; sweeps; sparse factorizations."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,7 @@ def gaussian_tile(left: AnyArray, right: AnyArray, *, of_columns: AnyArray, of_r
 
 
 BAND = 8  # vectors that the kernels take together: those of src/sparse.hpp
+ENTRIES = 2**17  # entries of sparse rows that a thread multiplies at a time
 
 
 def multiplies(rows: Any) -> bool:
@@ -115,6 +117,21 @@ def multiply_sparse(rows: Any, right: Array, less: Array, *, images: bool) -> tu
     return out[:, :count], lowered[:, :count]
 
 
+def multiply_rows(rows: Any, right: Array) -> Array:
+    """Return X R (m x b) of sparse rows X (m x d) for R (d x b), on all threads; the bits do not depend on these."""
+    wide, columns = _padded(right), rows.indices
+    starts, out, images = _starts(rows), np.empty((rows.shape[0], wide.shape[1])), np.zeros((0, wide.shape[1]))
+    less, ends = np.zeros(wide.shape[1]), np.arange(ENTRIES, len(columns), ENTRIES)
+    cuts = np.unique([0, *np.searchsorted(starts, ends).tolist(), rows.shape[0]]).tolist()
+
+    def work(part: slice) -> None:
+        own, some = starts[part.start : part.stop + 1], slice(starts[part.start], starts[part.stop])
+        kernels().multiply_sparse(own - own[0], columns[some], rows.data[some], wide, less, out[part], images)
+
+    each(work, [slice(*pair) for pair in pairwise(cuts)])
+    return out[:, : right.shape[1]]
+
+
 def lower_sparse(rows: Any, vectors: Array) -> Array:
     """Return X' V (d x b) of sparse rows X (m x d), for V (m x b)."""
     wide = _padded(vectors)
@@ -129,6 +146,8 @@ def _starts(rows: Any) -> Any:
 
 def _padded(vectors: Array) -> Array:
     """Return vectors (m x b) with columns of zeros up to whole bands."""
+    if vectors.shape[1] % BAND == 0:
+        return np.ascontiguousarray(vectors)
     wide = np.zeros((len(vectors), -(-vectors.shape[1] // BAND) * BAND))
     wide[:, : vectors.shape[1]] = vectors
     return wide

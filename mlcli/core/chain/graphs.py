@@ -1,6 +1,7 @@
 """The neighbor graph of a chain: the neighbor rule, the connected graph, and the fill of a cost along it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,14 +16,15 @@ from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import computed
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined
 from mlcli.core.chain.input import ChainInput
-from mlcli.core.graph.graph import Graph
+from mlcli.core.chebyshev import null_vectors, smallest
+from mlcli.core.graph.affinities import incidence
+from mlcli.core.graph.graph import Graph, graph_of
 from mlcli.core.graph.neighbors import Nearest, Neighborhood
 from mlcli.core.graph.pieces import connected_graph, graph_steps, planned_graph
 from mlcli.core.graph.search import nearest
-from mlcli.core.kernels.inverse import FLAT, WHOLE_SVD
+from mlcli.core.kernels.inverse import FACTORED, FLAT, WHOLE_SVD, CostSize
 from mlcli.core.model import Model
 
 SIZES, HALVINGS = (1000, 4000), 3  # rows of samples, as a surface shows only over two doublings; and how often halved
@@ -94,6 +96,8 @@ def _eliminated(points: Array, count: int, squared: bool) -> int:
     return factors.fill
 
 
+SHARE, HALF, ROUGH = 100, 0.5, 1e-6  # eigenvalues of a sample at most, as a share; growth on a curve or surface at
+# most; and residuals
 FEW, LOCAL = 10_000, 20  # points, and neighbors of each, up to which a usual factor is a good estimate in few columns
 
 
@@ -152,16 +156,50 @@ class GraphChain(Composition[Model]):
         return found.fit()
 
 
-def estimate_fill(data: Joined, neighbors: Neighborhood, compute: Compute, *, squared: bool) -> float | None:
-    """Estimate the entries of the cost's factor from samples of points; None for few, or where none are in memory.
+def predict_cost(chain: ChainInput, neighbors: Neighborhood, size: CostSize) -> CostSize:
+    """Return the size of a cost with entries of its factor and products of filters, estimated from samples of points.
 
-    Samples take a tenth of a second, and a tenth of the fit at most. In few columns, with few neighbors, the factor has
-    little fill, and is known without them up to FEW points.
+    Both are unknown for few points, and where none are in memory. Samples take a tenth of a second, and a tenth of the
+    fit at most. In few columns, with few neighbors, the factor has little fill, and is known without them up to FEW
+    points. Products are unknown for costs of neighborhoods, whose smallest eigenvalues depend on more than the graph.
     """
-    points = data.points
+    points = chain.joined.points
     if points is None or rows_of(points) is not None or not isinstance(neighbors, Nearest):
-        return None
+        return size
     if len(points) <= (FEW if points.shape[1] <= FLAT and neighbors.usual <= LOCAL else WHOLE_SVD):
-        return None
-    room = compute.memory_bytes() - resident(compute.thread_count()) - 2.0 * points.nbytes  # as read, and in units
-    return fill_of(points, neighbors.usual, squared=squared, room=room)
+        return size
+    room = chain.compute.memory_bytes() - resident(chain.compute.thread_count()) - 2.0 * points.nbytes  # as read, and
+    # in units
+    fill = fill_of(points, neighbors.usual, squared=size.squared, room=room)
+    if size.squared or len(points) <= FACTORED or fill is None:
+        return replace(size, fill=fill)
+    wanted = chain.stages.eigensolve.wanted(len(points)) + 1
+    return replace(size, fill=fill, products=products_of(points, neighbors.usual, wanted))
+
+
+def products_of(points: Array, count: int, wanted: int) -> float:
+    """Return about how many products with the normalized Laplacian of `count` neighbors filters take, for an (n, d)
+    array of points and so many `wanted` eigenvalues.
+
+    They grow as the root of the inverse of these, which is a power of the number of points: n^(1/d) for d dimensions
+    that the points fill. The power is that between samples of two sizes.
+    """
+    few, many = (_filtered(points, count, min(wanted, size // SHARE), size) for size in SIZES)
+    power = float(np.clip(np.log(many / few) / np.log(SIZES[1] / SIZES[0]), 0.0, HALF))
+    return float(many * (len(points) / SIZES[1]) ** power)
+
+
+def _filtered(points: Array, count: int, wanted: int, size: int) -> int:
+    """Return the number of products for a sample of a size."""
+    some = points[np.linspace(0, len(points) - 1, size).astype(np.int64)]
+    return memoize(f"filters {size}", (some, count, wanted), lambda: _products(some, count, wanted))
+
+
+def _products(points: Array, count: int, wanted: int) -> int:
+    """Return the number of products that filters take for so many eigenvalues over zero of a sample."""
+    graph = graph_of(nearest(points, count), "union")
+    degrees = np.diff(graph.starts).astype(np.float64)
+    cost = incidence(graph, np.ones(len(graph.indices)), np.sqrt(degrees)).normal()
+    null = np.sqrt(degrees / degrees.sum())
+    zeros = len(null_vectors(cost, null).indptr) - 2  # of a sample in pieces, beside the null vector
+    return smallest(cost, null, zeros + wanted, ROUGH, np.random.default_rng(0)).products

@@ -22,7 +22,7 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Products
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.graphs import estimate_fill, neighbor_steps, neighborhood
+from mlcli.core.chain.graphs import neighbor_steps, neighborhood, predict_cost
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.eigen.eigensolve import Eigensolve
@@ -42,7 +42,7 @@ from mlcli.core.graph.pieces import (
     note_connected,
 )
 from mlcli.core.graph.search import Lists, some_lists
-from mlcli.core.kernels.inverse import Inverse, inverse_step
+from mlcli.core.kernels.inverse import CostSize, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics.distances import metric_of, squares_of_pairs
 from mlcli.core.model import Model
@@ -184,18 +184,23 @@ class LocalChain(Composition[Model]):
 
     @FitStage
     def spectrum(self) -> Spectrum:
-        """The bottom eigenvectors of M, by one sparse factorization."""
+        """The bottom eigenvectors of M, by filters or one sparse factorization."""
         where, hint = self.chain.kernel.remedy
-        inverse = Inverse(self.root.rows, where=where, hint=hint)
+        inverse = Inverse(self.root.rows, where=where, hint=hint,
+                          filtered=self.cost_size.by_filters(self.chain.stages.eigensolve))
         return solve_spectrum(self.chain, inverse, inverse.size - 1)
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        chain, (rows, columns) = self.chain, self.chain.data.values.shape
-        tall = rows * chain.kernel.height(self.count, self.axes)
-        fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=True)
-        return [inverse_step(chain.stages.eigensolve, rows=rows, count=self.count, columns=columns, tall=tall,
-                             numbers=tall * self.count, fill=fill, squared=True)]
+        return [inverse_step(self.chain.stages.eigensolve, self.cost_size)]
+
+    @property
+    def cost_size(self) -> CostSize:
+        """The predicted size of M."""
+        rows, columns = self.chain.data.values.shape
+        tall = rows * self.chain.kernel.height(self.count, self.axes)
+        return predict_cost(self.chain, neighborhood(self.chain), CostSize(rows, self.count, columns, tall,
+                                                                           tall * self.count, squared=True))
 
     def result(self) -> Model:
         """Return the eigenvectors as coordinates, and the weights of neighbors for new points."""

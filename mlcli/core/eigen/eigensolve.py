@@ -80,7 +80,7 @@ class Eigensolve(SpectrumRequest):
         """Note the options that a solver without iteration did not use."""
         if solved.iterative:
             return
-        if self.solver == "krylov":
+        if self.solver in ("krylov", "filter"):
             note("N-SOLVER", "all eigenvalues were computed instead of the largest: the matrix is too small, or too "
                  "many are requested")
         if self.tolerance is not None:

@@ -101,9 +101,9 @@ class SpectrumRequest(AxisCount):
         DEFAULT_COUNT, "Axes to keep: a count such as 2, a share of the variance such as 0.95 (1 is one axis, 1.0 is "
         "all of the variance), all with a positive eigenvalue (all), or as many as the dimension rules recommend "
         "(auto; docs/dimension.md).", adapts=True)
-    solver: Literal["auto", "dense", "krylov"] = option(
-        "auto", "Eigenvalue solver: all eigenvalues (dense), only the largest (krylov), or chosen by the size of the "
-        "matrix (auto).")
+    solver: Literal["auto", "dense", "krylov", "filter"] = option(
+        "auto", "Eigenvalue solver: all eigenvalues (dense), only the largest (krylov), these by products with a "
+        "sparse cost that is not factored (filter), or chosen by the size of the matrix (auto).")
     tolerance: float | None = option(
         None, "Tolerance of an iterative solver: its residual relative to the largest eigenvalue (default: chosen "
         "from 1e-12 to 1e-6 by how exactly the matrix is computed).",

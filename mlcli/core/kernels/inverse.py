@@ -1,5 +1,11 @@
-"""The kernel K = M⁺ of a sparse cost M, whose largest eigenvalues are the inverses of M's smallest."""
+"""The kernel K = M⁺ of a sparse cost M, whose largest eigenvalues are the inverses of M's smallest.
 
+A factorization of M finds them however small they are, but its fill grows with the dimension of the data. Filters
+(`core/chebyshev.py`) take products with M alone, more of them the smaller the eigenvalues are: on surfaces these fall
+as 1 / n, where the fill is small, and in many dimensions hardly.
+"""
+
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -7,13 +13,15 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import SPARSE
-from mlcli.base.machine.rates import rates
+from mlcli.base.machine.rates import Rates, rates, reference
 from mlcli.base.machine.threads import allowed, single_threaded_blas
+from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import Centering, uncentered
+from mlcli.core.chebyshev import BAND, KEPT, block_width, smallest
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import STORED, note_krylov
@@ -31,36 +39,94 @@ BLOCKS = 10  # blocks of vectors at once beside the basis of block Krylov
 ELIMINATED = 3.1  # of LAPACK's decompositions, in units of the square of the factor's mean row, for each row
 TOGETHER = 8  # vectors that one sweep of the factor solves for
 SQUARED_PASSES, PASSES = 6, 11  # that it usually takes for RᵀR with rows on neighborhoods, and with rows on edges
+FACTORED = 20_000  # points up to which a factorization takes seconds, however small the eigenvalues are
+GATHERED, COMBINED = 70.0, 250.0  # bytes that a product moves for an entry of M, and for a row of a band of vectors
+FILTERED = 10  # blocks of vectors at once beside the basis of block Krylov with filters
+UNKNOWN = 500  # products that filters are predicted to take where no samples tell
+NARROW = 4  # blocks of filters up to so many of which the whole spectrum is computed
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are solved together with it
 
 
-def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
-                 numbers: int, fill: float | None, squared: bool) -> Step:
-    """Return the cost of the spectrum of M⁺, for M = RᵀR of `rows` points in `columns` columns with `count` neighbors.
+@frozen
+class CostSize:
+    """The size of a cost M = RᵀR, by which its eigensolver is chosen and its time and memory are predicted."""
 
-    `tall` is the number of rows of R, `numbers` that of its entries. `fill` is the number of entries of the factor
-    estimated from samples, or None. Rows of R are on neighborhoods where M is `squared`, else on edges.
-    """
+    rows: int  # n
+    count: int  # neighbors of a point
+    columns: int  # of the points
+    tall: int  # rows of R
+    numbers: int  # entries of R
+    squared: bool  # whether rows of R are on neighborhoods, else on edges
+    fill: float | None = None  # entries of the factor, estimated from samples; None: unknown
+    products: float | None = None  # of M with a block of vectors that filters take, estimated from samples, likewise
+
+    @property
+    def entries(self) -> float:
+        """The usual number of entries of a factor, where the points have few columns."""
+        # an edge joins only its ends: a row's fill grows with the neighbors, and not with their square
+        each = self.count**2 / USUAL if self.squared else min(self.count**2 / USUAL, self.count)
+        return float(self.rows * each * np.log2(self.rows))
+
+    @property
+    def factor(self) -> float:
+        """The predicted bytes of a factor."""
+        usual = (self.entries * FILL if self.columns <= FLAT else
+                 min(self.entries * DEEP, np.inf if self.squared else 4.0 * self.rows**2))
+        return 8.0 * self.fill if self.fill is not None else usual
+
+    def block(self, demand: SpectrumRequest) -> int:
+        """Return the number of vectors of a block."""
+        return min(demand.wanted(self.rows) + 1 + SPARE, self.rows)
+
+    def factored(self, demand: SpectrumRequest, seconds: Rates, threads: int) -> float:
+        """Return the predicted seconds of a factorization and what block Krylov solves with it."""
+        filled, passes = min(self.factor / 8.0, self.rows**2 / 2.0), SQUARED_PASSES if self.squared else PASSES
+        eliminated = ELIMINATED * filled**2 / self.rows * seconds.decomposed / threads
+        solved = 16.0 * filled * passes * -(-self.block(demand) // TOGETHER) * seconds.moved
+        return self.entries * seconds.factored + eliminated + solved
+
+    def filtered(self, demand: SpectrumRequest, seconds: Rates, threads: int) -> float:
+        """Return the predicted seconds of filters; infinite where the number of products is unknown."""
+        if self.products is None:
+            return float("inf")
+        entries = (2.0 if self.squared else 1.0) * self.numbers + self.rows
+        bands = block_width(demand.wanted(self.rows) + 1) / BAND
+        return self.products * bands * (GATHERED * entries + COMBINED * self.rows) * seconds.moved / threads
+
+    def by_filters(self, demand: SpectrumRequest) -> bool:
+        """Whether filters find the eigenvalues: as asked for, or where a factorization is predicted to take longer.
+
+        By the seconds of the reference on one core, so that neither the machine nor its load changes a result.
+        """
+        if demand.solver != "auto" or self.rows <= FACTORED:
+            return demand.solver == "filter"
+        return self.filtered(demand, reference(), 1) < self.factored(demand, reference(), 1)
+
+
+def inverse_step(demand: SpectrumRequest, size: CostSize) -> Step:
+    """Return the cost of the spectrum of M⁺, for a cost M of a size."""
+    rows, tall, numbers = size.rows, size.tall, size.numbers
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
         return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
                     remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True)
-    # an edge joins only its ends: a row's fill grows with the neighbors, and not with their square
-    entries = rows * (count**2 / USUAL if squared else min(count**2 / USUAL, count)) * np.log2(rows)
-    usual = entries * FILL if columns <= FLAT else min(entries * DEEP, np.inf if squared else 4.0 * rows**2)
-    factor = 8.0 * fill if fill is not None else usual
-    lists = LISTED * (rows * count + (0 if squared else numbers))
-    block, passes = min(demand.wanted(rows) + 1 + SPARE, rows), SQUARED_PASSES if squared else PASSES
-    vectors = 8.0 * rows * block * (2 * passes + BLOCKS)
-    filled = min(factor / 8.0, rows**2 / 2.0)
-    eliminated = ELIMINATED * filled**2 / rows * rates().decomposed / allowed()
-    solved = 16.0 * filled * passes * -(-block // TOGETHER) * rates().moved
+    lists = LISTED * (rows * size.count + (0 if size.squared else numbers))
+    held = lists + (ROOTED if size.squared else EDGED) * numbers
+    if size.by_filters(demand):
+        width = block_width(demand.wanted(rows) + 1)
+        known = size if size.products is not None else replace(size, products=float(UNKNOWN))
+        return Step("eigensolve", "block Krylov on Chebyshev filters of the sparse cost",
+                    known.filtered(demand, rates(), allowed()), held + 8.0 * rows * width * (2 * KEPT + FILTERED),
+                    needs=SPARSE)
+    passes = SQUARED_PASSES if size.squared else PASSES
+    vectors = 8.0 * rows * size.block(demand) * (2 * passes + BLOCKS)
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
-                entries * rates().factored + eliminated + solved,
-                lists + (ROOTED if squared else EDGED) * numbers + PADDED * factor + 8.0 * ALIGNED * rows + vectors,
-                remedy="use fewer neighbors", needs="" if native.available() else SPARSE)
+                size.factored(demand, rates(), allowed()),
+                held + PADDED * size.factor + 8.0 * ALIGNED * rows + vectors,
+                remedy="use fewer neighbors, or {method.eigensolve.solver=filter}",
+                needs="" if native.available() else SPARSE)
 
 
 @frozen
@@ -74,6 +140,7 @@ class Inverse:
     null: Array | None = None  # n, of unit length, with R null = 0; None: the constant vector
     where: str = "method"  # the option, and what to do about it, where M cannot be factored
     hint: str = "the graph may be connected by edges of no weight"
+    filtered: bool = False  # whether Chebyshev filters find the eigenvalues, else a factorization
 
     definite, inverse, by_factor, rank, remedy, name = True, True, False, None, "", "M⁺"
     tolerance, entries, trace, frobenius = 0.0, 0.0, float("nan"), float("nan")
@@ -148,13 +215,17 @@ def rounding_of_costs(root: CompressedRows) -> float:
 
 
 def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -> Solved:
-    size, tolerance = kernel.size, demand.tolerance or STORED
+    size, tolerance, residuals = kernel.size, demand.tolerance or STORED, np.zeros(0)
+    count = min(demand.wanted(size) + 1, size - 1)
     complete = demand.components == "all" or (
-        size <= WHOLE_SVD if demand.solver == "auto" else demand.solver == "dense")
+        size <= WHOLE_SVD if demand.solver == "auto" else demand.solver == "dense") or (
+        kernel.filtered and size < NARROW * block_width(count))
     if complete:
         vectors, tolerance, following = _smallest_costs(kernel), STORED, np.zeros(0)
+    elif kernel.filtered:
+        vectors, residuals, following = _filtered(kernel, count, demand.tolerance or LATER, compute)
+        tolerance = max(demand.tolerance or LATER, float(residuals.max()))
     else:
-        count = min(demand.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start = kernel.off_null(start)  # or the null vector would be an eigenvector too, at cost zero
         noise = max(kernel.noise, LATER)
@@ -164,7 +235,24 @@ def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -
     costs, vectors = costs[order], vectors[:, order]
     values = np.append(1 / np.maximum(costs, rounding_of_costs(kernel.root)), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else tolerance, own_digits=True, iterative=not complete, at_least=following)
+                  STORED if complete else tolerance, own_digits=True, iterative=not complete, at_least=following,
+                  residuals=residuals[order] if len(residuals) else residuals)
+
+
+def _filtered(kernel: Inverse, count: int, tolerance: float, compute: Compute) -> tuple[Array, Array, Array]:
+    """Return the bottom `count` eigenvectors of M by filters (n x count), bounds of their residuals of M⁺, relative to
+    its largest eigenvalue (count), and lower bounds of the eigenvalues that follow.
+
+    The residual of M⁺ for a vector with the residual r of M and the cost μ is at most r / μ of that.
+    """
+    null = kernel.null if kernel.null is not None else np.full(kernel.size, 1 / np.sqrt(kernel.size))
+    found = smallest(kernel.root.normal(), null, count, tolerance, compute.generator())
+    above = found.costs > 0
+    residuals = np.where(above, found.residuals / np.where(above, found.costs, 1.0), 0.0)
+    note("F-FILTER", f"Chebyshev filters: {found.products} products with the sparse cost, the last filters of degree "
+         f"{found.degree}, {found.passes} passes of block Krylov", products=found.products, degree=found.degree,
+         passes=found.passes, residuals=[float(f"{r:.3g}") for r in residuals])
+    return found.vectors, residuals, 1 / found.at_most[found.at_most > 0]
 
 
 def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,

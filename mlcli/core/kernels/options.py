@@ -55,6 +55,11 @@ class KernelOptions(Options):
         return False
 
     @property
+    def of_cost(self) -> bool:
+        """Whether its eigenvalues are those of a sparse cost."""
+        return self.sparse
+
+    @property
     def requested_route(self) -> Route:
         """The matrix to solve (option `route`), where there is a choice."""
         return "auto"

@@ -4,6 +4,7 @@ Their kernel D^(-1/2) W D^(-1/2) is similar to a random walk (Coifman and Lafon,
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -24,7 +25,7 @@ from mlcli.base.values.options import Options, option, option_of
 from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import Centering, uncentered
-from mlcli.core.chain.graphs import estimate_fill
+from mlcli.core.chain.graphs import predict_cost
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import solve_spectrum
 from mlcli.core.chain.stages import RowDecoder, Stages
@@ -42,7 +43,7 @@ from mlcli.core.graph.weights import weight_rows
 from mlcli.core.kernels.corrections import correction_for
 from mlcli.core.kernels.forms import BENT, CACHED, Dense
 from mlcli.core.kernels.functions import median_length
-from mlcli.core.kernels.inverse import Inverse, inverse_step
+from mlcli.core.kernels.inverse import CostSize, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric, RowMetric
 from mlcli.core.metrics.distances import metric_of, seconds_of_squares, squares, training_points
@@ -159,6 +160,7 @@ class NormalizedAffinities:
     weights: Array  # e: W along the edges
     own: Array  # n: the diagonal of W
     hint: str  # what to do where the cost cannot be factored
+    filtered: bool = False  # whether filters find the eigenvalues, else a factorization
 
     definite, inverse, by_factor, tolerance, rank = False, False, False, 0.0, None
     name, remedy = "the walk's matrix", ""
@@ -197,7 +199,7 @@ class NormalizedAffinities:
         Raises ConfigError for a share of the variance of many points, which needs all eigenvalues.
         """
         roots = np.sqrt(self.sums)
-        cost = Inverse(incidence(self.graph, self.weights, roots), self.first, hint=self.hint)
+        cost = Inverse(incidence(self.graph, self.weights, roots), self.first, hint=self.hint, filtered=self.filtered)
         solved = cost.solve(demand, compute)
         if isinstance(demand.components, float) and not solved.complete:
             raise ConfigError("SHARE", "a share of the variance needs all eigenvalues, which are not computed here",
@@ -389,16 +391,21 @@ class EdgeDiffusionChain(Composition[Model]):
 
     @FitStage
     def spectrum(self) -> Spectrum:
-        """λ and v, by one sparse factorization of I - A."""
-        return solve_spectrum(self.chain, self.walk[0], self.chain.size - 1)
+        """λ and v, by filters or one sparse factorization of I - A."""
+        filtered = self.cost_size.by_filters(self.chain.stages.eigensolve)
+        return solve_spectrum(self.chain, replace(self.walk[0], filtered=filtered), self.chain.size - 1)
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        chain, neighbors, entries = self.chain, self.neighbors, self.entries
+        return [inverse_step(self.chain.stages.eigensolve, self.cost_size)]
+
+    @property
+    def cost_size(self) -> CostSize:
+        """The predicted size of I - A."""
+        chain, tall = self.chain, self.entries * 2 // 3
         columns = chain.data.values.shape[1] if isinstance(chain.data, Features) else chain.size
-        fill = estimate_fill(chain.joined, neighbors, chain.compute, squared=False)
-        return [inverse_step(chain.stages.eigensolve, rows=chain.size, count=neighbors.count, columns=columns,
-                             tall=entries * 2 // 3, numbers=entries * 4 // 3, fill=fill, squared=False)]
+        return predict_cost(chain, self.neighbors, CostSize(chain.size, self.neighbors.count, columns, tall, 2 * tall,
+                                                            squared=False))
 
     def result(self) -> Model:
         """Return the coordinates."""
@@ -487,6 +494,11 @@ class DiffusionKernel(KernelOptions):
                                  "(default: with all points; 64 where these do not fit into memory).", ge=1)
     time: float = option(1.0, "Diffusion time t, the number of steps of the random walk: coordinates are eigenvectors "
                          "times λ^t.", ge=0)
+
+    @property
+    def of_cost(self) -> bool:
+        """Whether its eigenvalues are those of a sparse cost."""
+        return self.nearest is not None
 
     def way(self, chain: ChainInput) -> DiffusionChain | EdgeDiffusionChain:
         """Return the computation of all pairs, or of neighbors where their number is chosen."""

@@ -26,7 +26,7 @@ from mlcli.base.values.options import option, option_of
 from mlcli.base.values.products import Name
 from mlcli.base.values.signs import leading_signs
 from mlcli.core.centering import uncentered
-from mlcli.core.chain.graphs import estimate_fill, joined_graph, neighbor_steps, neighborhood
+from mlcli.core.chain.graphs import joined_graph, neighbor_steps, neighborhood, predict_cost
 from mlcli.core.chain.input import ChainInput
 from mlcli.core.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.core.chain.stages import Coordinates, NeighborGraph, RowDecoder, Stages
@@ -36,7 +36,7 @@ from mlcli.core.graph.affinities import Affinity, Binary, Weighted, weighted, we
 from mlcli.core.graph.graph import Graph
 from mlcli.core.graph.neighbors import Neighbors
 from mlcli.core.graph.pieces import entries_of
-from mlcli.core.kernels.inverse import Inverse, inverse_step
+from mlcli.core.kernels.inverse import CostSize, Inverse, inverse_step
 from mlcli.core.kernels.options import KernelOptions
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
 from mlcli.core.metrics.distances import training_points
@@ -81,18 +81,23 @@ class LaplacianChain(Composition[Model]):
 
     @FitStage
     def spectrum(self) -> Spectrum:
-        """The bottom eigenvectors u, by one sparse factorization."""
+        """The bottom eigenvectors u, by filters or one sparse factorization."""
         edges, normalized = self.edges, self.chain.kernel.normalized
         kernel = Inverse(edges.root(), edges.scale / self.size if normalized else None,
-                         where="method.weights", hint="choose a smaller rate, or more neighbors")
+                         where="method.weights", hint="choose a smaller rate, or more neighbors",
+                         filtered=self.cost_size.by_filters(self.chain.stages.eigensolve))
         return solve_spectrum(self.chain, kernel, kernel.size - 1)
 
     @spectrum.cost
     def _(self) -> list[Step]:
-        chain, (rows, columns), tall = self.chain, self.chain.data.values.shape, self.entries * 2 // 3
-        fill = estimate_fill(chain.joined, neighborhood(chain), chain.compute, squared=False)
-        return [inverse_step(chain.stages.eigensolve, rows=rows, count=self.entries // rows, columns=columns, tall=tall,
-                             numbers=2 * tall, fill=fill, squared=False)]
+        return [inverse_step(self.chain.stages.eigensolve, self.cost_size)]
+
+    @property
+    def cost_size(self) -> CostSize:
+        """The predicted size of L."""
+        (rows, columns), tall = self.chain.data.values.shape, self.entries * 2 // 3
+        return predict_cost(self.chain, neighborhood(self.chain), CostSize(rows, self.entries // rows, columns, tall,
+                                                                           2 * tall, squared=False))
 
     @property
     def size(self) -> float:
