@@ -25,7 +25,7 @@ SHARED = {
     "methods.neighbor_embedding.negative_sampling": {"density_moves", "local_radii", "move_points", "move_rows",
                                                      "phases_of", "target"},
     "methods.neighbor_embedding.perplexity": {"affinity_lists", "reach"},
-    "methods.neighbor_embedding.walk": {"distance_rows"},
+    "methods.neighbor_embedding.walk": {"by_lists", "decay_lists", "distance_rows"},
     "methods.ordination.constraints": {"constraints_of"},
     "methods.parts.random_projection": {"some_rows"},
     "methods.views.two_views": {"rows_of_views"},

@@ -36,7 +36,7 @@ from mlcli.methods.neighbor_embedding.negative_sampling import (
 )
 from mlcli.methods.neighbor_embedding.perplexity import ALONE, affinity_lists, reach
 from mlcli.methods.neighbor_embedding.repulsion import EXACT_ROWS
-from mlcli.methods.neighbor_embedding.walk import distance_rows
+from mlcli.methods.neighbor_embedding.walk import Decay, by_lists, decay_lists, distance_rows
 from mlcli.native import available
 
 ALL_ROWS, SOME_ROWS = 2000, 200  # points up to which all are checked; those of a sample
@@ -422,6 +422,7 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
     return checks if found.term is None else [*checks, density_check(found)]
 
 
+SEARCHED, SPARED = 50, 8  # rows whose affinities are compared with those of all pairs, by so many blocks at once
 SMALL = 1500  # nodes whose distances and singular values are computed by slower libraries without `full`
 ROWS = 64  # training rows whose own probabilities are compared
 SHORT = 64  # steps of a walk that are taken one by one
@@ -432,13 +433,16 @@ KNEE = 1e-6  # error of entropies, relative to the largest: squares of singular 
 def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[Check]:
     """Check a fit of PHATE: axes, probabilities, coordinates of all points, time, stress, and that no step moves."""
     similarity, layout, points = model.projector.similarity, model.projector.axes, np.asarray(model.embedding)
-    kernel = kernel_by_definition(method, data, full or len(data.values) <= SMALL)
+    listed = not full and by_lists(data)
+    kernel = kernel_of_lists(method, data) if listed else kernel_by_definition(
+        method, data, full or len(data.values) <= SMALL)
+    searches = [search_check(method, data, kernel)] if listed else []
     kernel = (kernel + kernel.T) / 2
     clusters = similarity.clusters
     steps, entries = walk_by_definition(kernel, clusters)
     exact = full or steps.shape[0] <= SMALL
     placed = layout if clusters is None else entries @ layout
-    checks = [axes_check(points), *transition_checks(method, data, similarity),
+    checks = [axes_check(points), *searches, *transition_checks(method, data, similarity),
               ratio("walk", float(np.abs(np.asarray(steps.sum(axis=1)).ravel() - 1).max()), EPS * len(layout),
                     "the probabilities of a step sum to one"),
               ratio("placement", float(np.abs(points - placed).max()), EPS * len(points) * float(np.abs(layout).max()),
@@ -466,6 +470,31 @@ def kernel_by_definition(method: Any, data: Any, exact: bool) -> Any:
         return given + (data.weights.max(initial=0.0) or 1.0) * sparse.eye_array(size)
     return sparse.vstack([sparse.csr_array(affinities(method, lengths, 1)) for _, lengths in blocks_of_lengths(
         data, exact)], "csr")
+
+
+def kernel_of_lists(method: Any, data: Any) -> Any:
+    """Return exp(-(d/σ)^α) with σ of the row's point (n x n, sparse), by the lists of neighbors that the fit found."""
+    from scipy import sparse
+
+    lists, size = decay_lists(data, Decay(method.nearest, method.decay, method.threshold)), len(data.values)
+    widths = lists.lengths[lists.starts[:-1] + np.minimum(method.nearest, lists.counts) - 1]
+    for row in np.flatnonzero(widths == 0):
+        some = lists.lengths[lists.starts[row] : lists.starts[row + 1]]
+        widths[row] = np.min(some, where=some > 0, initial=np.inf)
+    found = np.exp(-np.power(lists.lengths / np.repeat(widths, lists.counts), method.decay))
+    found[found < method.threshold] = 0.0
+    return sparse.csr_array((found, lists.indices, lists.starts), shape=(size, size)) + sparse.eye_array(size)
+
+
+def search_check(method: Any, data: Any, kernel: Any) -> Check:
+    """Check the affinities of a kernel (n x n, sparse) in some rows by the distances of these to all points."""
+    size, rows_of, wrong = len(data.values), distance_rows(data), 0.0
+    rows = np.linspace(0, size - 1, SEARCHED).astype(np.int64)
+    for some in (rows[part] for part in row_blocks(SEARCHED, BLOCK * SPARED, size)):
+        asked = affinities(method, rows_of(some), 1)
+        wrong = max(wrong, float(np.abs(asked - kernel[some].toarray()).max()))
+    return ratio("neighbors", wrong, 1e-9, f"affinities of {SEARCHED} points, by their distances to all others",
+                 exact=False)
 
 
 def affinities(method: Any, lengths: Array, own: int) -> Array:

@@ -22,12 +22,13 @@ from mlcli.core.centering import uncentered
 from mlcli.core.eigen.options import Axes
 from mlcli.core.graph.graph import by_size
 from mlcli.core.graph.pieces import listed
+from mlcli.core.graph.search import neighbors_step
 from mlcli.core.iterate import Iterate
 from mlcli.core.layouts.own_losses import LayoutLosses
 from mlcli.core.layouts.pairs import Pairs
 from mlcli.core.layouts.several_starts import BestMinimization
 from mlcli.core.metrics import EUCLIDEAN, AnyMetric
-from mlcli.core.metrics.distances import seconds_of_squares, training_points
+from mlcli.core.metrics.distances import metric_of, seconds_of_squares, training_points
 from mlcli.core.model import Model, Powers
 from mlcli.core.similarities.projector import Projector
 from mlcli.methods.layouts import MajorizedMethod, best_of, principal_axes
@@ -39,11 +40,13 @@ from mlcli.methods.neighbor_embedding.walk import (
     PASSES,
     Decay,
     Walk,
+    by_lists,
     decay_kernel,
     entropy_curve,
     graph_kernel,
     knee,
     potential_distances,
+    searched,
     walk_between,
     walk_clusters,
 )
@@ -51,6 +54,7 @@ from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, varia
 
 EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them
 NEIGHBORS = 30  # edges of a point, predicted
+WEIGHED, LISTED = 60, 64.0  # passes over the lists of neighbors, and bytes of each of these, until they are affinities
 USUAL_TIME = 32  # steps of most walks
 HALF = 0.75  # time of the products of a symmetric matrix in a fixed order, in that of all by BLAS
 AGAIN = 0.75  # time of the certificate's walk, in that of the fit's
@@ -235,6 +239,11 @@ class PHATEComposition(Composition[Model]):
     @kernel.cost
     def _(self) -> list[Step]:
         count, threads = len(self.data.values), self.compute.thread_count()
+        if by_lists(self.data):
+            near = searched(self.decay, count)
+            return [neighbors_step(metric_of(self.data), self.data.values.shape, near, threads),
+                    Step("weights", f"affinities of {count} points", WEIGHED * pass_cost(float(count) * near),
+                         LISTED * near * count + 3 * self.entries)]
         pairs = 0.0 if isinstance(self.data, AffinityGraph) else seconds_of_squares(
             self.data, count, threads) + 6 * pass_cost(float(count) ** 2) / threads
         return [Step("weights", f"affinities of {count} points", pairs,

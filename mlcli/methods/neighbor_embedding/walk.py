@@ -11,15 +11,17 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import part
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.inputs import Dissimilarities, Spatial, WeightedGraph
+from mlcli.base.values.inputs import Dissimilarities, Features, Spatial, WeightedGraph
 from mlcli.core import arithmetic
 from mlcli.core.arithmetic import row_products, sparse_product, symmetric_products
 from mlcli.core.euclidean_distances import BLOCK, CACHED, squared_distances_in_order
-from mlcli.core.graph.search import nearest_of_new
+from mlcli.core.graph.neighbors import nearest_lists
+from mlcli.core.graph.search import Lists, Near, nearest_of_new, nearest_of_some, sort_lists
 from mlcli.core.linalg import symmetric_eigenvalues
 from mlcli.core.metrics.distances import distances_to, metric_of
 
@@ -61,9 +63,14 @@ class Decay:
 
 
 def decay_kernel(data: Spatial, decay: Decay) -> "sparse.csr_array":
-    """Return the mean of the affinities of either point of a pair (n x n): symmetric, one on the diagonal."""
+    """Return the mean of the affinities of either point of a pair (n x n): symmetric, one on the diagonal.
+
+    They come from the distances of all pairs, and of many points from those of neighbors alone.
+    """
     from scipy import sparse
 
+    if by_lists(data):
+        return _symmetric(_of_lists(decay_lists(data, decay), decay))
     rows_of = distance_rows(data)
 
     def work(rows: slice) -> "sparse.csr_array":
@@ -71,9 +78,81 @@ def decay_kernel(data: Spatial, decay: Decay) -> "sparse.csr_array":
 
     count = len(data.values)
     found = sparse.vstack(list(in_order(work, row_blocks(count, BLOCK, max(data.values.shape)), progress=True)), "csr")
+    return _symmetric(found)
+
+
+def _symmetric(found: "sparse.csr_array") -> "sparse.csr_array":
+    """Return the mean of a sparse matrix (n x n) and its transpose."""
+    from scipy import sparse
+
     kernel = sparse.csr_array((found + found.T) / 2)
     kernel.sort_indices()
     return kernel
+
+
+ALL_PAIRS = 5_000  # points up to which affinities come from the distances of all pairs
+SEARCHED, MORE = 6, 4  # neighbors that are searched for at first, in those at the width; and growth of later searches
+HELD = 2**22  # numbers of the lists that are searched for at once again
+
+
+def by_lists(data: Spatial) -> bool:
+    """Whether affinities come from lists of neighbors."""
+    return isinstance(data, Features) and len(data.values) > ALL_PAIRS
+
+
+def decay_lists(data: Spatial, decay: Decay) -> Lists:
+    """Return all other points to which each point has an affinity, nearest first.
+
+    They are among its neighbors up to one whose affinity is zero. Of a point without one among these, more are searched
+    for.
+    """
+    return memoize("decay lists", (data.values, str(metric_of(data)), decay.nearest, decay.exponent, decay.threshold),
+                   lambda: _search(data, decay))
+
+
+def searched(decay: Decay, size: int) -> int:
+    """Return the number of neighbors of each of `size` points that are searched for at first."""
+    return min(SEARCHED * decay.nearest, size - 1)
+
+
+def _search(data: Spatial, decay: Decay) -> Lists:
+    """Return the lists of `decay_lists`."""
+    values, metric, size = data.values, metric_of(data), len(data.values)
+    reach = (1 + ROUNDING) * (-np.log(decay.threshold)) ** (1 / decay.exponent)  # of ratios with an affinity
+    count, left, parts = searched(decay, size), np.arange(size), list[Near]()
+    blocks = [(left, nearest_lists(data, count))]
+    while len(left):
+        short = []
+        for rows, lists in blocks:
+            ratios = lists.lengths / widths_of(lists, decay)[lists.rows]
+            whole = (ratios[lists.starts[1:] - 1] > reach) | (count == size - 1)
+            kept = whole[lists.rows] & (ratios <= reach)
+            parts.append((rows[lists.rows[kept]], lists.indices[kept], lists.lengths[kept]))
+            short.append(rows[~whole])
+        left, count = np.concatenate(short), min(MORE * count, size - 1)
+        blocks = [(left[some], nearest_of_some(values, left[some], count, metric))
+                  for some in row_blocks(len(left), HELD, count)]
+    return sort_lists(size, *(np.concatenate(some) for some in zip(*parts, strict=True)))
+
+
+def widths_of(lists: Lists, decay: Decay) -> Array:
+    """Return σ (m) of lists of distances to others: infinite where all of them are zero."""
+    widths = lists.lengths[lists.starts[:-1] + np.minimum(decay.nearest, lists.counts) - 1]
+    least = np.minimum.reduceat(np.where(lists.lengths > 0, lists.lengths, np.inf), lists.starts[:-1])
+    return np.asarray(np.where(widths > 0, widths, least))
+
+
+def _of_lists(lists: Lists, decay: Decay) -> "sparse.csr_array":
+    """Return the affinities of each point to the others in its list, and to itself (n x n)."""
+    from scipy import sparse
+
+    size, ratios = len(lists.starts) - 1, lists.lengths / widths_of(lists, decay)[lists.rows]
+    weights = arithmetic.exponential(-arithmetic.power(ratios, decay.exponent))
+    weights[weights < decay.threshold] = 0.0
+    found = sparse.csr_array((weights, lists.indices.astype(np.int32), lists.starts.astype(np.int32)),
+                             shape=(size, size))
+    found.eliminate_zeros()
+    return sparse.csr_array(found + sparse.eye_array(size, format="csr"))
 
 
 def graph_kernel(graph: WeightedGraph) -> "sparse.csr_array":
@@ -88,7 +167,7 @@ def graph_kernel(graph: WeightedGraph) -> "sparse.csr_array":
     return kernel
 
 
-def distance_rows(data: Spatial) -> Callable[[slice], Array]:
+def distance_rows(data: Spatial) -> Callable[[slice | Indices], Array]:
     """Return a function for the distances of some rows to all points (m x n), on one thread."""
     values, metric = data.values, metric_of(data)
     if isinstance(data, Dissimilarities):
