@@ -40,7 +40,9 @@ ELIMINATED = 3.1  # of LAPACK's decompositions, in units of the square of the fa
 TOGETHER = 8  # vectors that one sweep of the factor solves for
 SQUARED_PASSES, PASSES = 6, 11  # that it usually takes for RᵀR with rows on neighborhoods, and with rows on edges
 FACTORED = 20_000  # points up to which a factorization takes seconds, however small the eigenvalues are
-GATHERED, COMBINED = 70.0, 250.0  # bytes that a product moves for an entry of M, and for a row of a band of vectors
+GATHERED, FAR, CACHED = 70.0, 160.0, 2**25  # bytes that a product moves for an entry of M, beside a band of vectors in
+# the cache of so many bytes, and beside a larger one
+COMBINED = 250.0  # bytes that it moves for a row of a band
 FILTERED = 10  # blocks of vectors at once beside the basis of block Krylov with filters
 UNKNOWN = 500  # products that filters are predicted to take where no samples tell
 NARROW = 4  # blocks of filters up to so many of which the whole spectrum is computed
@@ -93,7 +95,8 @@ class CostSize:
             return float("inf")
         entries = (2.0 if self.squared else 1.0) * self.numbers + self.rows
         bands = block_width(demand.wanted(self.rows) + 1) / BAND
-        return self.products * bands * (GATHERED * entries + COMBINED * self.rows) * seconds.moved / threads
+        moved = (FAR if 8.0 * BAND * self.rows > CACHED else GATHERED) * entries + COMBINED * self.rows
+        return self.products * bands * moved * seconds.moved / threads
 
     def by_filters(self, demand: SpectrumRequest) -> bool:
         """Whether filters find the eigenvalues: as asked for, or where a factorization is predicted to take longer.

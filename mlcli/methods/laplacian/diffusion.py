@@ -548,9 +548,10 @@ class Diffusion(Method):
 
     Many points: By default, all pairs are held in memory. With `nearest` k the kernel is sparse: a point has affinities
     with itself, with its k nearest points, and with the points of which it is one of the k nearest. The eigenvalues
-    near one then come from one sparse factorization, and the default ε is the median squared length of an edge. With k
-    = n - 1, for n points, it is the kernel of all pairs. If all pairs do not fit into memory, k is 64, and a note says
-    so.
+    near one then come from one sparse factorization, or from filters where that is predicted to take longer, and the
+    default ε is the median squared length of an edge. With k = n - 1, for n points, it is the kernel of all pairs. If
+    all pairs do not fit into memory, k is 64, and a note says so. A million rows take a third of the memory with k =
+    15, as many neighbors as other programs take.
 
     New points: A new point is placed at the mean of the training points' coordinates, weighted by its own probabilities
     and divided by λ (Nyström's formula). With `nearest` the mean is over its k + 1 nearest training points.

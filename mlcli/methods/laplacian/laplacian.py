@@ -162,6 +162,11 @@ class Laplacian(Method):
     the scales σ and σ' of its ends (`adaptive`). The scale of a point is its distance to its 7th neighbor, or to
     another one (`weights.nearest`), so that weights are similar in dense and sparse parts of the data.
 
+    Many points: The smallest costs come from one sparse factorization, whose fill grows with the dimension of the data,
+    or from filters (`eigensolve.solver: filter`): polynomials of the cost matrix that are large at small costs alone,
+    so that products with the matrix are enough, a few hundred of them in many dimensions and thousands on a surface.
+    For more than 20,000 points the quicker one is taken, as predicted from samples of the points.
+
     New points: A new point is placed at the weighted mean of its neighbors' coordinates, divided by 1 - λ (Nyström's
     formula). With `adaptive` weights it has a scale of its own. A new point that equals a training point is placed on
     it; if it equals several, on one of them, since equal rows may have different neighbors and so different
@@ -192,6 +197,7 @@ class Laplacian(Method):
         variant("plain", neighbors={"count": 9}, normalized=False, decoder={"name": "barycentric"}),
         variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
         variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+        variant("filter", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "filter"}),
         variant("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
     later: ClassVar = ("decoder",)
     axis: ClassVar = "Laplacian"

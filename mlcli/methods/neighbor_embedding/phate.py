@@ -37,7 +37,9 @@ from mlcli.methods.neighbor_embedding.check import potential_checks
 from mlcli.methods.neighbor_embedding.new_points import DecaySteps, EdgeSteps
 from mlcli.methods.neighbor_embedding.walk import (
     FUNCTIONS,
+    NEAR_POWERS,
     PASSES,
+    SPARE,
     Decay,
     Walk,
     by_lists,
@@ -54,7 +56,9 @@ from mlcli.methods.trials import MANY, InputSummary, Trials, single_trial, varia
 
 EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them
 NEIGHBORS = 30  # edges of a point, predicted
-WEIGHED, LISTED = 60, 64.0  # passes over the lists of neighbors, and bytes of each of these, until they are affinities
+ORTHOGONAL, GATHERED = 30.0, 12.0  # operations of a product for each of n q² numbers that are made orthogonal, in a
+# fixed order; and bytes that a product moves for an entry and a function
+WEIGHED, LISTED = 500, 64.0  # passes over the lists of neighbors, and bytes of each of these, until they are affinities
 USUAL_TIME = 32  # steps of most walks
 HALF = 0.75  # time of the products of a symmetric matrix in a fixed order, in that of all by BLAS
 AGAIN = 0.75  # time of the certificate's walk, in that of the fit's
@@ -103,7 +107,8 @@ class PHATE(MajorizedMethod):
 
     Many points: With more than 5,000 points, 2,000 clusters of points are laid out in their place (`landmarks`). They
     are found by k-means, which compares points by the leading eigenvectors of the walk. A point is placed at the mean
-    of the clusters, weighted by its probabilities to reach them in a step.
+    of the clusters, weighted by its probabilities to reach them in a step. Affinities of features are then looked for
+    among nearest neighbors, as many as it takes for each point until the next one has none, and not among all pairs.
 
     New points: A new point is placed at the mean of the training points or clusters, weighted by its affinities, so it
     lies among them. So is a training row that is projected again: it lands near its own place, not exactly on it.
@@ -180,8 +185,9 @@ class PHATE(MajorizedMethod):
         return PHATEComposition(self, data, compute)
 
     def certified_seconds(self, data: Any, steps: Sequence[Step]) -> float:
-        """Predict the seconds of the walk's potentials, which the certificate computes again step by step."""
-        return AGAIN * sum(step.seconds for step in steps if step.stage == "distances")
+        """Predict the seconds of affinities and potentials, which the certificate computes again step by step."""
+        again = {"weights": 1.0, "distances": AGAIN}
+        return sum(again.get(step.stage, 0.0) * step.seconds for step in steps)
 
     @property
     def neighborhood(self) -> float:
@@ -279,7 +285,10 @@ class PHATEComposition(Composition[Model]):
     def _(self) -> list[Step]:
         count, nodes, threads = len(self.data.values), self.nodes, self.compute.thread_count()
         square = 8.0 * nodes**2
-        clusters = 0.0 if nodes == count else PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
+        functions = float(NEAR_POWERS * count * (FUNCTIONS + SPARE) ** 2) * ORTHOGONAL / product_rate(threads)
+        functions += (NEAR_POWERS + 1) * NEIGHBORS * count * (FUNCTIONS + SPARE) * GATHERED * rates().moved / threads
+        means = PASSES * 2.0 * count * nodes * FUNCTIONS / product_rate(threads)
+        clusters = 0.0 if nodes == count else functions + means
         return [Step("walk", f"between {nodes} {'clusters of points' if self.joined else 'points'}",
                      clusters + 2 * nodes**3 * rates().decomposed,
                      3 * square + self.entries + 54.0 * FUNCTIONS * count * self.joined, square=not self.joined)]

@@ -37,3 +37,12 @@ def test_the_factors_are_freed_when_the_eigenproblem_is_solved(monkeypatch: pyte
     assert [ref() for ref in factors] == [None]
     lengths = 4 * np.sin(np.arange(1, 3) * np.pi / (2 * SIZE)) ** 2
     assert solved.values[:2] == pytest.approx(1 / lengths, rel=1e-8)
+
+
+def test_filters_find_what_a_factorization_does() -> None:
+    solved = [Inverse(path(), filtered=filtered).solve(Eigensolve(components=2, solver=solver), Compute(seed=0))
+              for filtered, solver in ((False, "krylov"), (True, "filter"))]
+    factored, filtered = (each.take(2)[0] for each in solved)
+    assert solved[1].values[:2] == pytest.approx(solved[0].values[:2], rel=1e-8)
+    assert np.abs(np.sum(factored * filtered, axis=0)) == pytest.approx(1, abs=1e-9)
+    assert solved[1].tolerance <= 1e-8
