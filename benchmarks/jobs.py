@@ -109,6 +109,17 @@ def gauss(rows: int, columns: int, kind: str = "npy") -> Data:
     return once(f"gauss_{rows}_{columns}.{kind}", write)
 
 
+def curved(rows: int) -> Data:
+    """Smooth functions of five hidden variables in 50 columns, with noise, as NPY; a larger one begins otherwise."""
+
+    def write(path: Path, data: Path) -> None:
+        generator = np.random.default_rng(0)
+        hidden, turns = generator.uniform(size=(rows, 5)), generator.standard_normal((5, 50))
+        np.save(path, np.sin(2 * hidden @ turns) + 0.02 * generator.standard_normal((rows, 50)))
+
+    return once(f"curved_{rows}.npy", write)
+
+
 def distances(rows: int) -> Data:
     """Euclidean distances of normal points in ten dimensions, a square matrix as NPY."""
 
@@ -159,6 +170,11 @@ JOBS: list[Job | Geodesics] = [
     *(Job(f"umap-mnist-{rows} ({kind})", "umap-learn", mnist(rows), ("--method", "umap"), kind)
       for rows in (10000, 70000) for kind in ("umap", "umap-seed")),
     Job("laplacian-swiss-20000", SKLEARN, swiss(20000), ("--method", "laplacian"), "laplacian"),
+    *(Job(f"{method}-curved-{rows}", peer if rows <= most else "", curved(rows), ("--method", method, *own), method,
+          named=rows > 20_000)
+      for method, peer, most, own in (("laplacian", SKLEARN, 200_000, ()), ("phate", "phate", 200_000, ()),
+                                      ("diffusion", "scanpy", 1_000_000, ("--set", "method.nearest=15")))
+      for rows in (20_000, 100_000, 200_000, 1_000_000)),
     Job("lle-mnist-10000", SKLEARN, mnist(10000), ("--method", "lle"), "lle"),
     Job("lle-swiss-100000-k12", SKLEARN, swiss(100_000), ("--method", "lle", *K12), "lle12"),
     Job("ltsa-swiss-20000", SKLEARN, swiss(20000), ("--method", "ltsa", *K12), "ltsa"),

@@ -43,6 +43,18 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
         from umap import UMAP
 
         return UMAP(random_state=0 if method == "umap-seed" else None).fit_transform(points)
+    if method == "phate":
+        from phate import PHATE
+
+        return PHATE(random_state=0, n_jobs=-1, verbose=0).fit_transform(points)
+    if method == "diffusion":  # two axes after the constant one
+        import scanpy
+        from anndata import AnnData
+
+        cells = AnnData(points)
+        scanpy.pp.neighbors(cells, n_neighbors=16, use_rep="X", method="gauss", transformer="sklearn", random_state=0)
+        scanpy.tl.diffmap(cells, n_comps=3, random_state=0)
+        return np.asarray(cells.obsm["X_diffmap"])[:, 1:]
     if method == "nmds":
         from scipy.spatial.distance import pdist, squareform
         from sklearn.manifold import MDS
