@@ -10,6 +10,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import Model
+from mlcli.methods.neighbor_embedding import walk
 from tests.faults.certificate.layout_lies import GOODNESS, checked, fit_of, stated, turned
 from tests.faults.certificate.test_layouts import HOSTILE, POINTS
 from tests.support import features
@@ -82,6 +83,21 @@ def test_a_stress_of_points_that_is_not_theirs_is_seen(lie: str) -> None:
     method, data, model = fitted()
     change, seen = GOODNESS[lie]
     assert {check.name for check in checked(method, data, change(model)) if check.verdict == "fail"} == seen
+
+
+def test_a_neighbor_that_the_search_missed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ALL_PAIRS", 10)
+    method, data, model = of_data(features(MORE))
+    assert {check.verdict for check in checked(method, data, model)} <= {"pass", "skipped"}
+    whole = walk.decay_lists
+
+    def short(*given: Any) -> Any:
+        lists = whole(*given)
+        starts = np.append(0, lists.starts[1:] - 1)
+        return replace(lists, starts=starts, indices=lists.indices[1:], lengths=lists.lengths[1:])
+
+    monkeypatch.setattr("mlcli.methods.neighbor_embedding.check.decay_lists", short)
+    assert "neighbors" in {check.name for check in checked(method, data, model) if check.verdict == "fail"}
 
 
 def test_points_of_other_clusters_are_seen() -> None:

@@ -1,6 +1,7 @@
 """Walks against NumPy and LAPACK, their clusters, and the same bits of all at every instruction set."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +10,18 @@ from numpy.testing import assert_allclose
 from mlcli import native
 from mlcli.base.types import Array
 from mlcli.core.centering import uncentered
+from mlcli.core.metrics import RowMetric
+from mlcli.core.metrics.angles import Cosine
+from mlcli.core.metrics.minkowski import Cityblock
 from mlcli.core.similarities.projector import Projector
+from mlcli.methods.neighbor_embedding import walk
 from mlcli.methods.neighbor_embedding.new_points import DecaySteps
 from mlcli.methods.neighbor_embedding.walk import (
     Decay,
     Walk,
+    by_lists,
     decay_kernel,
+    decay_lists,
     entropies,
     entropy_curve,
     knee,
@@ -28,7 +35,7 @@ from mlcli.methods.neighbor_embedding.walk import (
     walk_clusters,
 )
 from tests.native.support import choose, levels, needs_native
-from tests.support import distances, features
+from tests.support import dissimilarities, distances, features
 
 RANDOM = np.random.default_rng(2)
 POINTS = np.vstack([RANDOM.standard_normal((36, 3)), RANDOM.standard_normal((24, 3)) + 100])
@@ -153,3 +160,29 @@ def test_every_instruction_set_and_none_have_the_same_bits(columns: int, monkeyp
     monkeypatch.setattr(native, "available", lambda: False)
     found.append([some.tobytes() for some in arrays_of(columns)])
     assert all(some == found[0] for some in found[1:])
+
+
+CROWD = np.vstack([POINTS, np.tile(POINTS[:1], (40, 1)), POINTS[:9] * 1.001, np.full((1, 3), 1e4)])
+
+
+@pytest.mark.parametrize("metric", [None, Cosine(), Cityblock()])
+@pytest.mark.parametrize("decay", [Decay(5, 40.0, 1e-4), Decay(2, 3.0, 1e-2), Decay(3, 0.2, 1e-4)])
+def test_lists_of_neighbors_give_the_affinities_of_all_pairs(metric: RowMetric | None, decay: Decay,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of more equal points than neighbors are searched for at first, and where most points have affinities."""
+    data = replace(features(CROWD), metric=metric)
+    pairs = decay_kernel(data, decay).toarray()
+    monkeypatch.setattr(walk, "ALL_PAIRS", 10)
+    assert_allclose(decay_kernel(data, decay).toarray(), pairs, rtol=1e-10, atol=1e-15)
+
+
+def test_lists_are_no_longer_than_they_must_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "ALL_PAIRS", 10)
+    decay = Decay(3, 20.0, 1e-3)
+    lists = decay_lists(features(POINTS), decay)
+    assert by_lists(features(POINTS)) and not by_lists(dissimilarities(distances(POINTS)))
+    assert lists.counts.min() >= decay.nearest
+    reach = lists.lengths[lists.starts[:-1] + decay.nearest - 1] * (-np.log(decay.threshold)) ** (1 / decay.exponent)
+    assert np.all(lists.lengths <= reach[lists.rows] * (1 + 1e-12))
+    every = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
+    assert lists.counts.tolist() == (np.sum(every <= reach[:, None], axis=1) - 1).tolist()
