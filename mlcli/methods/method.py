@@ -224,10 +224,9 @@ class Method(Options):
         if (chain := self.chain_of(data.kind)) is not None:
             chain.require_decoder(data.kind)
         if getattr(self.axes_options, "solver", "auto") == "filter" and not (chain and chain.kernel.of_cost):
-            raise ConfigError("FILTER", f"filters find eigenvalues of a sparse cost, which {self.name} does not have"
-                              " with these options", where=f"{self.axes_options.where}.solver",
-                              hint="choose auto, or for diffusion a sparse kernel ({method.nearest=64})"
-                              if self.name == "diffusion" else "choose auto")
+            raise ConfigError("FILTER", f"filters find eigenvalues of a sparse cost, which {self.name} does not have "
+                              "with these options", where=f"{self.axes_options.where}.solver",
+                              hint="choose auto; laplacian and lle have one, and diffusion with {method.nearest=64}")
         most = self.most_views if any(issubclass(accepted, Viewed) for accepted in self.accepts) else 1
         if isinstance(data, Viewed) and len(data.views) > most:
             raise ConfigError("VIEW", f"{self.name} does not use a {'second' if most == 1 else 'third'} view",

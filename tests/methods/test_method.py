@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
+from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from tests.support import features, fit, furnished
+from tests.wording import Wording
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("pca", {}), ("ppca", {}), ("fa", {}), ("fa", {"noise": "equal"}), ("lda", {}), ("lda", {"shrinkage": 0.5}),
@@ -34,3 +36,21 @@ def test_columns_count_by_their_variances_where_another_unit_of_one_moves_the_po
 def test_columns_do_not_count_by_their_variances_in_metrics_of_another_kind(method: str,
                                                                             options: dict[str, Any]) -> None:
     assert not METHODS[method](**options).weighs_columns
+
+
+@pytest.mark.parametrize("method", ["pca", "mds", "diffusion", "ppca"])
+def test_filters_are_refused_where_no_cost_is_sparse(method: str, wording: Wording) -> None:
+    data = features(np.random.default_rng(0).standard_normal((60, 4)))
+    with wording.raises(ConfigError, "FILTER") as caught:
+        METHODS[method](eigensolve={"solver": "filter"}).resolve(data)
+    assert caught.value.where == "method.eigensolve.solver"
+
+
+@pytest.mark.parametrize("options", [{"name": "laplacian"}, {"name": "diffusion", "nearest": 9}, {"name": "lle"}])
+def test_filters_find_the_coordinates_of_a_factorization(options: dict[str, Any]) -> None:
+    turn = np.linspace(0, 5, 90)
+    data = features(np.column_stack([np.cos(turn), np.sin(turn), turn, np.sin(3 * turn)]))
+    found = [fit(options["name"], data, components=2, eigensolve={"solver": solver},
+                 **{name: value for name, value in options.items() if name != "name"}).embedding
+             for solver in ("dense", "filter")]
+    assert np.abs(found[0] - found[1]).max() < 1e-7 * np.abs(found[0]).max()
