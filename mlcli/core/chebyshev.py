@@ -30,12 +30,14 @@ BAND = 8  # vectors that a product takes together: more cost little up to so man
 DECAY = 2.0  # degree of a filter, in roots of b / a: it leaves cosh(2 · DECAY)⁻¹ of eigenvalues over the cutoff
 SETTLED = 0.7  # a cutoff that falls by less than this is kept
 STEEPEST = 1500  # degree of a filter at most; smaller eigenvalues take more passes
+STEEP, WIDER = 100, 4  # degree from which on wider blocks are tried, and how many times wider
+NARROW = 4  # rows of a matrix for each vector of a block, at least
 LEAST = 1 / 64  # share of a cutoff that the next one is at least
 MOST = 0.9  # of the bound, for a cutoff
 BOUNDS = 20  # products for the bound b
 CLOSE = 1e-13  # residual of p(M), whose rounding is a few times smaller, relative to its largest eigenvalue
 NEAR = 1e-9  # where it does not fall that far
-KEPT = 8  # blocks before a restart
+KEPT, RESTART = 8, 4  # blocks before a restart, and wide ones: the fewest of which it leaves three
 POLISHES = 3  # filters after which residuals are what rounding leaves
 ROUNDING = 50  # residuals of M that rounding leaves, in units of eps times its bound
 PART = 2**16  # numbers of a block of rows
@@ -48,7 +50,7 @@ class Bottom:
     costs: Array  # m
     vectors: Array  # n x m
     residuals: Array  # m, ‖M v - μ v‖
-    products: int  # of M with a block of vectors
+    products: int  # of M with a block of vectors of the least width
     degree: int  # of the last filter
     passes: int  # of block Krylov with it
     at_most: Array = field(default_factory=lambda: np.zeros(0))  # upper bounds of the eigenvalues after these
@@ -62,6 +64,8 @@ def smallest(cost: "sparse.csr_array", null: Array, count: int, tolerance: float
     part of this vector as a null vector of its own, so that further zeros are known beforehand, however many they are.
     For others, the cutoff falls to the estimate of the last eigenvalue of a block, which that is not over, while
     filters of increasing degree bring the block near; then block Krylov finds the eigenvectors with the last filter.
+    Many weakly joined pieces have as many small eigenvalues, which a narrow block ends among: where its filter is
+    steep, the block is as wide as makes a product with all of its vectors, and as many as there are, cheapest.
     Residuals are below `tolerance` times their eigenvalue, or what rounding leaves. Raises NumericalError where it does
     not converge.
     """
@@ -71,30 +75,38 @@ def smallest(cost: "sparse.csr_array", null: Array, count: int, tolerance: float
     if left == 0:
         return Bottom(np.zeros(count), zeros, np.zeros(count), products=0, degree=0, passes=0)
     with single_threaded_blas():
-        found = _over_zero(cost, nulls, left, tolerance, generator.standard_normal((len(null), block_width(left))))
+        found = _over_zero(cost, nulls, left, tolerance, generator)
     return replace(found, costs=np.append(np.zeros(len(zeros.T)), found.costs),
                    vectors=np.column_stack([zeros, found.vectors]),
                    residuals=np.append(np.zeros(len(zeros.T)), found.residuals))
 
 
 def _over_zero(cost: "sparse.csr_array", nulls: "sparse.csr_array", count: int, tolerance: float,
-               block: Array) -> Bottom:
-    """Return the `count` smallest eigenvalues of a cost (n x n) without its null vectors (c x n), from a start block.
-    """
-    bound = largest_at_most(cost, np.asarray(abs(nulls).sum(axis=0)))
+               generator: np.random.Generator) -> Bottom:
+    """Return the `count` smallest eigenvalues of a cost (n x n) without its null vectors (c x n)."""
+    bound, size, width = largest_at_most(cost, np.asarray(abs(nulls).sum(axis=0))), cost.shape[0], block_width(count)
     products, floor, rounding = BOUNDS, bound * (DECAY / STEEPEST) ** 2, ROUNDING * EPS * bound
     now, filters, settled = Filter(cost, nulls, bound / 2, bound), 0, False
+    block = generator.standard_normal((size, width))
     while not settled:
         block = tall_qr(now.apply(block))[0]
         block, costs, residuals = _rotated(cost, block)
-        products, filters = products + now.degree + 1, filters + 1
+        products, filters = products + (now.degree + 1) * block.shape[1] // width, filters + 1
         if residuals[:count].max() <= rounding:
             return _bottom(count, block, costs, residuals, products=products, degree=now.degree, passes=0)
         cutoff = min(max(float(costs[-1]), now.cutoff * LEAST, floor), MOST * bound)
         settled = filters > 1 and cutoff > SETTLED * now.cutoff
         now = replace(now, cutoff=cutoff)
-    ritz = krylov(now.apply, block, count, CLOSE, NEAR, kept=KEPT * block.shape[1])
-    products, block = products + now.degree * ritz.passes, ritz.block
+        if now.degree > STEEP and block.shape[1] == width and size > NARROW * WIDER * width:
+            block = np.column_stack([block, generator.standard_normal((size, (WIDER - 1) * width))])
+            now, filters, settled = replace(now, cutoff=bound / 2), 0, False
+    if block.shape[1] > width:
+        widths = width * np.arange(1, WIDER + 1)
+        best = int(widths[np.argmin(widths / np.sqrt(np.maximum(costs[widths - 1], floor)))])
+        block = np.ascontiguousarray(block[:, :best])
+        now = replace(now, cutoff=min(max(float(costs[best - 1]), floor), MOST * bound))
+    ritz = krylov(now.apply, block, count, CLOSE, NEAR, kept=max(KEPT * width, RESTART * block.shape[1]))
+    products, block = products + now.degree * ritz.passes * block.shape[1] // width, ritz.block
     for polish in range(POLISHES + 1):
         if polish:
             block = tall_qr(now.apply(block))[0]

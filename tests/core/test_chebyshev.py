@@ -76,6 +76,18 @@ def test_each_further_piece_is_one_more_zero(pieces: int, count: int) -> None:
     assert np.abs(both.T @ both - np.eye(count + 1)).max() < 1e-10
 
 
+def test_weakly_joined_pieces_take_a_wider_block() -> None:
+    """Twelve rings of 40, joined to a ring by edges of weight 1e-6, have eleven costs far below the others."""
+    size, pieces = 40, 12
+    rings = laplacian(size * pieces, [edge for piece in range(pieces) for edge in cycle(size, piece * size)])
+    links = laplacian(size * pieces, [(piece * size, (piece + 1) % pieces * size) for piece in range(pieces)])
+    cost = sparse.csr_array(rings + 1e-6 * links)
+    cost.indices, cost.indptr = cost.indices.astype(np.int32), cost.indptr.astype(np.int32)
+    found = smallest(cost, constant(size * pieces), 3, TOLERANCE, generator())
+    assert found.costs == pytest.approx(4e-6 * np.sin(np.pi * np.array([1, 1, 2]) / pieces) ** 2 / size, rel=1e-5)
+    assert found.degree < 100  # of a narrow block it is a thousand
+
+
 def test_eigenvalues_in_the_upper_half_are_found() -> None:
     """All costs of a complete graph but the null vector's are n, and few are smaller without two of its edges."""
     size = 60

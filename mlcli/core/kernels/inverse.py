@@ -21,7 +21,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.core.centering import Centering, uncentered
-from mlcli.core.chebyshev import BAND, KEPT, block_width, smallest
+from mlcli.core.chebyshev import BAND, KEPT, NARROW, block_width, smallest
 from mlcli.core.eigen.options import SpectrumRequest
 from mlcli.core.eigen.solved import Closeness, Solved
 from mlcli.core.eigen.solvers import STORED, note_krylov
@@ -45,7 +45,6 @@ GATHERED, FAR, CACHED = 70.0, 160.0, 2**25  # bytes that a product moves for an 
 COMBINED = 250.0  # bytes that it moves for a row of a band
 FILTERED = 10  # blocks of vectors at once beside the basis of block Krylov with filters
 UNKNOWN = 500  # products that filters are predicted to take where no samples tell
-NARROW = 4  # blocks of filters up to so many of which the whole spectrum is computed
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are solved together with it
