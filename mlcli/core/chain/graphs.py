@@ -12,6 +12,7 @@ from mlcli.base.machine.footprint import resident
 from mlcli.base.rows.blocks import in_stages
 from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.checkpoints import keeping
 from mlcli.base.stages.composition import Composition
 from mlcli.base.stages.stage import computed
 from mlcli.base.stages.steps import Step
@@ -202,4 +203,5 @@ def _products(points: Array, count: int, wanted: int) -> int:
     cost = incidence(graph, np.ones(len(graph.indices)), np.sqrt(degrees)).normal()
     null = np.sqrt(degrees / degrees.sum())
     zeros = len(null_vectors(cost, null).indptr) - 2  # of a sample in pieces, beside the null vector
-    return smallest(cost, null, zeros + wanted, ROUGH, np.random.default_rng(0)).products
+    with keeping(None):  # a checkpoint that was left is one of all points
+        return smallest(cost, null, zeros + wanted, ROUGH, np.random.default_rng(0)).products

@@ -29,6 +29,7 @@ PROGRAM = [*KEEPING, "0"]
 KILLS, OF_SWEEPS = 35, 50  # of each method, and of a sweep
 METHODS = {
     "pca": ("-m", "pca"), "mds": ("-m", "mds"), "kpca": ("-m", "kpca"), "laplacian": ("-m", "laplacian", "-k", "9"),
+    "filter": ("-m", "laplacian", "-k", "9", "--set", "method.eigensolve.solver=filter"),
     "isomap": ("-m", "isomap", "-k", "9", "--set", "method.paths.store=streamed",
                "--set", "method.eigensolve.solver=krylov"),
     "lle": ("-m", "lle", "-k", "9", "--set", "method.eigensolve.solver=krylov"), "fa": ("-m", "fa", "-p", "1"),
