@@ -36,6 +36,7 @@ LEAST = 1 / 64  # share of a cutoff that the next one is at least
 MOST = 0.9  # of the bound, for a cutoff
 BOUNDS = 20  # products for the bound b
 CLOSE = 1e-13  # residual of p(M), whose rounding is a few times smaller, relative to its largest eigenvalue
+SHARE = 1e-4  # of the tolerance of M, as one of p(M): residuals over the cutoff are smaller there
 NEAR = 1e-9  # where it does not fall that far
 KEPT, RESTART = 8, 4  # blocks before a restart, and wide ones: the fewest of which it leaves three
 POLISHES = 3  # filters after which residuals are what rounding leaves
@@ -105,7 +106,8 @@ def _over_zero(cost: "sparse.csr_array", nulls: "sparse.csr_array", count: int, 
         best = int(widths[np.argmin(widths / np.sqrt(np.maximum(costs[widths - 1], floor)))])
         block = np.ascontiguousarray(block[:, :best])
         now = replace(now, cutoff=min(max(float(costs[best - 1]), floor), MOST * bound))
-    ritz = krylov(now.apply, block, count, CLOSE, NEAR, kept=max(KEPT * width, RESTART * block.shape[1]))
+    kept = max(KEPT * width, RESTART * block.shape[1])
+    ritz = krylov(now.apply, block, count, max(CLOSE, SHARE * tolerance), NEAR, kept=kept)
     products, block = products + now.degree * ritz.passes * block.shape[1] // width, ritz.block
     for polish in range(POLISHES + 1):
         if polish:

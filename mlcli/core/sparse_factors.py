@@ -165,8 +165,7 @@ def factorization(root: CompressedRows, shift: float, *, where: str, hint: str) 
         return factors
     from scipy import sparse
 
-    rows = root.matrix()
-    matrix = (rows.T.tocsr() @ rows + shift * sparse.eye_array(root.columns, format="csr")).tocsr()
+    matrix = (root.normal() + shift * sparse.eye_array(root.columns, format="csr")).tocsr()
     try:
         return SuperLU(matrix, _order(matrix))
     except RuntimeError as singular:

@@ -52,6 +52,12 @@ def test_a_path_has_the_costs_of_its_vibrations() -> None:
     assert np.abs(np.sum(waves * found.vectors, axis=0)) == pytest.approx(1, abs=1e-12)
 
 
+def test_a_larger_tolerance_takes_fewer_products() -> None:
+    cost, null = laplacian(120, cycle(120)), constant(120)
+    close, rough = (smallest(cost, null, 2, tolerance, generator()) for tolerance in (1e-9, 1e-3))
+    assert rough.products < close.products and (rough.residuals <= 1e-3 * rough.costs).all()
+
+
 def test_all_copies_of_an_eigenvalue_are_found() -> None:
     """A hypercube of dimension d has the cost 2 d times, and then the cost 4."""
     dimension = 7

@@ -97,7 +97,7 @@ def _eliminated(points: Array, count: int, squared: bool) -> int:
     return factors.fill
 
 
-SHARE, HALF, ROUGH = 100, 0.5, 1e-6  # eigenvalues of a sample at most, as a share; growth on a curve or surface at
+SHARE, HALF, USUAL = 100, 0.5, 1e-9  # eigenvalues of a sample at most, as a share; growth on a curve or surface at
 # most; and residuals
 FEW, LOCAL = 10_000, 20  # points, and neighbors of each, up to which a usual factor is a good estimate in few columns
 
@@ -204,4 +204,4 @@ def _products(points: Array, count: int, wanted: int) -> int:
     null = np.sqrt(degrees / degrees.sum())
     zeros = len(null_vectors(cost, null).indptr) - 2  # of a sample in pieces, beside the null vector
     with keeping(None):  # a checkpoint that was left is one of all points
-        return smallest(cost, null, zeros + wanted, ROUGH, np.random.default_rng(0)).products
+        return smallest(cost, null, zeros + wanted, USUAL, np.random.default_rng(0)).products

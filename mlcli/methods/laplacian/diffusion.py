@@ -153,7 +153,8 @@ class NormalizedAffinities:
     """A = D^(-1/2) W D^(-1/2) of affinities W along edges and of points with themselves, without its first eigenpair.
 
     I - A is the normalized Laplacian of the edges, in which the affinities of points with themselves cancel but for
-    their part in D. So eigenvalues of A near one are the smallest of a sparse cost, and come from one factorization.
+    their part in D. So eigenvalues of A near one are the smallest of a sparse cost, and come from one factorization
+    or from filters.
     """
 
     graph: Graph
