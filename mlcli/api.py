@@ -182,7 +182,7 @@ class Run:
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
             return model.place(new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind,
-                                        model.coding))
+                                        coding=model.coding, rule=model.rule))
 
     def reconstruct(self, coordinates: Any) -> Array:
         """Features (m x d), in the units of the data, of coordinates (m x p).

@@ -24,6 +24,7 @@ from mlcli.core.kernels.forms import square_memory
 from mlcli.core.metrics.distances import is_euclidean
 from mlcli.core.metrics.distances import metric_of as comparison_of
 from mlcli.data.options.input import Input
+from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.prepare.apply import prepare
@@ -65,6 +66,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
         else:
             prepare(config.prepare, table)  # raises for options that would have no effect
             square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
+            table = to_dissimilarities(table, config.input, strict=False)
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
                       else replace(report, kernel=kernel_of(table.values, table.ids)))
     return replace(report, findings=tuple(findings_of(report, config, table)))

@@ -41,7 +41,7 @@ UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "comp
 # options of findings in every fingerprint; a newer option counts only if chosen, so that runs of earlier versions
 # keep their fingerprints
 HASHED = ("quality", "dimension", "stability")
-CODING = ("answers", "reverse", "range", "items")  # options of the input that count where they are chosen
+CODING = ("answers", "reverse", "range", "items", "similarities")  # of the input, which count where they are chosen
 FURTHER_VIEWS = "input.view.further"  # counts where there are any
 CHAIN = "chain"  # the method of any stages
 SECTIONS: dict[str, str] = {}  # texts of `config.yaml` by name and values

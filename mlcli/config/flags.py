@@ -56,6 +56,7 @@ FLAGS = {
     "kind": Flag("input.kind", ("--kind",), heading=headings.OFTEN),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
                             "DATA is a distance (dissimilarity) matrix.", heading=headings.INPUT),
+    "similarities": Flag("input.similarities", ("--similarities",), heading=headings.INPUT),
     "graph": Flag("input.kind", ("--graph",), "graph", "DATA is a list of edges or a sparse matrix.",
                   heading=headings.INPUT),
     "id_column": Flag("input.id_column", ("--id-column",), heading=headings.COLUMNS),
@@ -119,9 +120,10 @@ DRAWING = {  # how the figures of a finished run are drawn again
     "aspect": Flag("report.look.aspect", ("--aspect",), heading=headings.REPORT),
 }
 EVERY = {**FLAGS, **DRAWING}
-READING = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-           "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer", "obs", "genes",
-           "transform", "top_variance", "scale", "reduce", "metric")  # flags of data that is examined before a run
+READING = ("kind", "dissimilarities", "similarities", "graph", "id_column", "no_id", "label_column", "labels",
+           "columns", "key", "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "layer",
+           "obs", "genes", "transform", "top_variance", "scale", "reduce",
+           "metric")  # flags of data that is examined before a run
 # lists whose items may be separated by commas
 COMMAS = ("input.columns", "input.label_columns", "input.missing_markers", "input.answers", "input.reverse",
           "input.range", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")

@@ -423,7 +423,8 @@ def same_model(stored: Mapping[str, Any], result: Result) -> Check:
         wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
         return count("model", wrong, "parts of the model read back that are not the run's")
     meant = result.finished()
-    wrong = int(tuple(stored["trained"]) != tuple(meant.trained)) + int(stored["coding"] != meant.coding)
+    wrong = int(tuple(stored["trained"]) != tuple(meant.trained)) + sum(
+        stored[name] != getattr(meant, name) for name in ("coding", "rule"))
     held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
     made = [*(step.preparation for step in meant.reductions), meant.preparation]
     wrong += abs(len(held) - len(made))

@@ -17,13 +17,20 @@ def read_rows(run: StoredModel, own: Input, new: Input, compute: Compute, *, who
     Raises DataError also for a matrix that has the names of the run's columns on both sides.
     """
     marks = own.missing_markers if own.chosen("missing_markers") and not new.chosen("missing_markers") else None
-    asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}))
+    rule = None if run.rule is None else run.rule.name
+    if new.similarities not in (None, rule):
+        raise ConfigError("INPUT-OPTION", f"the run was made from {run.kind if rule is None else 'similarities'}"
+                          + (f" by the rule {rule}" if rule else ""), where="input.similarities",
+                          hint="leave it out: new rows are read as those of the run were")
+    squared = own.squared and own.kind == run.kind and not new.chosen("squared")
+    asked = new.replace(kind=run.kind, transpose=run.transpose, **({} if marks is None else {"missing_markers": marks}),
+                        **({} if rule is None else {"similarities": rule}), **({"squared": True} if squared else {}))
     alone = not whole and all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     first = run.steps[0].projector
     closed = isinstance(first, Projector) and first.similarity.comparison.closed
     try:
         read = RunInput(tuple(run.steps[0].preparation.columns), run.trained, run.categories, coding=run.coding,
-                        closed=closed, options=own)
+                        rule=run.rule, closed=closed, options=own)
         table = read_new(asked, read, compute, streams=alone and run.kind == "features" and not run.categories
                          and run.coding is None)
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):

@@ -64,6 +64,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "core.similarities.weights": ("barycenters", "affinities", "edge-affinities"),
     "data.prepare.prepare": ("preparation",),
     "data.table.coding": ("coding",),
+    "data.table.similarities": ("similarity-rule",),
     "findings.decoded.decode": ("decoded",),
     "findings.images.sections": ("thumbnails",),
     "methods.discriminant.discriminants": ("class-projector",),
@@ -163,7 +164,7 @@ LARGEST_HEADER = 2**20  # bytes
 MANY = 2**22  # bytes of arrays that are hashed while they are written or read
 LATER: dict[str, Any] = {  # what earlier versions did not have
     "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None,
-    "invented": False, "score": None, "onto": None}
+    "rule": None, "invented": False, "score": None, "onto": None}
 ARCHIVE = Archive(Kinds())
 
 
@@ -316,6 +317,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
             and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
             and (model["coding"] is None or is_coding(model["coding"]))
+            and (model["rule"] is None or declaration(model["rule"]).tag == "similarity-rule")
             and isinstance(model["id_name"], str) and model["kind"] in get_args(Input.model_fields["kind"].annotation)
             and isinstance(model["invented"], bool)
             and (model["onto"] is None or declaration(model["onto"]).tag == "map-rows")):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mlcli.core.classifier import Memberships
     from mlcli.core.model import JointViews
     from mlcli.data.table.coding import Coding
+    from mlcli.data.table.similarities import SimilarityRule
 
 @stored("reduction")
 @frozen
@@ -102,6 +103,7 @@ class StoredModel:
     projector: Projector | NoProjection
     views: tuple[Reduction, ...] = ()  # of rows of the second view and further ones
     coding: "Coding | None" = None  # of answers, in words or reverse-keyed
+    rule: "SimilarityRule | None" = None  # by which similarities became dissimilarities
     joint: "JointViews | None" = None  # how coordinates given several views follow
     invented: bool = False  # whether the ids of its rows are their numbers, which no file gave
     score: ManifoldScore | None = None  # of the last step

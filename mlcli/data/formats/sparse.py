@@ -164,7 +164,7 @@ class SparseSheet:
 
     def dense(self, input: Input, compute: Compute) -> Sheet:
         """Return a sheet with all zeros; raises RefusedByPlan if it does not fit in memory."""
-        if input.kind == "dissimilarities":
+        if input.kind == "dissimilarities" and input.similarities is None:  # a similarity left out is zero
             raise ConfigError("SPARSE", "a sparse matrix does not hold the distances of all pairs of points",
                               where=place(input.path), hint=f"{NO_PAIRS}; "
                               "if its entries are the edges of a graph, give {input.kind=graph} instead")

@@ -108,6 +108,10 @@ class Input(Options):
         None, "Number of observations that a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Read the columns of the file as points (samples), and its rows as features.")
     squared: bool = option(False, "Whether the file holds squared dissimilarities; their square roots are used.")
+    similarities: Literal["one-minus", "root-one-minus", "max-minus", "minus-log"] | None = option(
+        None, "With kind dissimilarities: DATA holds similarities s, and this is how far apart two points are: 1 - s "
+        "(one-minus), its square root (root-one-minus), the largest s minus s (max-minus), or -log s (minus-log) "
+        "(default: it holds dissimilarities).")
     rows: int | None = option(None, "Number of rows to use: a random sample, drawn with the seed, of those that "
                               "fulfill `where` (default: all).", ge=1)
     where: Names = option((), "Use only rows that fulfill this condition: COLUMN OP VALUE, where OP is ==, !=, <, <=, "
@@ -191,13 +195,24 @@ class Input(Options):
                 if self.chosen(name) and name not in OF_FIRST_VIEW}
         own = {name: getattr(view, name) for name in ("path", "format", "columns", "key") if view.chosen(name)}
         named = {} if view.id_column is None else {"id_column": view.id_column}
-        pairs = {"kind": "features", "squared": False, "symmetrize": "error"} if self.kind != "features" else {}
+        pairs = {"kind": "features", "squared": False, "similarities": None, "symmetrize": "error"} if (
+            self.kind != "features") else {}
         return type(self)(**{**kept, **own, **named, **pairs})
 
     @property
     def square(self) -> bool:
         """Whether the numbers belong to pairs of points, or of columns."""
         return self.kind not in ("features", "graph")
+
+    @property
+    def of_itself(self) -> float | None:
+        """The number of a point, or a column, with itself where a matrix leaves it out; None where it must be there.
+
+        It is not a number where a rule for similarities decides it later.
+        """
+        if self.kind == "dissimilarities":
+            return 0.0 if self.similarities is None else float("nan")
+        return 1.0 if self.kind == "correlation" else None
 
     @property
     def gives(self) -> str:
@@ -298,6 +313,7 @@ def check(input: Input) -> None:
     _check_rows(input)
     if input.squared and input.kind != "dissimilarities":
         _refuse(f"squared cannot be used with kind {input.kind}", "input.squared")
+    _check_similarities(input)
     if input.observations is not None and input.gives != "covariance":
         _refuse(f"observations cannot be used with kind {input.kind}", "input.observations")
     if input.edges != "lengths" and input.kind != "graph":
@@ -321,6 +337,17 @@ def check(input: Input) -> None:
         _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
     if input.ids_from is not None and input.ids_from in input.label_columns:
         _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
+
+
+def _check_similarities(input: Input) -> None:
+    """Raise ConfigError for a rule for similarities of another kind, or of squared dissimilarities."""
+    if input.similarities is None:
+        return
+    if input.kind != "dissimilarities":
+        _reject(f"a rule that makes dissimilarities of similarities cannot be used with kind {input.kind}",
+                "input.similarities", "give {input.kind=dissimilarities}, or leave the rule out")
+    if input.squared:
+        _refuse("squared cannot be used with a rule for similarities", "input.squared")
 
 
 def _check_graph(input: Input) -> None:

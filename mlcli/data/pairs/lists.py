@@ -131,8 +131,9 @@ def _square(found: PairList, sheet: Sheet, input: Input) -> Sheet:
     values = np.full((size, size), np.nan)
     values[found.first, found.second] = sheet.values[:, -1]
     values = np.where(np.isnan(values), values.T, values)
-    if input.kind == "dissimilarities":
-        np.fill_diagonal(values, np.nan_to_num(np.diag(values)))
+    if (of_itself := input.of_itself) is not None:
+        diagonal = np.diag(values)
+        np.fill_diagonal(values, np.where(np.isnan(diagonal), of_itself, diagonal))
     return Sheet(values, found.ids, named=True, ids=found.ids)
 
 

@@ -57,7 +57,6 @@ def triples(size: int) -> Indices:
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 UNIT = 1e-6  # allowed deviation of correlations' diagonal from one: files often round them
-OF_ITSELF = {"dissimilarities": 0.0, "correlation": 1.0}  # the diagonal of each kind
 INDEFINITE = 1e-8  # of the largest eigenvalue: one below minus this is not rounding
 
 
@@ -66,7 +65,10 @@ def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
     bare = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
     if bare and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size:
         sheet = replace(sheet, values=sheet.values.ravel())  # one row or one column of them is a condensed vector
-    values = square_of(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
+    values = sheet.values
+    if values.ndim == 1:
+        values = square_of(values, input.path)
+        np.fill_diagonal(values, input.of_itself or 0.0)
     rows, columns = values.shape
     if rows != columns:
         raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
@@ -154,8 +156,8 @@ def fill_triangle(values: Array, input: Input) -> Array:
         return values
     note("N-TRIANGLE", "the matrix is one triangle; the other one was filled in from it")
     diagonal = np.diag(whole)
-    if input.kind in OF_ITSELF:
-        np.fill_diagonal(whole, np.where(np.isnan(diagonal), OF_ITSELF[input.kind], diagonal))
+    if input.of_itself is not None:
+        np.fill_diagonal(whole, np.where(np.isnan(diagonal), input.of_itself, diagonal))
     return whole
 
 
@@ -164,7 +166,8 @@ def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> 
     where = place(input.path)
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
+                        where=where, kind="kernel", hint="give {input.kind=kernel}, or a rule that makes "
+                        "dissimilarities of them, as {input.similarities=one-minus}")
     refuse_negative(values, ids, ids, where)
     values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:

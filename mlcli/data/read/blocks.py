@@ -42,6 +42,7 @@ from mlcli.data.formats.csv_blocks import TextRows, Underflows
 from mlcli.data.options.input import Input, options_of_whole
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted, place
+from mlcli.data.pairs.similarities import rows_to_dissimilarities
 from mlcli.data.pairs.square import ROUNDING, warn_if_squared
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
 from mlcli.data.read.id_columns import require_no_ids_in
@@ -225,6 +226,7 @@ def points_in(file: RowFile, input: Input) -> RowNumbers:
 def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) -> Table:
     """Return dissimilarities in a file after a check of their conditions; raises DataError and ConfigError."""
     _require_plain(input)
+    table, rows = rows_to_dissimilarities(table, rows, input)
     size, ids, generator = len(rows), table.ids, compute.generator()
     compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the matrix")
     with closing(results(ScanPass(rows, generator.standard_normal(size)))) as every:

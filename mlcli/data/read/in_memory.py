@@ -30,6 +30,7 @@ from mlcli.data.formats.columns import as_doubles, element_name, element_type, i
 from mlcli.data.formats.h5ad import MAIN, MEASURED
 from mlcli.data.options.input import NO_IDS, Input, check_items, has_coding, refuse_coding
 from mlcli.data.options.wording import counted, nearest, shown, words_of
+from mlcli.data.pairs.similarities import to_dissimilarities
 from mlcli.data.pairs.square import check_square
 from mlcli.data.prepare.views import errors_for_view
 from mlcli.data.read.blocks import after_first_pass
@@ -43,6 +44,7 @@ from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import ROW, RowNumbers
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
+from mlcli.data.table.similarities import SimilarityRule
 from mlcli.data.table.table import HERE, Source, Table
 from mlcli.errors import ConfigError, DataError, option, options_in
 
@@ -96,12 +98,12 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
         return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
 
 
-def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str,
-             coding: Coding | None = None) -> Table:
+def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str, *,
+             coding: Coding | None = None, rule: SimilarityRule | None = None) -> Table:
     """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
     Columns of a data frame are matched by name. Answers become numbers by the run's `coding`; those of an array are
-    numbers already.
+    numbers already. Similarities become dissimilarities by the run's `rule`.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
     array = array.compute() if is_delayed(array) else array
@@ -119,6 +121,9 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     values = values if coding is None else coding.turned(values, wanted, ids, HERE)
     if kind != "features":
         refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
+    if rule is not None:
+        rule.refuse_outside(values, ids, wanted, HERE)
+        values = rule.apply(values)
     if kind == "dissimilarities":
         refuse_negative(values, ids, wanted, HERE)
     return Table(values, wanted, ids, ROW, kind=kind)
@@ -163,6 +168,7 @@ def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels
     with hints_for_python():
         table = (square_table if input.square else features_table)(sheet, input, source)
     if input.square:
+        table = to_dissimilarities(table, input)
         values = check_square(table.values, tuple(table.ids), input)
         return replace(table, values=values, labels=told)
     refuse_resemblance(table, input)

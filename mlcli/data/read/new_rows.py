@@ -32,6 +32,7 @@ from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.coding import Coding
 from mlcli.data.table.selection import naming_hint, note_others
 from mlcli.data.table.sheet import Sheet
+from mlcli.data.table.similarities import SimilarityRule
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.delimited import LayoutOf
 from mlcli.data.text.layout import crossed_layout, features_layout
@@ -77,10 +78,10 @@ def require_named(ids: Sequence[str], wanted: Sequence[str], path: str, noun: st
         note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
 
 
-def match_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:
+def match_points(sheet: Sheet, points: tuple[str, ...], input: Input, rule: SimilarityRule | None = None) -> Array:
     """Return the (m, n) array of dissimilarities or kernel values from m new points to the n points of the run.
 
-    Raises DataError.
+    Similarities become dissimilarities by the `rule` of the run. Raises DataError.
     """
     where = place(input.path)
     if sheet.values.ndim != 2:
@@ -89,6 +90,9 @@ def match_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:
     values = match_columns(sheet, points, input.path, "point")
     refuse_nonfinite(values, sheet.row_names(), points, where,
                      "every new point needs a number to every point of the run")
+    if rule is not None:
+        rule.refuse_outside(values, sheet.row_names(), points, where)
+        return rule.apply(values)
     if input.kind == "dissimilarities":
         refuse_negative(values, sheet.row_names(), points, where)
     return np.sqrt(values) if input.squared else values
@@ -179,6 +183,7 @@ class RunInput:
     points: Sequence[str] = ()  # ids of the rows of a square matrix
     categories: Categories = field(default_factory=dict)  # texts that numbers of a column stand for
     coding: Coding | None = None  # of answers
+    rule: SimilarityRule | None = None  # by which similarities became dissimilarities
     closed: bool = False  # whether texts that the columns of text do not have are refused
     options: Input | None = None  # by which it was read
 
@@ -241,8 +246,8 @@ def read_new(input: Input, run: RunInput, compute: Compute | None = None, *, str
         if run.closed and run.categories:
             require_known(sheet, run.categories)
         sheet = encode(sheet, run.categories)
-        table = (table_of(sheet, match_points(sheet, points, input), points, input, source) if input.square else
-                 run.table(sheet, input, source))
+        table = (table_of(sheet, match_points(sheet, points, input, run.rule), points, input, source)
+                 if input.square else run.table(sheet, input, source))
         return add_labels(table, input, compute)
 
 

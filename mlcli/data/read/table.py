@@ -69,8 +69,10 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
     refuse_resemblance(table, input)
     if not input.square:
         return table
+    from mlcli.data.pairs.similarities import to_dissimilarities
     from mlcli.data.pairs.square import check_square
 
+    table = to_dissimilarities(table, input)
     return replace(table, values=check_square(table.values, tuple(table.ids), input))
 
 

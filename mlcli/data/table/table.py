@@ -30,6 +30,7 @@ from mlcli.errors import MlcliError
 
 if TYPE_CHECKING:
     from mlcli.data.table.coding import Coding
+    from mlcli.data.table.similarities import SimilarityRule
 
 
 HERE = "array"  # the name of a table in memory, in place of a file's
@@ -73,6 +74,7 @@ class Table:
     view: "Table | None" = None  # a second view of the same rows, in the same order, whose view is the third
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     coding: "Coding | None" = None  # of answers that became numbers
+    rule: "SimilarityRule | None" = None  # by which similarities became dissimilarities
     observations: int | None = None  # of a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
     chosen_of: int | None = None  # rows in the file, where some were chosen

@@ -130,14 +130,15 @@ class Start:
             return self._onto(self.onto, embedding, model)
         here = StoredModel(kind=input.gives, id_name=text_names(embedding)[0],
                            trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
-                           categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
+                           categories=self.source.categories, coding=self.source.coding, rule=self.source.rule,
+                           reductions=self.reductions,
                            preparation=self.prepared.preparation, projector=model.projector,
                            views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint,
                            invented=isinstance(embedding.ids, RowNumbers))
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
-            coding=first.coding)
+            coding=first.coding, rule=first.rule)
 
     def _onto(self, onto: OntoRows, embedding: Table, model: Model) -> StoredModel:
         """Return the model of a run that added rows: that of the former run, with the projector of this one."""
