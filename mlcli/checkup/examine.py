@@ -16,6 +16,7 @@ from mlcli.checkup.features import features_of, labels_of, missing_in_all, outli
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import concentration_of, edges_of, graph_facts, hubness_of, intrinsic_of
 from mlcli.checkup.metric import CAILLIEZ, euclidean_of, kernel_of, metric_of
+from mlcli.checkup.negative_eigenvalues import cause_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.core.graph.neighbors import Neighbors, nearest_lists
@@ -129,9 +130,11 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
         report = replace(report, metric=metric_of(values, completed, ids))
     reason = _obstacle(report, values)
     if reason:
-        return _without_geometry(report, reason, "euclidean", "corrections")
+        return _without_geometry(report, reason, "euclidean", "corrections", "cause")
     euclidean, corrections = euclidean_of(completed)
     report = replace(report, euclidean=euclidean, corrections=corrections)
+    if not euclidean.is_euclidean:
+        report = replace(report, cause=cause_of(completed, config.compute.generator()))
     if corrections.cailliez is None:
         skipped = Skipped("corrections.cailliez", f"of more than {CAILLIEZ:,} points it takes minutes; mds finds it "
                           "where it is asked for: {method.name=mds} {method.correction=cailliez}")

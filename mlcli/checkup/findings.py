@@ -31,6 +31,14 @@ from mlcli.data.prepare.columns import MANY_COLUMNS, NEARLY_ALL, proposal, remed
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
 
+REMEDIES = {  # by the cause of negative eigenvalues
+    "noise": "; as they are noise of measurement, leave them out",
+    "extent": "; as they come from objects of different sizes, leave them out, too: a correction takes all for equally "
+              "large",
+    "space": "; as they are distances of a space that is not Euclidean, {method.name=nmds}, which keeps their order, "
+             "or {method.name=isomap}, which keeps what is near, may show more",
+    "undecided": ""}
+
 
 def look_like_dissimilarities(values: Array) -> bool:
     """Whether an (n, d) array is square and symmetric, with a zero diagonal and no number below zero."""
@@ -111,7 +119,8 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
                       f"smallest eigenvalue is {euclidean.smallest_eigenvalue:.6g}{cailliez}",
-                      "mds ignores the negative eigenvalues; {method.correction=cailliez} or lingoes corrects them")
+                      "mds ignores the negative eigenvalues; {method.correction=cailliez} or lingoes corrects them"
+                      + ("" if report.cause is None else REMEDIES[report.cause.name]))
 
 
 def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:

@@ -23,6 +23,8 @@ from mlcli.checkup.report import (
 from mlcli.data.options.wording import counted, listed, place, shown
 
 LABEL = 26
+CAUSES = {"noise": "noise of measurement", "extent": "extended objects", "space": "a metric that is not Euclidean, as "
+          "in a curved space", "undecided": "undecided"}
 NOT_FOUND = "not computed: there are too many points"
 
 
@@ -36,7 +38,7 @@ def lines_of(report: Report) -> Iterator[str]:
     if report.metric:
         yield from _section("Metric", _metric(report.metric))
     if report.euclidean and report.corrections:
-        yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
+        yield from _section("Euclidean", [*_euclidean(report.euclidean, report.corrections), *_cause(report)])
     if report.kernel:
         yield from _section(report.kind.capitalize(), _kernel(report.kernel))
     if report.graph:
@@ -161,6 +163,24 @@ def _euclidean(euclidean: EuclideanConditions, corrections: Corrections) -> list
     return [*facts, ("square roots Euclidean", "yes" if euclidean.roots_are_euclidean else "no"),
             ("Lingoes' constant", f"{corrections.lingoes:.10g} (add twice this to the squares, and it is Euclidean)"),
             ("Cailliez' constant", cailliez)]
+
+
+def _cause(report: Report) -> list[tuple[str, str]]:
+    """Return the cause of negative eigenvalues, and the evidence for it."""
+    cause = report.cause
+    if cause is None:
+        return []
+    name, sample = CAUSES[cause.name], "" if cause.points == report.rows else f" (on {cause.points:,} points)"
+    if (shown_by := cause.evidence) is None:
+        return [("cause", f"{name}: there are too few points to tell")]
+    facts = [("cause", f"{name}{sample}"),
+             ("", f"below zero: {shown_by.breadth * cause.points:.3g} directions of {cause.points:,}, alike at nearest "
+              f"points by {shown_by.autocorrelation:.2f}, the first by {shown_by.first_autocorrelation:.2f}")]
+    if not shown_by.triangle_excess:
+        return [*facts, ("", "no way over a third point is shorter than the direct one")]
+    return [*facts, ("", f"ways over a third point are shorter by up to {shown_by.triangle_excess:.3g} of the mean; "
+                     f"from point to point this varies by {shown_by.size_variation:.2f}, and correlates by "
+                     f"{shown_by.size_correlation:.2f} with weights below zero")]
 
 
 def _kernel(kernel: KernelConditions) -> list[tuple[str, str]]:

@@ -130,6 +130,27 @@ class EuclideanConditions:
 
 
 @frozen
+class Evidence:
+    """What tells causes of negative eigenvalues from each other."""
+
+    triangle_excess: float  # by which a way over a third point is shorter, at most, in mean dissimilarities
+    breadth: float  # effective number of negative eigenvalues, over the number of points
+    autocorrelation: float  # of negative eigenvectors, at the nearest points, weighted by eigenvalue
+    first_autocorrelation: float  # of that of the most negative eigenvalue
+    size_variation: float  # of the points' triangle excesses: standard deviation over mean
+    size_correlation: float  # of the points' triangle excesses and their weights in negative eigenvectors
+
+
+@frozen
+class Cause:
+    """The cause of negative eigenvalues, with the evidence for it; none of too few points."""
+
+    name: Literal["noise", "extent", "space", "undecided"]
+    points: int  # all, or those of a sample
+    evidence: Evidence | None
+
+
+@frozen
 class Corrections:
     """The smallest constants that make dissimilarities Euclidean; 0 where they are."""
 
@@ -292,6 +313,7 @@ class Report:
     metric: MetricConditions | None = None
     euclidean: EuclideanConditions | None = None
     corrections: Corrections | None = None
+    cause: Cause | None = None
     kernel: KernelConditions | None = None
     features: TableFacts | None = None
     concentration: Concentration | None = None
