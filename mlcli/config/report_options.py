@@ -157,7 +157,7 @@ class Report(FindingOptions):
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Intermediate results to save: the neighbor graph (graph.npz), the distances from which the kernel is "
         "made (distances.npy), the weights of the edges or of the neighbors (weights.npz), the kernel matrix "
-        "whose eigenvectors are found (kernel.npy).")
+        "whose eigenvectors are found (kernel.npy), and the same before centering (uncentered.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
         None, "Shape of the images that the rows of features are: rows, columns, and 3 for red, green and blue. The "
         "report then draws some rows and decoded rows as images (default: as profiles).")

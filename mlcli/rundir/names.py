@@ -12,7 +12,8 @@ CERTIFICATE = "certificate.json"
 ERROR = FAILURE.name  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
 SCORES = "reduced.npy"  # what PCA ahead of the method gave it
-KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
+KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy",
+        "uncentered": "uncentered.npy"}
 
 
 def embedding(format: str) -> str:

@@ -14,7 +14,7 @@ from mlcli.base.values.scaling import Unit
 ROOM = 2**21  # numbers of a square matrix that are computed at once,
 ROWS = 128  # but never fewer rows
 SIDE = 2048  # rows and columns of a tile of the mirror image: 32 MiB
-Name = Literal["graph", "distances", "weights", "kernel"]
+Name = Literal["graph", "distances", "weights", "kernel", "uncentered"]
 Carried = Literal["none", "input", "spectrum"]  # the owner of the numbers' unit
 
 

@@ -23,7 +23,7 @@ Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
     "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Into = Annotated[str | None, typer.Option("--into", show_default=False, metavar="FILE", help=(
     "A copy of the run's input (.h5ad) to write, with the results where scanpy looks for them."))]
-Kept = Annotated[Literal["graph", "weights", "distances", "kernel"] | None, typer.Option(
+Kept = Annotated[Literal["graph", "distances", "weights", "kernel", "uncentered"] | None, typer.Option(
     "--kept", show_default=False, help="A result that the run kept (--keep of mlcli embed), to write as CSV instead: a "
     "square table of distances or of the kernel, a list of edges or of weights.")]
 Given = Annotated[str | None, typer.Option("--input", show_default=False, metavar="FILE", help=(

@@ -167,7 +167,10 @@ class Stages(Options):
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """Return the intermediate results that a run may keep; with landmarks there are none of all pairs."""
         graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
-        return graph if self.by_columns or self.landmarks is not None else (*graph, *self.kernel.makes)
+        if self.by_columns or self.landmarks is not None:
+            return graph
+        changed = "kernel" in self.kernel.makes and not self.kernel.centered and self.centering == "double"
+        return (*graph, *self.kernel.makes, *(("uncentered",) if changed else ()))
 
     def require_decoder(self, kind: str) -> None:
         """Raise ConfigError for a decoder without features, beside a linear one, or that the kernel does not allow."""

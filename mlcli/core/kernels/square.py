@@ -14,8 +14,9 @@ from mlcli.core.metrics.distances import metric_of, squared
 
 
 def kernel_product(size: int, rows: RowsOf, centering: Centering) -> Products:
-    """Return the centered kernel of n = `size` points, from its uncentered rows."""
-    return {"kernel": Square(size, lambda chosen: centering(rows(chosen)), "spectrum")}
+    """Return the kernel of n = `size` points as it was solved, and before it was centered, from its uncentered rows."""
+    kernel: Products = {"kernel": Square(size, lambda chosen: centering(rows(chosen)), "spectrum")}
+    return {**kernel, "uncentered": Square(size, rows, "spectrum")} if centering.across else kernel
 
 
 def distance_products(size: int, rows: RowsOf, centering: Centering,

@@ -17,8 +17,10 @@ from mlcli.base.values.scaling import Unit
 from mlcli.methods import METHODS
 from tests.journeys.support import Caller
 from tests.support import distances
+from tests.wording import Wording
 
-KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
+KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy",
+        "uncentered": "uncentered.npy"}
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +54,28 @@ def test_the_kernel_is_the_one_that_was_solved(mlcli: Caller, method: str) -> No
     told = eigenvalues(method)
     found = np.linalg.eigvalsh(kernel)[::-1]
     assert np.abs(found[: len(told)] - told).max() <= 1e-12 * found[0]
+
+
+@pytest.mark.parametrize(("method", "more"), [
+    ("isomap", ("-k", "6")), ("mds", ()), ("kpca", ("--set", "method.kernel.name=polynomial")),
+    ("kpca", ("--kernel", "gaussian"))])
+def test_the_kernel_before_centering_is_centered_to_that_which_was_solved(mlcli: Caller, method: str,
+                                                                          more: tuple[str, ...]) -> None:
+    distant = method in ("isomap", "mds")
+    kept(mlcli, method, "kernel,uncentered" + ",distances" * distant, *more)
+    before, kernel = np.load(f"{method}/uncentered.npy"), np.load(f"{method}/kernel.npy")
+    centered = before - before.mean(axis=0) - before.mean(axis=1)[:, None] + before.mean()
+    assert np.abs(centered - kernel).max() <= 1e-12 * np.abs(before).max() * len(before)
+    if distant:
+        np.testing.assert_allclose(before, -np.load(f"{method}/distances.npy") ** 2 / 2, rtol=1e-12)
+    elif "gaussian" in more:
+        assert (np.diag(before) == 1).all() and (before > 0).all()
+
+
+def test_a_kernel_that_is_not_centered_has_none_before_centering(mlcli: Caller, wording: Wording) -> None:
+    for more in (["-m", "sde", "-k", "6"], ["-m", "chain", "--kernel", "gaussian", "--set", "method.centering=none"]):
+        called = mlcli.bare("points.npy", *more, "--keep", "uncentered", "-o", "none", "-q")
+        assert called.code == 78 and wording(called.err) == ["E-KEEP"]
 
 
 def test_edges_of_length_zero_survive_and_paths_on_the_graph_are_the_distances(mlcli: Caller, points: Array) -> None:
