@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "relate": "Relate a finished run to other variables of its rows.",
     "collect": "Make one table and one page of finished runs.",
+    "show": "Print the corner of a matrix that a run kept.",
     "report": "Make the report of a finished run again.",
     "export": "Write a finished run in the format of another program.",
     "verify": "Check a finished run again: its files and its numbers.",

@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.products import Name, Sparse
 from mlcli.core.similarities.projector import require_projector
-from mlcli.data.options.wording import listed, place
+from mlcli.data.options.wording import place
 from mlcli.data.write.h5ad import Content, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
@@ -21,10 +21,9 @@ from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
 from mlcli.rundir.archive import read_model as model_of
-from mlcli.rundir.manifest import require_intact
-from mlcli.rundir.reading import own_file
 from mlcli.runs import scanpy_members as scanpy
-from mlcli.runs.neighbor_graph import kept_matrix, neighbor_graph
+from mlcli.runs.kept import is_square, kept_matrix, kept_square, require_kept
+from mlcli.runs.neighbor_graph import neighbor_graph
 from mlcli.runs.scanpy_members import Places
 
 
@@ -110,11 +109,8 @@ def kept_lines(folder: Path, name: Name) -> Iterator[str]:
     Numbers have all digits. Raises ConfigError where the run did not keep it, and UnsafeFile where it was changed.
     """
     run = read_run(folder)
-    if names.KEPT[name] not in run.manifest["files"]:
-        kept = [known for known, file in names.KEPT.items() if file in run.manifest["files"]]
-        raise ConfigError("NOT-KEPT", f"the run kept no {name}", where="--kept", hint=(
-            f"it kept {listed(kept)}; " if kept else "") + f"run it again with --keep {name}")
-    if names.KEPT[name].endswith(".npy"):
+    require_kept(run, name, "--kept")
+    if is_square(name):
         return csv_lines(["", *run.embedding.ids], _square_rows(folder, run, name))
     header = ["source", "target", "length" if name == "graph" else "weight"]
     return csv_lines(header, _entries(kept_matrix(folder, run, name), run.embedding.ids))
@@ -122,10 +118,7 @@ def kept_lines(folder: Path, name: Name) -> Iterator[str]:
 
 def _square_rows(folder: Path, run: FinishedRun, name: Name) -> Iterator[Sequence[object]]:
     """Yield the rows of a square table, each after its id."""
-    require_intact(folder, dict(run.manifest), (names.KEPT[name],))
-    with own_file(folder / names.KEPT[name]):
-        values = np.load(folder / names.KEPT[name], mmap_mode="r", allow_pickle=False)
-    for row, numbers in zip(run.embedding.ids, values, strict=True):
+    for row, numbers in zip(run.embedding.ids, kept_square(folder, run, name), strict=True):
         yield [row, *numbers.tolist()]
 
 

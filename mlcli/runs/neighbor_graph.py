@@ -12,8 +12,7 @@ from mlcli.base.types import Indices
 from mlcli.base.values.products import Name, Products, Sparse, materialize
 from mlcli.findings.frame.finished_run import FinishedRun
 from mlcli.rundir import names
-from mlcli.rundir.manifest import require_intact
-from mlcli.rundir.reading import damaged, own_file
+from mlcli.runs.kept import kept_matrix
 from mlcli.runs.relate import InputRows
 
 SHARED: tuple[Name, ...] = ("graph", "weights")  # matrices of edges that fits make
@@ -73,19 +72,6 @@ def place(matrix: Sparse, rows: Indices, size: int) -> Sparse:
     order = np.lexsort((right, left))
     starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=size))])
     return Sparse(starts, right[order], matrix.values[order])
-
-
-def kept_matrix(folder: Path, run: FinishedRun, name: Name) -> Sparse:
-    """Return a sparse matrix that a run kept; raises UnsafeFile."""
-    from scipy import sparse
-
-    path, count = folder / names.KEPT[name], len(run.embedding.ids)
-    require_intact(folder, dict(run.manifest), (names.KEPT[name],))
-    with own_file(path):
-        matrix = sparse.csr_array(sparse.load_npz(path))
-    if matrix.shape != (count, count):
-        raise damaged(path, f"its shape is {matrix.shape}, not {(count, count)}")
-    return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
 
 
 def _again(run: FinishedRun, rows: InputRows) -> Products:
