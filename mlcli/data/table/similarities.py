@@ -34,7 +34,10 @@ class SimilarityRule:
         return (below | (values > 1 + ROUNDING)) & np.isfinite(values)
 
     def apply(self, values: Array) -> Array:
-        """Return the dissimilarities of similarities in an array of any shape; NaN of a missing one."""
+        """Return the dissimilarities of similarities in an array of any shape; those that are not finite stay so."""
+        finite = np.isfinite(values)
+        if not finite.all():
+            return np.where(finite, self.apply(np.where(finite, values, self.largest)), values)
         values = np.minimum(values, self.largest)  # beyond it by rounding
         if self.name == "minus-log":
             return 0.0 - logarithm(np.ascontiguousarray(values))

@@ -146,6 +146,19 @@ def test_blocks_refuse_them_with_the_same_cell(tmp_path: Path, wording: Wording,
     assert "E-SIMILARITY" in wording(error)
 
 
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("rule", RULES)
+def test_numbers_that_are_not_finite_stay_so_in_blocks(tmp_path: Path, rule: str, value: float) -> None:
+    values = SIMILARITIES.copy()
+    values[4, 9] = values[9, 4] = value
+    path = written(tmp_path, saved(values), "s.npy")
+    for stream in ("never", "always"):
+        with noted(), pytest.raises(DataError) as caught:
+            read(Input(path=path, similarities=rule, stream=stream, **GIVEN), streams=True)
+        assert caught.value.code == ("E-INFINITE" if value == np.inf else "E-MISSING")
+        assert "row 5 ('5'), column '10'" in str(caught.value)
+
+
 def test_a_rule_is_for_dissimilarities_that_are_not_squared(tmp_path: Path) -> None:
     path = written(tmp_path, ",a,b\na,1,0.5\nb,0.5,1\n")
     refused(path, ConfigError, "INPUT-OPTION", similarities="one-minus")
