@@ -47,7 +47,6 @@ def show(run: behavior.Run, name: Name, *, rows: Rows = 8, columns: Columns = No
 def lines_of(corner: "Corner", *, fits: bool) -> list[str]:
     """Return the lines of a corner; with `fits`, without columns for which the terminal has no room."""
     from mlcli.cli.screen.terminal import columns_of
-    from mlcli.data.options.wording import counted
 
     names = [shortened(row) for row in corner.rows]
     side = max(map(len, names))
@@ -60,7 +59,7 @@ def lines_of(corner: "Corner", *, fits: bool) -> list[str]:
         used += GAP + widths[shown]
         shown += 1
     whole = f"{corner.size:,} x {corner.size:,}" + (
-        "" if corner.entries is None else f", {counted(corner.entries, 'entry').replace('entrys', 'entries')}")
+        "" if corner.entries is None else f", {corner.entries:,} entries")
     table = [["", *names], *cells[:shown]]
     lines = [(" " * GAP).join(column[row].ljust(side) if place == 0 else column[row].rjust(widths[place - 1])
                               for place, column in enumerate(table)).rstrip() for row in range(len(names) + 1)]
