@@ -11,7 +11,7 @@ from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.stored import result, stored
-from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Given
 from mlcli.base.values.products import Products
@@ -102,6 +102,43 @@ class Unfolded:
     penalty: float | None = None  # κ of a program over a Laplacian basis
 
 
+@frozen
+class TableGroups:
+    """What each of several tables says about the axes that a sum of their kernels has.
+
+    A kernel K is divided by its norm, so that all tables count alike; u is the unit eigenvector of an axis.
+    """
+
+    names: tuple[str, ...]  # g
+    active: AnyArray  # g, whether a table is in the sum; else it is supplementary
+    widths: Indices  # g: columns of each; zero where there are none
+    eigenvalues: Array  # g: the first of each table's own kernel, before it is divided
+    weights: Array  # g: of the divided kernels in the sum
+    products: Array  # (g + 1) x (g + 1): traces of products of two kernels; the last is the sum's, over its first one
+    coordinates: Array  # g x p: u'Ku
+    correlations: Array  # g x p, of the partial points with the coordinates of the rows
+    partial: Array | None = None  # g x n x p: rows as each table alone places them; None where that is not computed
+
+    @property
+    def rv(self) -> Array:
+        """The RV coefficients ((g + 1) x (g + 1)): the cosine of two kernels (Escoufier, 1973)."""
+        roots = np.sqrt(np.diag(self.products))
+        return np.asarray(self.products / np.outer(roots, roots))
+
+    @property
+    def contributions(self) -> Array:
+        """The shares (g x p) of the tables in each eigenvalue; zero for supplementary ones."""
+        parts = self.coordinates * self.weights[:, None]
+        whole = parts.sum(axis=0)
+        return np.asarray(parts / np.where(whole > 0, whole, 1.0))
+
+    @property
+    def cosines(self) -> Array:
+        """The squared cosines (g x p) of a table's kernel with the kernel u u' of an axis."""
+        own = np.diag(self.products)[:-1]
+        return np.asarray(self.coordinates**2 / own[:, None])
+
+
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 
 
@@ -160,6 +197,7 @@ class Model:
     goodness: "Goodness | None" = None  # of a layout: stress by point, and distances that it fits
     radii: Array | None = None  # of a layout that keeps densities: log local radii in data and layout (n x 2)
     forecast: "Forecast | None" = None  # the next rows, of a method of sequences
+    groups: "TableGroups | None" = None  # of a method of several tables
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep

@@ -83,9 +83,10 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     keeps_order: ClassVar[bool] = False  # whether only the order of dissimilarities counts
     has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
-    # what the rows of loadings.csv are of: the columns of the table, those of all views, the columns in each class, or
+    # what the rows of loadings.csv are of: the columns of the table, or each category of those that hold texts, the
+    # columns of all views, the columns in each class, or
     # the columns and the terms of the constraints
-    loads: ClassVar[Literal["columns", "views", "classes", "terms"]] = "columns"
+    loads: ClassVar[Literal["columns", "levels", "views", "classes", "terms"]] = "columns"
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
@@ -171,6 +172,10 @@ class Method(Options):
     def with_metric(self, data: Input) -> Input:
         """Return features with the method's metric, other data as it is; raises DataError outside of its domain."""
         return with_metric(self.distance, data)
+
+    def compared(self, data: Input, model: Model) -> Input:
+        """Return data with the metric by which a fitted `model` compares it, where a fit changes that of the method."""
+        return self.with_metric(data)
 
     def axis_name(self, place: int, constrained: int | None) -> str:
         """Return the name of an axis, by its place from 1."""

@@ -84,6 +84,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "methods.processes.new_points": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",
                                      "back-constraint", "gaussian-process-decoder"),
     "methods.processes.process": ("rbf", "linear-term", "bias-term", "covariance", "gaussian-process"),
+    "methods.tables.blocks": ("blocks", "of-tables"),
     "methods.views.bilinear": ("style-projector",),
     "rundir.onto": ("map-rows",),
     "rundir.model": ("reduction",),

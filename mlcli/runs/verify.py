@@ -164,9 +164,9 @@ def parent_state(path: str, facts: Mapping[str, Any]) -> str:
 def expected_rows(config: RunConfig, manifest: dict[str, Any], stored: dict[str, Any]) -> int | None:
     """Return the number of rows of loadings.csv, as far as the other files tell; None where they do not."""
     own, views = len(stored["preparation"].names) or int(manifest["input"]["columns"]), stored["views"]
-    if config.method.domain == "answers":  # one for each category
+    if config.method.domain == "answers" or config.method.loads == "levels":  # one for each category
         own = len(require_projector(stored["projector"]).axes)
-    if config.method.loads == "columns":
+    if config.method.loads in ("columns", "levels"):
         return own
     if config.method.loads == "views":
         others = [len(view.preparation.names) for view in views] or [

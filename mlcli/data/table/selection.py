@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
+from mlcli.base.values.column_ranges import columns_at, ends_of
 from mlcli.data.options.column_names import columns_named_as_ids
 from mlcli.data.options.input import AllTexts, Input, LikeRun, WithCategories
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
@@ -171,21 +172,14 @@ def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict
 
 
 def _range(item: str, positions: dict[str, int]) -> list[int]:
-    """Return the columns of one name, of the elements of a list, or of `first:last`; a colon may be part of a name."""
-    if item in positions:
-        return [positions[item]]
-    elements = [column for name, column in positions.items()
-                if name.startswith(f"{item}[") and name.endswith("]") and name[len(item) + 1:-1].isdecimal()]
-    if elements:  # of a column of lists
-        return elements
-    ends = [(item[:at], item[at + 1:]) for at, mark in enumerate(item) if mark == ":"]
-    known = [(first, last) for first, last in ends if first in positions and last in positions]
-    if not known:
+    """Return the columns of one name, of the elements of a list, or of `first:last`; raises ConfigError."""
+    columns = columns_at(item, positions)
+    if columns is None:
+        ends = ends_of(item)
         return [_position(name, positions, "input.columns") for name in (ends[0] if ends else (item,))]
-    first, last = (positions[name] for name in known[0])
-    if last < first:
+    if not columns:
         _refuse(f"the range {shown(item)} runs backwards in the file")
-    return list(range(first, last + 1))
+    return columns
 
 
 def _refuse(what: str) -> None:

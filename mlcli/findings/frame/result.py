@@ -204,4 +204,4 @@ def embedded_rows(table: Table, model: Model) -> Table:
 
 def as_compared(result: Result, table: Table) -> Input:
     """Return some of the prepared rows in the form in which the method compared them."""
-    return with_metric_of(table.data(), result.config.method.with_metric(result.method_input.data()))
+    return with_metric_of(table.data(), result.config.method.compared(result.method_input.data(), result.model))

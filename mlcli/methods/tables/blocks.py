@@ -1,0 +1,250 @@
+"""Groups of columns as blocks: numbers standardized, categories as zeros and ones, each group with a weight.
+
+A represented row z has z·z' as the sum of the groups' kernels. Of a column of numbers z is (x - mean) / deviation, of a
+category of share p it is (1 - p) / √p in its rows and -√p in others: principal components of z are those of
+correlations, and multiple correspondence analysis times the number of questions (Pagès, 2004).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
+from mlcli.base.values.column_ranges import columns_at
+from mlcli.base.values.inputs import Features, TextColumns
+from mlcli.base.values.metric import RowMetric
+from mlcli.core.metrics import EUCLIDEAN
+from mlcli.core.metrics.base import Metric
+from mlcli.core.metrics.profiles import Answers, Indicators
+from mlcli.core.similarities.base import Similarity
+from mlcli.errors import ConfigError, DataError
+
+Names = Annotated[tuple[str, ...], Strict(False)]
+LEAST = 4 * EPS  # deviation, relative to the largest number, up to which a column varies by rounding only
+SHOWN = 8  # names that a message lists
+
+
+class TableMetric(Metric):
+    """The distance of rows whose columns of text are categories."""
+
+    name: Literal["tables"] = "tables"
+    categories: ClassVar[TextColumns] = "all"
+    scalable: ClassVar[bool] = False  # every column has a scale of its own
+
+
+@frozen
+class ColumnGroup:
+    """A group of columns."""
+
+    name: str
+    columns: tuple[int, ...]  # their places in the table
+    active: bool = True  # else supplementary: it takes no part in the sum of kernels
+
+
+def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: Sequence[str]) -> list[ColumnGroup]:
+    """Return the groups that texts NAME=COLUMNS define among the columns (d); raises ConfigError.
+
+    Without texts all columns are one group. COLUMNS are names and ranges first:last, separated by commas.
+    """
+    if not texts:
+        if supplementary:
+            raise _refusal(f"there is no group {supplementary[0][:80]!r}: no groups are given", "supplementary",
+                           "give {method.groups}, or leave it out")
+        return [ColumnGroup("all", tuple(range(len(columns))))]
+    positions = {name: place for place, name in enumerate(columns)}
+    found, owner = list[ColumnGroup](), dict[int, str]()
+    for text in texts:
+        name, given, items = (part.strip() for part in text.partition("="))
+        if not (name and given and items):
+            raise _refusal(f"{text[:80]!r} is no group", hint="write NAME=COLUMNS, as in {method.groups=taste=sweet:sour}")
+        if name in (group.name for group in found):
+            raise _refusal(f"two groups are called {name[:80]!r}", hint="give each a name of its own")
+        places = _places(items, positions, name)
+        for place in places:
+            if place in owner:
+                raise _refusal(f"column {columns[place][:80]!r} is in group {owner[place][:80]!r} and in {name[:80]!r}"
+                               if owner[place] != name else
+                               f"column {columns[place][:80]!r} is in group {name[:80]!r} twice",
+                               hint="give each column to one group")
+            owner[place] = name
+        found.append(ColumnGroup(name, tuple(places), name not in supplementary))
+    if lacking := [name for name in supplementary if name not in (group.name for group in found)]:
+        raise _refusal(f"there is no group {lacking[0][:80]!r}", "supplementary",
+                       f"the groups are {_listed(group.name for group in found)}")
+    if not any(group.active for group in found):
+        raise _refusal("all groups are supplementary: none is left to analyze", "supplementary", "name fewer groups")
+    if rest := [name for place, name in enumerate(columns) if place not in owner]:
+        raise _refusal(f"{len(rest)} of {len(columns)} columns are in no group: {_listed(rest)}",
+                       hint="put them into a group, which may be one of {method.supplementary}, or leave them out with "
+                            "{input.columns}")
+    return found
+
+
+def named_columns(items: Sequence[str], columns: Sequence[str], where: str) -> set[int]:
+    """Return the places of columns (d) by names and ranges; raises ConfigError for an unknown one."""
+    positions = {name: place for place, name in enumerate(columns)}
+    return {place for item in items for place in _places(item, positions, None, where)}
+
+
+def _places(items: str, positions: Mapping[str, int], group: str | None, where: str = "groups") -> list[int]:
+    """Return the places of columns that a text names, separated by commas."""
+    whole, within = columns_at(items, positions), "" if group is None else f" of group {group[:80]!r}"
+    if whole:
+        return whole
+    places = list[int]()
+    for item in map(str.strip, items.split(",")):
+        found = columns_at(item, positions)
+        if found is None:
+            raise _refusal(f"there is no column {item[:80]!r}{within}", where,
+                           f"the columns are {_listed(positions)}", "UNKNOWN-COLUMN")
+        if not found:
+            raise _refusal(f"the range {item[:80]!r}{within} runs backwards in the file", where,
+                           "write ranges as first:last")
+        places += found
+    return places
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return the first of some names, quoted."""
+    texts = [repr(name[:80]) for name in names]
+    return ", ".join(texts[:SHOWN]) + ", ..." * (len(texts) > SHOWN)
+
+
+def _refusal(what: str, where: str = "groups", hint: str = "", code: str = "GROUPS") -> ConfigError:
+    """Return the error of an impossible grouping."""
+    return ConfigError(code, what, where=f"method.{where}", hint=hint)
+
+
+@stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="q",
+        exponents="q", means="q", scales="q", questions="h", groups="c", factors="g")
+@frozen
+class Blocks(RowMetric):
+    """Rows with their columns centered and scaled, times a factor of their group."""
+
+    numbers: Indices  # columns of numbers
+    exponents: Indices  # powers of two that bring each of them into [0.5, 1)
+    means: Array  # in these units
+    scales: Array  # in these units
+    questions: Indices  # columns of categories
+    answers: Indicators  # among the columns of categories
+    groups: Indices  # of each represented column: those of numbers, then the categories
+    factors: Array  # of the groups; zero for a supplementary one
+    name: ClassVar[str] = "tables"
+    scalable: ClassVar[bool] = False
+    embeds: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse categories (n x d) that no training row has; raises DataError."""
+        self.answers.check(points[:, self.questions], ids, [columns[place] for place in self.questions.tolist()])
+
+    def represent(self, points: Array) -> Array:
+        """Return represented rows (n x c) of points (n x d)."""
+        return self.plain(points) * self.factors[self.groups]
+
+    def plain(self, points: Array) -> Array:
+        """Return represented rows (n x c) of points (n x d) without the factors of the groups."""
+        numbers = (np.ldexp(points[:, self.numbers], -self.exponents) - self.means) / self.scales
+        levels = self.answers.represent(points[:, self.questions]) - self.answers.roots
+        return np.hstack([numbers, levels * np.sqrt(len(self.questions))])
+
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x c, n x c)."""
+        return EUCLIDEAN.compare(left, right)
+
+    def lengths(self, squared: Array) -> Array:
+        """Return the roots of squared distances (m x n), in place."""
+        return np.sqrt(squared, out=squared)
+
+    def with_factors(self, factors: Array) -> Self:
+        """Return the comparison with other factors of the groups (g)."""
+        return replace(self, factors=factors)
+
+    @property
+    def masses(self) -> Array:
+        """The share of rows of each category."""
+        return np.asarray(self.answers.roots**2 * len(self.questions))
+
+
+def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], center: Sequence[str]) -> Blocks:
+    """Return the blocks of groups of columns, each with the factor one, or zero if it is supplementary.
+
+    Columns of text are categories, and those `named`, by their places. The groups named in `center` keep the scales of
+    their numbers. Raises ConfigError for unknown names in `center`, and DataError for a group without variation and a
+    category with one level.
+    """
+    if unknown := [name for name in center if name not in (group.name for group in groups)]:
+        raise _refusal(f"there is no group {unknown[0][:80]!r}", "center",
+                       f"the groups are {_listed(group.name for group in groups)}")
+    owner = {place: number for number, group in enumerate(groups) for place in group.columns}
+    questions = np.array(sorted({*data.categories, *named}), dtype=np.int64)
+    texts = {at: data.categories[place] for at, place in enumerate(questions.tolist()) if place in data.categories}
+    answers = Answers().fitted(data.values[:, questions], texts)
+    alone = sorted(set(range(len(questions))) - set(answers.questions.tolist()))
+    if alone and len(data.values):
+        raise DataError("ONE-LEVEL", f"column {data.columns[questions[alone[0]]]!r} has the same category in all rows",
+                        where="input", hint="leave it out with {input.columns}")
+    others = np.setdiff1d(np.arange(data.values.shape[1]), questions)
+    points = data.values[:, others]
+    exponents = np.frexp(np.abs(points).max(axis=0, initial=0.0))[1].astype(np.int64)
+    points = np.ldexp(points, -exponents)
+    means, deviations = points.mean(axis=0), points.std(axis=0)
+    varies = deviations > LEAST
+    require_variation(data, groups, {*questions.tolist(), *others[varies].tolist()})
+    scales, kept = np.array(deviations), others[varies]
+    for number, group in enumerate(groups):
+        if group.name in center:
+            own = np.array([owner[place] == number for place in others.tolist()], dtype=bool)
+            scales[own] = np.ldexp(1.0, exponents[own].max(initial=0) - exponents[own])
+    of_levels = np.repeat([owner[place] for place in questions.tolist()], answers.counts).astype(np.int64)
+    of_numbers = np.array([owner[place] for place in kept.tolist()], dtype=np.int64)
+    return Blocks(numbers=kept, exponents=exponents[varies], means=means[varies], scales=scales[varies],
+                  questions=questions, answers=answers, groups=np.concatenate([of_numbers, of_levels]),
+                  factors=np.array([float(group.active) for group in groups]))
+
+
+def note_constant(data: Features, blocks: Blocks) -> None:
+    """Note the columns of numbers that do not vary, which are left out."""
+    still = np.setdiff1d(np.arange(len(data.columns)), [*blocks.numbers.tolist(), *blocks.questions.tolist()])
+    if len(still):
+        note("N-CONSTANT-COLUMNS", f"left out {len(still)} of {len(data.columns)} columns, which do not vary: "
+             f"{_listed(data.columns[place] for place in still.tolist())}", columns=len(still))
+
+
+def require_variation(data: Features, groups: Sequence[ColumnGroup], varying: set[int]) -> None:
+    """Raise DataError for a group without a column that varies; rows that are all alike are a picture of one point."""
+    still = [group for group in groups if not varying & {*group.columns}]
+    if still and (len(groups) > 1 or not data.values.size):
+        what = (f"its only column {data.columns[still[0].columns[0]]!r} does" if len(still[0].columns) == 1 else
+                f"its {len(still[0].columns)} columns do")
+        raise DataError("CONSTANT-GROUP", f"group {still[0].name[:80]!r} does not vary: {what} not", where="input",
+                        hint="leave it out of {method.groups} and {input.columns}")
+
+
+@stored("of-tables")
+@frozen
+class OfTables(Similarity):
+    """The represented rows of groups of columns: their products are the sum of the groups' kernels."""
+
+    metric: Blocks
+
+    def rows(self, new: Array) -> Array:
+        """Return represented rows (m x c) of new points (m x d)."""
+        return self.metric.represent(new)
+
+    def width(self, given: int) -> int:
+        """Return the number of represented columns."""
+        return len(self.metric.groups)
+
+    def rounding(self, new: Array) -> Array:
+        """Return errors of the represented rows (m x c): of means far from zero, over the deviations."""
+        metric = self.metric
+        own = np.concatenate([(1 + np.abs(metric.means)) / metric.scales, 1 / np.sqrt(metric.masses)])
+        return 8 * EPS * (own * metric.factors[metric.groups] + np.abs(metric.represent(new)))

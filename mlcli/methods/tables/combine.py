@@ -1,0 +1,341 @@
+"""The sum of several tables' kernels, and what each of them says about its axes.
+
+K = Σ w_g K_g / s_g with the norm s_g and the weight w_g of a table g. A method of several tables says both: that is all
+in which multiple factor analysis, factor analysis of mixed data and STATIS differ.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import product_rate
+from mlcli.base.stages.composition import Composition, FitStage
+from mlcli.base.stages.stage import computed, note, stage
+from mlcli.base.stages.steps import Step
+from mlcli.base.stored import result
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
+from mlcli.certify.subject import Subject
+from mlcli.core.centering import uncentered
+from mlcli.core.eigen.options import Axes, first_columns
+from mlcli.core.eigen.spectrum import Spectrum
+from mlcli.core.linalg import singular, singular_step, symmetric_eigenvalues
+from mlcli.core.model import Loadings, Model, Powers, TableGroups
+from mlcli.core.similarities.projector import Projector
+from mlcli.core.whitening import SLACK
+from mlcli.methods.method import Method
+from mlcli.methods.tables.blocks import (
+    Blocks,
+    ColumnGroup,
+    Names,
+    OfTables,
+    TableMetric,
+    blocks_of,
+    column_groups,
+    named_columns,
+    note_constant,
+)
+from mlcli.methods.tables.check import Norm, table_checks
+
+COPIES = 6.0  # arrays of the size of the represented rows in memory at once
+
+
+@result("table-products")
+@frozen
+class TableProducts:
+    """Kernels of several tables compared: K_g = Z_g Z_g' / n."""
+
+    products: Array  # g x g: traces of K_g K_h
+    eigenvalues: Array  # g: the first of each K_g
+
+    @property
+    def cosines(self) -> Array:
+        """The RV coefficients of the tables (g x g)."""
+        roots = np.sqrt(np.diag(self.products))
+        return np.asarray(self.products / np.outer(roots, roots))
+
+
+@stage("groups")
+def table_products(rows: Array, places: Sequence[Indices]) -> TableProducts:
+    """Compare the kernels of groups of columns of represented rows (n x c); `places` are the columns of each group."""
+    products, eigenvalues = np.zeros((len(places), len(places))), np.zeros(len(places))
+    if not rows.shape[1]:
+        return TableProducts(products, eigenvalues)
+    size, starts = max(len(rows), 1), np.cumsum([0, *(len(place) for place in places[:-1])])
+    ordered = rows[:, np.concatenate(places)] / np.sqrt(size)
+    for number, (start, place) in enumerate(zip(starts.tolist(), places, strict=True)):
+        block = ordered[:, start:start + len(place)]
+        across = block.T @ ordered
+        products[number] = np.add.reduceat((across**2).sum(axis=0), starts)
+        own = across[:, start:start + len(place)] if len(place) <= size else block @ block.T
+        eigenvalues[number] = symmetric_eigenvalues((own + own.T) / 2)[0]
+    return TableProducts((products + products.T) / 2, eigenvalues)
+
+
+@frozen
+class CombinedAxes:
+    """The axes of a sum of kernels."""
+
+    eigenvalues: Array  # r, descending, above rounding
+    directions: Array  # c x r, orthonormal, of represented rows
+    total: float  # the trace of the sum
+
+
+@stage("combine")
+def combined_axes(rows: Array) -> CombinedAxes:
+    """Return the axes of represented rows (n x c) of mean zero, by their singular values."""
+    scaled = rows / np.sqrt(max(len(rows), 1))
+    computed("combined rows", rows)
+    _, sizes, right = singular(scaled)
+    kept = sizes > SLACK * EPS * max(rows.shape) * sizes.max(initial=0.0)
+    return CombinedAxes(sizes[kept] ** 2, right[kept].T, float(np.sum(scaled**2)))
+
+
+class TablesMethod(Method):
+    """The base of methods of several tables, which are groups of columns."""
+
+    accepts: ClassVar = (Features,)
+    judged_by: ClassVar = "inertia"
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    decodes: ClassVar = None
+    rules: ClassVar = ("broken_stick", "elbow")
+    loads: ClassVar = "levels"
+    unit_free: ClassVar = True
+    can_resample: ClassVar = False
+    norm: ClassVar[Norm]  # of a kernel
+    places_partial: ClassVar[bool] = True  # whether rows are placed by each table alone as well
+    categories: Names = option((), "Columns of numbers that are categories, as columns of text are: names, or ranges "
+                               "first:last (empty: none).")
+    axes: Axes = Axes()
+
+    @property
+    def distance(self) -> TableMetric:
+        """The distance of rows of several tables."""
+        return TableMetric()
+
+    @property
+    def free_scale(self) -> bool:
+        """Distances of all coordinates are those of represented rows."""
+        return False
+
+    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
+        """Return the groups of columns (d); raises ConfigError."""
+        raise NotImplementedError
+
+    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
+        """Return the norm of each kernel and its weight in the sum (g, g), of the `active` ones (g)."""
+        raise NotImplementedError
+
+    @property
+    def unscaled_groups(self) -> Names:
+        """The names of groups whose numbers are not divided by their deviations."""
+        return ()
+
+    def named_categories(self, columns: Sequence[str]) -> set[int]:
+        """Return the places of columns (d) of numbers that are categories; raises ConfigError."""
+        return named_columns(self.categories, columns, "categories")
+
+    def blocks(self, data: Features) -> Blocks:
+        """Return the groups of the data's columns; raises ConfigError and DataError."""
+        return blocks_of(data, self.groups_of(data.columns), self.named_categories(data.columns),
+                         self.unscaled_groups)
+
+    def with_metric(self, data: Input) -> Input:
+        """Return rows with the distance of all groups together, of weight one each; raises DataError."""
+        if not isinstance(data, Features) or isinstance(data.metric, Blocks):
+            return data
+        return replace(data, metric=self.blocks(data))
+
+    def compared(self, data: Input, model: Model) -> Input:
+        """Return rows with the distance that the fit has: kernels have their weights."""
+        found = self.with_metric(data)
+        return replace(found, metric=model.required_projector.similarity.comparison) if isinstance(
+            found, Features) else found
+
+    def limit(self, data: Input) -> int:
+        """Return the smaller of n - 1 and the columns, with one less than the levels for categories."""
+        return max(min(len(data.values) - 1, self.width(data)), 1)
+
+    def width(self, data: Input) -> int:
+        """Return the number of directions of represented rows, as far as columns of numbers and texts tell."""
+        if not isinstance(data, Features):
+            return data.values.shape[1]
+        if isinstance(data.metric, Blocks):
+            return len(data.metric.groups) - len(data.metric.questions)
+        named = {*data.categories, *self.named_categories(data.columns)}
+        levels = sum(len(data.categories[place]) if place in data.categories else len(np.unique(
+            data.values[:, place])) for place in named)
+        return data.values.shape[1] - 2 * len(named) + levels
+
+    def eigenvalues(self, data: Input) -> int:
+        """Return the number of axes."""
+        return self.limit(data)
+
+    def composition(self, data: Features, compute: Compute, share: float | None = None) -> "TablesComposition":
+        """Return the stages: kernels compared, and their sum."""
+        return TablesComposition(self, data, compute)
+
+    def checks(self, subject: Subject) -> Iterator[Check]:
+        """Check axes, weights and what each group says against the groups' kernels, computed from the table."""
+        yield from super().checks(subject)
+        data, model = subject.data, subject.model
+        yield from table_checks(data, model, self.groups_of(data.columns), self.named_categories(data.columns),
+                                unscaled=self.unscaled_groups, norm=self.norm)
+
+
+class GroupedMethod(TablesMethod):
+    """The base of methods of groups that a user names."""
+
+    groups: Names = option((), "The groups of columns: NAME=COLUMNS, where COLUMNS are names and ranges first:last, "
+                           "separated by commas (empty: one group).")
+    supplementary: Names = option((), "Groups that take no part in the axes and are described by them (empty: none).")
+    center: Names = option((), "Groups whose numbers are only centered, not divided by their standard deviations "
+                           "(empty: none).")
+
+    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
+        """Return the groups of columns (d); raises ConfigError."""
+        return column_groups(self.groups, self.supplementary, columns)
+
+    @property
+    def unscaled_groups(self) -> Names:
+        """The names of groups whose numbers are not divided by their deviations."""
+        return self.center
+
+
+@frozen
+class TablesComposition(Composition[Model]):
+    """K = Σ w K / s = U Λ Uᵀ of the tables' kernels: coordinates are √n U √Λ."""
+
+    method: TablesMethod
+    data: Any
+    compute: Compute
+
+    @property
+    def blocks(self) -> Blocks:
+        """The groups of columns, each of weight one."""
+        found = self.data.metric
+        assert isinstance(found, Blocks)
+        return found
+
+    @FitStage
+    def compared(self) -> TableProducts:
+        """The traces of K_g K_h, and the first eigenvalue of each K_g."""
+        return table_products(self.blocks.plain(self.data.values), places_of(self.blocks))
+
+    @compared.cost
+    def _(self) -> list[Step]:
+        rows, width = self.data.values.shape[0], len(self.blocks.groups)
+        return [Step("groups", f"products of {len(self.blocks.factors)} groups of columns",
+                     2.0 * rows * width**2 / product_rate(self.compute.thread_count()),
+                     8.0 * (2 * rows * width + width**2))]
+
+    @FitStage
+    def weighted(self) -> tuple[Array, Array, Blocks]:
+        """The norms s and weights w, and with them the represented rows √(w / s) Z."""
+        norms, weights = self.method.weigh(self.compared, self.blocks.factors > 0)
+        return norms, weights, self.blocks.with_factors(np.sqrt(weights / norms))
+
+    @weighted.cost
+    def _(self) -> list[Step]:
+        return []
+
+    @FitStage
+    def combined(self) -> CombinedAxes:
+        """Λ, and the directions V of the represented rows."""
+        return combined_axes(self.weighted[2].represent(self.data.values))
+
+    @combined.cost
+    def _(self) -> list[Step]:
+        shape = len(self.data.values), len(self.blocks.groups)
+        return [singular_step("combine", shape, self.compute.thread_count(), copies=COPIES)]
+
+    def result(self) -> Model:
+        """Return the coordinates, and what each group says about the axes."""
+        method, data, found, (norms, weights, blocks) = self.method, self.data, self.combined, self.weighted
+        groups = method.groups_of(data.columns)
+        note_constant(data, blocks)
+        if len(groups) == 1 and method.places_partial:
+            note("W-ONE-GROUP", f"there is one group of columns, and {method.name} of one table is principal "
+                 "components analysis of it; give {method.groups}")
+        count = method.axes.available_count(len(found.eigenvalues))
+        rows = blocks.represent(data.values)
+        directions = first_columns(found.directions, count)
+        coordinates = rows @ directions
+        signs = leading_signs(coordinates)
+        directions, coordinates = directions * signs, coordinates * signs
+        spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
+        values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
+        plain = blocks.plain(data.values)
+        says = group_results(plain, places_of(blocks), coordinates, values, norms=norms, weights=weights,
+                             compared=self.compared, partial=method.places_partial)
+        names = tuple(group.name for group in groups)
+        widths = np.array([len(group.columns) for group in groups], dtype=np.int64)
+        return Model(
+            embedding=coordinates, spectrum=spectrum,
+            projector=Projector(OfTables(blocks), uncentered(rows.shape[1]), directions),
+            loadings=Loadings(column_loadings(plain, blocks, coordinates, values), column_names(data, blocks), power=0),
+            groups=TableGroups(names=names, active=np.array([group.active for group in groups]), widths=widths,
+                               eigenvalues=self.compared.eigenvalues, weights=weights, **says),
+            fit={"groups": len(groups),
+                 "weights": Quantity(weights, names=names),
+                 "first_eigenvalues": Quantity(self.compared.eigenvalues, names=names)})
+
+
+def places_of(blocks: Blocks) -> list[Indices]:
+    """Return the represented columns of each group."""
+    return [np.flatnonzero(blocks.groups == number) for number in range(len(blocks.factors))]
+
+
+def column_names(data: Features, blocks: Blocks) -> tuple[str, ...]:
+    """Return the names of represented columns (c): those of numbers, then COLUMN=CATEGORY."""
+    levels = zip(np.repeat(blocks.questions, blocks.answers.counts).tolist(), blocks.answers.texts, strict=True)
+    return (*(data.columns[place] for place in blocks.numbers.tolist()),
+            *(f"{data.columns[place]}={text}" for place, text in levels))
+
+
+def column_loadings(plain: Array, blocks: Blocks, coordinates: Array, values: Array) -> Array:
+    """Return loadings (c x p) of represented columns without factors (n x c), given coordinates (n x p).
+
+    For a column of numbers its correlations with the axes, of variances λ (p); for a category the mean of its rows.
+    """
+    shared = plain.T @ coordinates / max(len(plain), 1)
+    count = len(blocks.numbers)
+    deviations = np.sqrt((plain[:, :count] ** 2).mean(axis=0))
+    roots = np.sqrt(np.where(values > 0, values, 1.0))
+    return np.vstack([shared[:count] / deviations[:, None] / roots,
+                      shared[count:] / np.sqrt(blocks.masses)[:, None]])
+
+
+def group_results(plain: Array, places: Sequence[Indices], coordinates: Array, values: Array, *, norms: Array,
+                  weights: Array, compared: TableProducts, partial: bool) -> dict[str, Array | None]:
+    """Return what each group says about the axes, as fields of `TableGroups`.
+
+    `plain` are represented rows without factors (n x c), `coordinates` (n x p) those of rows with variances `values`
+    (p), `norms` and `weights` those of the kernels (g). A group places the rows at F_g = √n W K_g u / √λ, whose mean
+    with the weights w / W is F, W being the sum of all weights (Escofier and Pagès, 1994; Abdi et al., 2012).
+    """
+    size, total = max(len(plain), 1), float(weights.sum())
+    drawn = np.where(values > 0, values, 1.0)
+    units = coordinates / np.sqrt(drawn * size)
+    whole = np.zeros((len(places), len(plain), coordinates.shape[1]))
+    for number, place in enumerate(places):
+        block = plain[:, place]
+        whole[number] = block @ (block.T @ units) / (size * norms[number])
+    own = np.einsum("gnp,np->gp", whole, units)
+    spread = np.sqrt(np.sum(whole**2, axis=1))
+    correlations = own / np.where(spread > 0, spread, 1.0)
+    scaled = compared.products / np.outer(norms, norms)
+    first = float(values[0]) if len(values) and values[0] > 0 else 1.0
+    summed = scaled @ weights / first
+    last = float(weights @ scaled @ weights) / first**2
+    products = np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]])
+    return {"products": products, "coordinates": own, "correlations": correlations,
+            "partial": whole * (total * np.sqrt(size) / np.sqrt(drawn)) if partial else None}

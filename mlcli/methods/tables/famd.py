@@ -1,0 +1,51 @@
+"""Factor analysis of mixed data."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.methods.tables.blocks import ColumnGroup
+from mlcli.methods.tables.check import Norm
+from mlcli.methods.tables.combine import TableProducts, TablesMethod
+from mlcli.methods.trials import variant
+
+
+class FAMD(TablesMethod):
+    """Rows of numbers and categories in one table, on axes to which every column may contribute alike.
+
+    It keeps the axes that are most related to all columns: the sum of squared correlations with numbers, and of squared
+    correlation ratios with categories. It fails if categories are rare, which then decide the axes: merge them. Set the
+    columns first (`--columns`), and name categories that are written as numbers in `categories`.
+
+    How it works: Columns of numbers are standardized. A column of text gives a column of zeros and ones for each of its
+    categories, divided by the root of its share of the rows. The axes are the principal axes of both together. Of
+    numbers alone this is `pca` of correlations, of categories alone `mca` with coordinates times the root of the number
+    of columns.
+
+    New points: New rows are centered and scaled as the rows of the fit were, and placed along the same directions. A
+    category that no row of the fit has is refused.
+
+    Files: `spectrum.csv` holds the variances of the axes; each is the sum over the columns of their squared
+    correlations, or correlation ratios, with the axis. `loadings.csv` holds the correlations of columns of numbers, and
+    for each category, named `column=category`, the mean of its rows. `groups.csv` and `groups_axes.csv` have for each
+    column its squared correlation or correlation ratio with each axis (`coordinate`) and its contribution;
+    `groups_rv.csv` compares all pairs of columns.
+
+    Source: Pagès, 2004; Pagès, "Multiple factor analysis by example using R", 2014 (`FAMD` of FactoMineR).
+    """
+
+    norm: ClassVar[Norm] = "none"
+    places_partial: ClassVar = False
+    variants: ClassVar = (variant("", "rotation"),)
+    axis: ClassVar = "FAMD"
+    name: Literal["famd"] = "famd"
+
+    def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
+        """Return a group of each column (d)."""
+        return [ColumnGroup(name, (place,)) for place, name in enumerate(columns)]
+
+    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
+        """Return norms and weights of one: the kernel of a column has no eigenvalue but zero and one."""
+        return np.ones(len(active)), active.astype(np.float64)

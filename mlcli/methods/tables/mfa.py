@@ -1,0 +1,53 @@
+"""Multiple factor analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.methods.tables.check import Norm
+from mlcli.methods.tables.combine import GroupedMethod, TableProducts
+from mlcli.methods.trials import variant
+
+
+class MFA(GroupedMethod):
+    """Rows described by several groups of columns, on axes to which every group may contribute alike.
+
+    It keeps what the groups have in common first, and then what is strong in one of them. It fails where groups are
+    formed by chance, since which columns stand together decides their weight. Set `--groups` first.
+
+    How it works: Each group of columns is a table with a kernel of its own, the inner products of its rows. Columns of
+    numbers are standardized; those of text are categories, as in `mca`. Each kernel is divided by its first eigenvalue,
+    so that no group alone can determine the first axis, however many columns it has. The axes are the principal axes of
+    the sum of these kernels.
+
+    Groups: `--groups taste=sweet:sour,bitter --groups smell=fruity:woody` names two groups by their columns, and ranges
+    as `--columns` has them. Every column belongs to one group. A group named in `supplementary` takes no part in the
+    axes, and is described by them like the others; so are single columns, in a group of their own. The numbers of a
+    group named in `center` keep their scales.
+
+    New points: New rows, called supplementary, are centered and scaled as the rows of the fit were, and placed along
+    the same directions. A category that no row of the fit has is refused.
+
+    Files: `spectrum.csv` holds the variances of the axes; the first is at most the number of groups, and it is this
+    number if all groups agree. `loadings.csv` holds the correlations of columns of numbers with the axes, and for each
+    category, named `column=category`, the mean of its rows. `groups.csv` has each group with its first eigenvalue and
+    its weight. `groups_axes.csv` has, for each group and axis, its coordinate, contribution, squared cosine, and the
+    correlation of its own rows with those of all groups. `groups_rv.csv` has the RV coefficients of all pairs of
+    groups, one where two tell the rows apart alike. `groups_rows.csv` has the partial points, which are the rows as one
+    group sees them; a row lies at the mean of its partial points.
+
+    Source: Escofier and Pagès, 1994; Pagès, "Multiple factor analysis by example using R", 2014 (`MFA` of FactoMineR).
+    """
+
+    norm: ClassVar[Norm] = "eigenvalue"
+    variants: ClassVar = (
+        variant("", "rotation"),
+        variant("two groups", "rotation", "columns", "constant column", groups=["first=x1:x3", "second=x4,x5"]))
+    axis: ClassVar = "MFA"
+    name: Literal["mfa"] = "mfa"
+
+    def weigh(self, compared: TableProducts, active: AnyArray) -> tuple[Array, Array]:
+        """Return the first eigenvalues of the kernels, and weights of one."""
+        first = compared.eigenvalues
+        return np.where(first > 0, first, 1.0), active.astype(np.float64)
