@@ -121,8 +121,10 @@ class TableGroups:
 
     @property
     def rv(self) -> Array:
-        """The RV coefficients ((g + 1) x (g + 1)): the cosine of two kernels (Escoufier, 1973)."""
+        """The RV coefficients ((g + 1) x (g + 1)): the cosine of two kernels (Escoufier, 1973); zero for one of zeros.
+        """
         roots = np.sqrt(np.diag(self.products))
+        roots = np.where(roots > 0, roots, 1.0)
         return np.asarray(self.products / np.outer(roots, roots))
 
     @property
@@ -136,7 +138,7 @@ class TableGroups:
     def cosines(self) -> Array:
         """The squared cosines (g x p) of a table's kernel with the kernel u u' of an axis."""
         own = np.diag(self.products)[:-1]
-        return np.asarray(self.coordinates**2 / own[:, None])
+        return np.asarray(self.coordinates**2 / np.where(own > 0, own, 1.0)[:, None])
 
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))

@@ -80,10 +80,6 @@ def column_groups(texts: Sequence[str], supplementary: Sequence[str], columns: S
                        f"the groups are {_listed(group.name for group in found)}")
     if not any(group.active for group in found):
         raise _refusal("all groups are supplementary: none is left to analyze", "supplementary", "name fewer groups")
-    if rest := [name for place, name in enumerate(columns) if place not in owner]:
-        raise _refusal(f"{len(rest)} of {len(columns)} columns are in no group: {_listed(rest)}",
-                       hint="put them into a group, which may be one of {method.supplementary}, or leave them out with "
-                            "{input.columns}")
     return found
 
 
@@ -122,8 +118,8 @@ def _refusal(what: str, where: str = "groups", hint: str = "", code: str = "GROU
     return ConfigError(code, what, where=f"method.{where}", hint=hint)
 
 
-@stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="q",
-        exponents="q", means="q", scales="q", questions="h", groups="c", factors="g")
+@stored("blocks", within={"numbers": "d", "questions": "d", "groups": "g"}, positive=("scales",), numbers="u",
+        exponents="u", means="u", scales="u", questions="q", groups="c", factors="g")
 @frozen
 class Blocks(RowMetric):
     """Rows with their columns centered and scaled, times a factor of their group."""
@@ -147,9 +143,9 @@ class Blocks(RowMetric):
 
     def represent(self, points: Array) -> Array:
         """Return represented rows (n x c) of points (n x d)."""
-        return self.plain(points) * self.factors[self.groups]
+        return self.unweighted(points) * self.factors[self.groups]
 
-    def plain(self, points: Array) -> Array:
+    def unweighted(self, points: Array) -> Array:
         """Return represented rows (n x c) of points (n x d) without the factors of the groups."""
         numbers = (np.ldexp(points[:, self.numbers], -self.exponents) - self.means) / self.scales
         levels = self.answers.represent(points[:, self.questions]) - self.answers.roots
@@ -177,55 +173,57 @@ def blocks_of(data: Features, groups: Sequence[ColumnGroup], named: set[int], ce
     """Return the blocks of groups of columns, each with the factor one, or zero if it is supplementary.
 
     Columns of text are categories, and those `named`, by their places. The groups named in `center` keep the scales of
-    their numbers. Raises ConfigError for unknown names in `center`, and DataError for a group without variation and a
-    category with one level.
+    their numbers. Raises ConfigError for unknown names in `center`, and DataError for a category with one level.
     """
     if unknown := [name for name in center if name not in (group.name for group in groups)]:
         raise _refusal(f"there is no group {unknown[0][:80]!r}", "center",
                        f"the groups are {_listed(group.name for group in groups)}")
     owner = {place: number for number, group in enumerate(groups) for place in group.columns}
-    questions = np.array(sorted({*data.categories, *named}), dtype=np.int64)
+    questions = np.array(sorted({*data.categories, *named} & owner.keys()), dtype=np.int64)
     texts = {at: data.categories[place] for at, place in enumerate(questions.tolist()) if place in data.categories}
     answers = Answers().fitted(data.values[:, questions], texts)
-    alone = sorted(set(range(len(questions))) - set(answers.questions.tolist()))
-    if alone and len(data.values):
+    if alone := sorted(set(range(len(questions))) - set(answers.questions.tolist())):
         raise DataError("ONE-LEVEL", f"column {data.columns[questions[alone[0]]]!r} has the same category in all rows",
                         where="input", hint="leave it out with {input.columns}")
-    others = np.setdiff1d(np.arange(data.values.shape[1]), questions)
+    others = np.array(sorted(owner.keys() - {*questions.tolist()}), dtype=np.int64)
     points = data.values[:, others]
     exponents = np.frexp(np.abs(points).max(axis=0, initial=0.0))[1].astype(np.int64)
     points = np.ldexp(points, -exponents)
     means, deviations = points.mean(axis=0), points.std(axis=0)
     varies = deviations > LEAST
-    require_variation(data, groups, {*questions.tolist(), *others[varies].tolist()})
-    scales, kept = np.array(deviations), others[varies]
+    owners = np.array([owner[place] for place in others.tolist()], dtype=np.int64)
+    scales = np.array(deviations)
     for number, group in enumerate(groups):
         if group.name in center:
-            own = np.array([owner[place] == number for place in others.tolist()], dtype=bool)
-            scales[own] = np.ldexp(1.0, exponents[own].max(initial=0) - exponents[own])
+            own = owners == number
+            scales[own] = np.ldexp(1.0, exponents[own].max(initial=exponents.min(initial=0)) - exponents[own])
     of_levels = np.repeat([owner[place] for place in questions.tolist()], answers.counts).astype(np.int64)
-    of_numbers = np.array([owner[place] for place in kept.tolist()], dtype=np.int64)
-    return Blocks(numbers=kept, exponents=exponents[varies], means=means[varies], scales=scales[varies],
-                  questions=questions, answers=answers, groups=np.concatenate([of_numbers, of_levels]),
+    return Blocks(numbers=others[varies], exponents=exponents[varies], means=means[varies], scales=scales[varies],
+                  questions=questions, answers=answers, groups=np.concatenate([owners[varies], of_levels]),
                   factors=np.array([float(group.active) for group in groups]))
 
 
-def note_constant(data: Features, blocks: Blocks) -> None:
-    """Note the columns of numbers that do not vary, which are left out."""
-    still = np.setdiff1d(np.arange(len(data.columns)), [*blocks.numbers.tolist(), *blocks.questions.tolist()])
-    if len(still):
+def note_unused(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
+    """Note columns of numbers that do not vary, and those of no group, which are left out."""
+    held = {place for group in groups for place in group.columns}
+    still = sorted(held - {*blocks.numbers.tolist(), *blocks.questions.tolist()})
+    if still:
         note("N-CONSTANT-COLUMNS", f"left out {len(still)} of {len(data.columns)} columns, which do not vary: "
-             f"{_listed(data.columns[place] for place in still.tolist())}", columns=len(still))
+             f"{_listed(data.columns[place] for place in still)}", columns=len(still))
+    if rest := [name for place, name in enumerate(data.columns) if place not in held]:
+        note("W-NO-GROUP", f"left out {len(rest)} of {len(data.columns)} columns, which are in no group: "
+             f"{_listed(rest)}; put them into one, which may be one of {{method.supplementary}}", columns=len(rest))
 
 
-def require_variation(data: Features, groups: Sequence[ColumnGroup], varying: set[int]) -> None:
-    """Raise DataError for a group without a column that varies; rows that are all alike are a picture of one point."""
-    still = [group for group in groups if not varying & {*group.columns}]
-    if still and (len(groups) > 1 or not data.values.size):
-        what = (f"its only column {data.columns[still[0].columns[0]]!r} does" if len(still[0].columns) == 1 else
-                f"its {len(still[0].columns)} columns do")
-        raise DataError("CONSTANT-GROUP", f"group {still[0].name[:80]!r} does not vary: {what} not", where="input",
-                        hint="leave it out of {method.groups} and {input.columns}")
+def require_variation(data: Features, groups: Sequence[ColumnGroup], blocks: Blocks) -> None:
+    """Raise DataError for one of several groups whose columns do not vary."""
+    held = {*np.unique(blocks.groups).tolist()}
+    if len(groups) > 1 and (still := [group for number, group in enumerate(groups) if number not in held]):
+        one = len(still[0].columns) == 1
+        what = (f"its only column, {data.columns[still[0].columns[0]]!r}, has" if one else
+                f"all of its {len(still[0].columns)} columns have")
+        raise DataError("CONSTANT-GROUP", f"group {still[0].name[:80]!r} does not vary: {what} the same number in all "
+                        "rows", where="input", hint="leave it out of {method.groups}")
 
 
 @stored("of-tables")

@@ -33,7 +33,8 @@ class Standard:
         reach = {number: max(max_abs(data.values[:, [place for place in group.columns if place not in (
             *named, *data.categories)]]), np.finfo(float).tiny) for number, group in enumerate(groups)}
         numbers, levels, growth = list[tuple[Array, int, float]](), list[tuple[Array, int, float]](), 1.0
-        for place, column in enumerate(data.values.T):
+        for place in sorted(owner):
+            column = data.values[:, place]
             if place in named or place in data.categories:
                 for level in np.unique(column):
                     there = column == level

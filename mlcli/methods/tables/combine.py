@@ -41,7 +41,8 @@ from mlcli.methods.tables.blocks import (
     blocks_of,
     column_groups,
     named_columns,
-    note_constant,
+    note_unused,
+    require_variation,
 )
 from mlcli.methods.tables.check import Norm, table_checks
 
@@ -69,13 +70,13 @@ def table_products(rows: Array, places: Sequence[Indices]) -> TableProducts:
     products, eigenvalues = np.zeros((len(places), len(places))), np.zeros(len(places))
     if not rows.shape[1]:
         return TableProducts(products, eigenvalues)
-    size, starts = max(len(rows), 1), np.cumsum([0, *(len(place) for place in places[:-1])])
-    ordered = rows[:, np.concatenate(places)] / np.sqrt(size)
-    for number, (start, place) in enumerate(zip(starts.tolist(), places, strict=True)):
-        block = ordered[:, start:start + len(place)]
+    sizes, size = [len(place) for place in places], max(len(rows), 1)
+    owners, ordered = np.repeat(np.arange(len(places)), sizes), rows[:, np.concatenate(places)] / np.sqrt(size)
+    for number in np.flatnonzero(sizes).tolist():
+        block = ordered[:, owners == number]
         across = block.T @ ordered
-        products[number] = np.add.reduceat((across**2).sum(axis=0), starts)
-        own = across[:, start:start + len(place)] if len(place) <= size else block @ block.T
+        products[number] = np.bincount(owners, (across**2).sum(axis=0), len(places))
+        own = across[:, owners == number] if block.shape[1] <= size else block @ block.T
         eigenvalues[number] = symmetric_eigenvalues((own + own.T) / 2)[0]
     return TableProducts((products + products.T) / 2, eigenvalues)
 
@@ -106,7 +107,8 @@ class TablesMethod(Method):
     judged_by: ClassVar = "inertia"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
-    rules: ClassVar = ("broken_stick", "elbow")
+    ranked_by: ClassVar = "principal inertias"
+    rules: ClassVar = ()
     loads: ClassVar = "levels"
     unit_free: ClassVar = True
     can_resample: ClassVar = False
@@ -145,8 +147,8 @@ class TablesMethod(Method):
 
     def blocks(self, data: Features) -> Blocks:
         """Return the groups of the data's columns; raises ConfigError and DataError."""
-        return blocks_of(data, self.groups_of(data.columns), self.named_categories(data.columns),
-                         self.unscaled_groups)
+        groups = self.groups_of(data.columns)
+        return blocks_of(data, groups, self.named_categories(data.columns), self.unscaled_groups)
 
     def with_metric(self, data: Input) -> Input:
         """Return rows with the distance of all groups together, of weight one each; raises DataError."""
@@ -161,19 +163,21 @@ class TablesMethod(Method):
             found, Features) else found
 
     def limit(self, data: Input) -> int:
-        """Return the smaller of n - 1 and the columns, with one less than the levels for categories."""
-        return max(min(len(data.values) - 1, self.width(data)), 1)
+        """Return the smaller of n - 1 and the columns, with one less than its levels for each that is a category."""
+        columns, questions = self.widths(data)
+        return max(min(len(data.values) - 1, columns - questions), 1)
 
-    def width(self, data: Input) -> int:
-        """Return the number of directions of represented rows, as far as columns of numbers and texts tell."""
+    def widths(self, data: Input) -> tuple[int, int]:
+        """Return the number of represented columns, one of each level, and that of categories."""
         if not isinstance(data, Features):
-            return data.values.shape[1]
+            return data.values.shape[1], 0
         if isinstance(data.metric, Blocks):
-            return len(data.metric.groups) - len(data.metric.questions)
-        named = {*data.categories, *self.named_categories(data.columns)}
+            return len(data.metric.groups), len(data.metric.questions)
+        held = {place for group in self.groups_of(data.columns) for place in group.columns}
+        named = held & {*data.categories, *self.named_categories(data.columns)}
         levels = sum(len(data.categories[place]) if place in data.categories else len(np.unique(
             data.values[:, place])) for place in named)
-        return data.values.shape[1] - 2 * len(named) + levels
+        return len(held) - len(named) + levels, len(named)
 
     def eigenvalues(self, data: Input) -> int:
         """Return the number of axes."""
@@ -199,6 +203,12 @@ class GroupedMethod(TablesMethod):
     supplementary: Names = option((), "Groups that take no part in the axes and are described by them (empty: none).")
     center: Names = option((), "Groups whose numbers are only centered, not divided by their standard deviations "
                            "(empty: none).")
+
+    def blocks(self, data: Features) -> Blocks:
+        """Return the groups of the data's columns; raises ConfigError and DataError."""
+        found = super().blocks(data)
+        require_variation(data, self.groups_of(data.columns), found)
+        return found
 
     def groups_of(self, columns: Sequence[str]) -> list[ColumnGroup]:
         """Return the groups of columns (d); raises ConfigError."""
@@ -228,12 +238,13 @@ class TablesComposition(Composition[Model]):
     @FitStage
     def compared(self) -> TableProducts:
         """The traces of K_g K_h, and the first eigenvalue of each K_g."""
-        return table_products(self.blocks.plain(self.data.values), places_of(self.blocks))
+        return table_products(self.blocks.unweighted(self.data.values), places_of(self.blocks))
 
     @compared.cost
     def _(self) -> list[Step]:
-        rows, width = self.data.values.shape[0], len(self.blocks.groups)
-        return [Step("groups", f"products of {len(self.blocks.factors)} groups of columns",
+        rows, (width, _) = len(self.data.values), self.method.widths(self.data)
+        count = len(self.method.groups_of(self.data.columns))
+        return [Step("groups", f"products of {count} groups of columns",
                      2.0 * rows * width**2 / product_rate(self.compute.thread_count()),
                      8.0 * (2 * rows * width + width**2))]
 
@@ -254,14 +265,14 @@ class TablesComposition(Composition[Model]):
 
     @combined.cost
     def _(self) -> list[Step]:
-        shape = len(self.data.values), len(self.blocks.groups)
+        shape = len(self.data.values), self.method.widths(self.data)[0]
         return [singular_step("combine", shape, self.compute.thread_count(), copies=COPIES)]
 
     def result(self) -> Model:
         """Return the coordinates, and what each group says about the axes."""
         method, data, found, (norms, weights, blocks) = self.method, self.data, self.combined, self.weighted
         groups = method.groups_of(data.columns)
-        note_constant(data, blocks)
+        note_unused(data, groups, blocks)
         if len(groups) == 1 and method.places_partial:
             note("W-ONE-GROUP", f"there is one group of columns, and {method.name} of one table is principal "
                  "components analysis of it; give {method.groups}")
@@ -273,7 +284,7 @@ class TablesComposition(Composition[Model]):
         directions, coordinates = directions * signs, coordinates * signs
         spectrum = Spectrum.of_values(found.eigenvalues, found.total, complete=True)
         values = np.pad(found.eigenvalues, (0, max(count - len(found.eigenvalues), 0)))[:count]
-        plain = blocks.plain(data.values)
+        plain = blocks.unweighted(data.values)
         says = group_results(plain, places_of(blocks), coordinates, values, norms=norms, weights=weights,
                              compared=self.compared, partial=method.places_partial)
         names = tuple(group.name for group in groups)
@@ -333,7 +344,7 @@ def group_results(plain: Array, places: Sequence[Indices], coordinates: Array, v
     spread = np.sqrt(np.sum(whole**2, axis=1))
     correlations = own / np.where(spread > 0, spread, 1.0)
     scaled = compared.products / np.outer(norms, norms)
-    first = float(values[0]) if len(values) and values[0] > 0 else 1.0
+    first = float(values[0]) if len(values) and values[0] > 0 else 1.0  # else there are no axes
     summed = scaled @ weights / first
     last = float(weights @ scaled @ weights) / first**2
     products = np.block([[scaled, summed[:, None]], [summed[None, :], np.array([[last]])]])

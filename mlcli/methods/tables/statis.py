@@ -37,7 +37,7 @@ class STATIS(GroupedMethod):
     norm: ClassVar[Norm] = "frobenius"
     variants: ClassVar = (
         variant("", "rotation"),
-        variant("two groups", "rotation", "columns", "constant column", groups=["first=x1:x3", "second=x4,x5"]))
+        variant("two groups", "rotation", "columns", groups=["first=x1,x2", "second=x3,x4"]))
     axis: ClassVar = "STATIS"
     name: Literal["statis"] = "statis"
 
