@@ -37,6 +37,7 @@ class Flag:
     further: str | None = None  # the list of sections, like that of `path`, of a second value and more
     spells: str = ""  # of a flag in the words of AnnData: what of the other flag of `path` its value stands for
     lists: bool = False  # whether a value may be a file of names
+    several: bool = False  # whether each value is an item of a list of the method
     heading: str = ""  # of the part of --help that it is in, one of `headings.HEADINGS`
 
 
@@ -52,6 +53,7 @@ FLAGS = {
     "metric": Flag("method.metric.name", ("--metric",), heading=headings.OFTEN),
     "kernel": Flag("method.kernel.name", ("--kernel",), heading=headings.METHOD),
     "correlations": Flag("method.correlations", ("--correlations",), heading=headings.METHOD),
+    "groups": Flag("method.groups", ("--groups",), several=True, heading=headings.METHOD),
     "rotation": Flag("method.rotation.name", ("--rotation",), heading=headings.METHOD),
     "kind": Flag("input.kind", ("--kind",), heading=headings.OFTEN),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
@@ -96,6 +98,7 @@ FLAGS = {
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True, heading=headings.REPORT),
     "reliability": Flag("report.reliability", ("--reliability",), True, heading=headings.REPORT),
     "calibrate": Flag("report.calibration.share", ("--calibrate",), heading=headings.REPORT),
+    "contributions": Flag("report.contributions", ("--contributions",), True, heading=headings.REPORT),
     "discontinuity": Flag("report.discontinuity", ("--discontinuity",), True, heading=headings.REPORT),
     "interactive": Flag("report.interactive", ("--interactive",), True, heading=headings.REPORT),
     "seed": Flag("compute.seed", ("--seed",), heading=headings.COMPUTE),
@@ -154,7 +157,7 @@ def type_of(path: str) -> str:
 
 def repeats(flag: Flag) -> bool:
     """Whether a flag may be given more than once."""
-    return flag.further is not None or takes_list(flag.path)
+    return flag.further is not None or flag.several or takes_list(flag.path)
 
 
 def takes_list(path: str) -> bool:

@@ -322,6 +322,15 @@ class Method(Options):
         """Return the names of options that write a file of their own."""
         return ()
 
+    def weighs_rows(self, kind: str) -> bool:
+        """Whether axes of such an input are principal axes of rows with weights, in which rows and columns have shares.
+        """
+        return False
+
+    def row_weights(self, points: Array) -> Array:
+        """Return the weights (n) of rows of features (n x d), of a method whose axes are principal ones: 1 / n."""
+        return np.full(len(points), 1 / max(len(points), 1))
+
     def reproduces(self) -> bool:
         """Whether projecting a training row gives its coordinates."""
         return True

@@ -24,6 +24,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import MlcliError
 from mlcli.findings.frame.result import Result
+from mlcli.findings.groups import stated_groups
 from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.private import TABLE as PRIVATE
@@ -118,7 +119,7 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       joint=stored["joint"], private=private_of(folder), fit=FitFacts(manifest["fit"]),
                       objective=objective, curves=curves, loadings=loadings_of(folder),
                       spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
-                      goodness=goodness_of(folder, len(values)))
+                      goodness=goodness_of(folder, len(values)), groups=stated_groups(folder, values.shape))
         require_columns(folder, model.loadings, expected_rows(config, manifest, stored), values.shape[1])
         result_of = result_with_input if whole else result_without_input
         result = result_of(folder, config, model, texts)

@@ -81,6 +81,13 @@ class Similarity:
         raise ConfigError("NO-PROJECTION", "this run was made from a graph: new points cannot be compared with its "
                           "points, which have no features", hint="fit the graph with the new points in it")
 
+    def columns(self, new: Array) -> Array:
+        """Return what axes are combinations of, or are described by: an (m, c) array of (m, d) new points.
+
+        These are the rows up to a factor of each column.
+        """
+        return self.rows(new)
+
     def diagonal(self, new: Array) -> Array | None:
         """Return k(x, x), an (m,) array, of an (m, d) array of new points; None where no kernel of theirs is known, or
         it may have negative eigenvalues.

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
@@ -16,7 +17,7 @@ from mlcli.core.metrics.profiles import ChiSquare
 from mlcli.core.model import Model
 from mlcli.errors import DataError
 from mlcli.methods.ordination.check import correspondence_checks, table_parts
-from mlcli.methods.ordination.correspondence import Correspondence, comparison_of, find_inertias
+from mlcli.methods.ordination.correspondence import Correspondence, comparison_of, find_inertias, masses
 from mlcli.methods.trials import variant
 
 
@@ -60,6 +61,10 @@ class CA(Correspondence):
     def distance(self) -> ChiSquare:
         """The chi-square distance of profiles."""
         return ChiSquare()
+
+    def row_weights(self, points: Array) -> Array:
+        """Return the masses of rows (n) of a table (n x d)."""
+        return masses(points, float(points.sum()))
 
     def with_metric(self, data: Input) -> Input:
         """Return the rows with the chi-square distance; raises DataError for negative numbers, and rows or columns of

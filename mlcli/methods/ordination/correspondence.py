@@ -211,6 +211,10 @@ class Correspondence(Method):
         """Return the steps of the singular values of standardized residuals."""
         return correspondence_steps(data.values, self.width(data), self.axes.count, compute.thread_count())
 
+    def weighs_rows(self, kind: str) -> bool:
+        """Whether axes are principal axes of profiles: always."""
+        return True
+
     def width(self, data: Input) -> int:
         """Return the number of columns of the represented rows."""
         if not isinstance(data, Features) or data.metric is None:

@@ -107,6 +107,10 @@ class PCA(Method):
         """Whether the input is features whose columns are taken as they are."""
         return super().streams(kind) and not self.of_answers(kind)
 
+    def weighs_rows(self, kind: str) -> bool:
+        """Whether the input is features whose columns are taken as they are."""
+        return kind == "features" and not self.of_answers(kind)
+
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: none of standardized codes."""
         return Powers(0, 0) if self.of_answers(data.kind) else self.powers

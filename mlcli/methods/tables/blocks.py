@@ -237,6 +237,10 @@ class OfTables(Similarity):
         """Return represented rows (m x c) of new points (m x d)."""
         return self.metric.represent(new)
 
+    def columns(self, new: Array) -> Array:
+        """Return represented columns (m x c) of new points (m x d), those of supplementary groups as well."""
+        return self.metric.unweighted(new)
+
     def width(self, given: int) -> int:
         """Return the number of represented columns."""
         return len(self.metric.groups)

@@ -162,6 +162,10 @@ class TablesMethod(Method):
         return replace(found, metric=model.required_projector.similarity.comparison) if isinstance(
             found, Features) else found
 
+    def weighs_rows(self, kind: str) -> bool:
+        """Whether the input is features."""
+        return kind == Features.kind
+
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the columns, with one less than its levels for each that is a category."""
         columns, questions = self.widths(data)

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.report.drawing.axes import Panel, Scale, guide, legend, to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.figures.scatter import place_names
 
 WIDTH, HEIGHT = 480, 290
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
@@ -56,13 +57,18 @@ def shepard(title: str, pairs: Array, line: Array | None = None, *, scaled: bool
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
 
 
-def beside(title: str, pairs: Array, across: str, up: str) -> Figure:
-    """Draw two finite numbers of each point, an (m, 2) array, over each other, with the names of both."""
+def beside(title: str, pairs: Array, across: str, up: str, names: Sequence[str] = ()) -> Figure:
+    """Draw two finite numbers of each point, an (m, 2) array, over each other, with the names of both.
+
+    `names` of all points, or none, stand beside those with room for them.
+    """
     panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=False),
                   Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=False))
+    places, radius = to_pixels(pairs, panel), 3.0 if len(names) else 1.5
+    named = [text for text in place_names(places, names, radius, panel) if text is not None]
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, [
         Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
-        Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names(across, up)])
+        Dots("plain", places, radius), *named, *panel.names(across, up)])
 
 
 def comparable(pairs: Array) -> bool:

@@ -1,0 +1,70 @@
+"""Partial points: the rows as each of several tables alone places them on the axes of all."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.data.table.table import Table
+    from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
+    from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("partial.csv", Columns(("id",), texts=1))
+SHOWN = 60  # rows of the figure, each with a point for every group
+MOST_GROUPS = 12
+
+
+class PartialFinding(Finding["CsvColumns"]):
+    """The partial points of a method of several tables."""
+
+    name = "partial"
+    files = (TABLE,)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "CsvColumns | None":
+        """Return for each row its coordinates by each group, as columns GROUP.y1, GROUP.y2, ..."""
+        from mlcli.findings.frame.finished_run import CsvColumns
+
+        found = result.model.groups
+        if found is None or found.partial is None:
+            return None
+        return CsvColumns({"id": tuple(result.embedding.ids), **{
+            f"{name}.y{axis + 1}": column for name, rows in zip(found.names, found.partial, strict=True)
+            for axis, column in enumerate(rows.T)}})
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return as many numbers as rows, groups and axes make."""
+        from mlcli.methods.tables.combine import TablesMethod
+
+        if not isinstance(method, TablesMethod) or not method.places_partial:
+            return 0
+        return table.rows * len(method.groups_of(table.columns)) * method.axes.count
+
+    def sections(self, value: "CsvColumns", run: "FinishedRun") -> Iterable[tuple[Place, "Part"]]:
+        """Return some rows joined with their partial points."""
+        import numpy as np
+
+        from mlcli.report.drawing.html import figure, section, sentence
+        from mlcli.report.figures.coloring import coloring
+        from mlcli.report.figures.scatter import DrawnEdges, Points, sample_rows, scatter
+
+        axes = run.embedding.values.shape[1]
+        names = [name.removesuffix(".y1") for name in list(value.columns)[1::max(axes, 1)]]
+        if axes < 2 or not 1 < len(names) <= MOST_GROUPS:
+            return []
+        size = len(run.embedding.values)
+        some = sample_rows(size, SHOWN, run.seed)
+        rows = np.arange(size) if some is None else some
+        placed = np.vstack([np.column_stack([value.array(f"{name}.y{axis}")[rows] for axis in (1, 2)])
+                            for name in names])
+        own = run.embedding.values[rows, :2]
+        ids = [f"{run.embedding.ids[row]} by {name}" for name in names for row in rows.tolist()]
+        colors = coloring("group", [name for name in names for _ in rows])
+        drawn = scatter(Points(placed, ids, colors, len(placed), axes=run.axes), "Partial points",
+                        DrawnEdges(np.hstack([np.tile(own, (len(names), 1)), placed]), len(placed)))
+        said = ("Each row lies at the weighted mean of its partial points: where each group alone would place it. Long "
+                "lines belong to rows on which the groups disagree (partial.csv).")
+        caption = "" if some is None else f"{len(rows)} of {size:,} rows, drawn at random."
+        return [(Place.RESULT, section("Partial points", sentence(said, "soft"), figure(drawn, caption)))]
