@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlcli.data.table.table import Table
     from mlcli.findings.frame.finished_run import CsvColumns, FinishedRun
     from mlcli.findings.frame.result import Result
-    from mlcli.methods import Method
+    from mlcli.methods import Method, Model
     from mlcli.report.drawing.html import Part
 
 ROWS = File("contributions.csv", Columns(("id",), texts=1))
@@ -52,35 +52,18 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Mapping[str, CsvColumns] | None":
         """Return contributions and squared cosines of rows, and of columns."""
-        import numpy as np
-
         from mlcli.findings.frame.finished_run import CsvColumns
 
         model = result.model
-        projector, values = model.required_projector, result.prepared.values
-        measured, similarity = projector.input_unit.measured(values), projector.similarity
-        weights = result.config.method.row_weights(measured)
-        lengths = np.linalg.norm(projector.axes, axis=0)
-        axes = projector.axes / np.where(lengths > 0, lengths, 1.0)
-        rows = projector.centering(similarity.rows(measured))
-        coordinates = rows @ axes
-        described = similarity.columns(measured)
-        described = described - weights @ described
-        names = model.loadings.columns if model.loadings is not None else result.prepared.columns
-        variances = weights @ coordinates**2
-        count = range(1, axes.shape[1] + 1)
+        rows, columns = shares_of(result.config.method, result.prepared.values, model)
+        names = result.prepared.columns if model.loadings is None else model.loadings.columns
 
         def listed(contributions: "Array", cosines: "Array") -> dict[str, "Array"]:
-            return {**{f"contribution_y{axis}": column for axis, column in zip(count, contributions.T, strict=True)},
-                    **{f"cos2_y{axis}": column for axis, column in zip(count, cosines.T, strict=True)}}
+            return {f"{what}_y{axis}": column for what, values in (("contribution", contributions), ("cos2", cosines))
+                    for axis, column in enumerate(values.T, 1)}
 
-        shared = described.T @ (coordinates * weights[:, None])
-        own = np.outer(weights @ described**2, variances)
-        return {
-            ROWS.name: CsvColumns({"id": tuple(result.embedding.ids), **listed(
-                ratios(coordinates**2 * weights[:, None], variances[None, :]),
-                ratios(coordinates**2, np.sum(rows**2, axis=1)[:, None]))}),
-            COLUMNS.name: CsvColumns({"column": tuple(names), **listed(axes**2, ratios(shared**2, own))})}
+        return {ROWS.name: CsvColumns({"id": tuple(result.embedding.ids), **listed(*rows)}),
+                COLUMNS.name: CsvColumns({"column": tuple(names), **listed(*columns)})}
 
     def cells(self, method: "Method", table: "Table") -> float:
         """Return two numbers for each row and axis."""
@@ -98,6 +81,28 @@ class ContributionsFinding(Finding["Mapping[str, CsvColumns]"]):
         parts = [fold(f"the {what} that contribute most to {label}", most_of(value[file.name], what[:-1], axis))
                  for axis, label in enumerate(labels, 1) for what, file in (("rows", ROWS), ("columns", COLUMNS))]
         return [(Place.DETAIL, section("Contributions", sentence(said, "soft"), side_by_side(*parts)))]
+
+
+def shares_of(method: "Method", values: "Array", model: "Model") -> tuple[tuple["Array", "Array"], ...]:
+    """Return contributions and squared cosines of the rows (n x p, n x p) of a fit, then those of columns (c x p).
+
+    `values` are the rows of the fit (n x d), prepared.
+    """
+    import numpy as np
+
+    projector = model.required_projector
+    measured, similarity = projector.input_unit.measured(values), projector.similarity
+    weights, lengths = method.row_weights(measured), np.linalg.norm(projector.axes, axis=0)
+    axes = projector.axes / np.where(lengths > 0, lengths, 1.0)
+    rows = projector.centering(similarity.rows(measured))
+    coordinates = rows @ axes
+    variances = weights @ coordinates**2
+    described = similarity.columns(measured)
+    described = described - weights @ described
+    shared, own = described.T @ (coordinates * weights[:, None]), weights @ described**2
+    squares = coordinates**2
+    return ((ratios(squares * weights[:, None], variances), ratios(squares, np.sum(rows**2, axis=1)[:, None])),
+            (axes**2, ratios(shared**2, np.outer(own, variances))))
 
 
 def ratios(parts: "Array", wholes: "Array") -> "Array":

@@ -60,3 +60,15 @@ save(fit$RV, "distatis_rv")
 save(fit$RV.tabw, "distatis_weights")
 save(fit$C.eig, "distatis_eigenvalues")
 save(fit$C.li, "distatis_rows")
+# what rows and columns contribute in principal components, and in correspondence analyses of the tables beside this folder
+shares <- function(fit, name, rows, columns) {
+  save(fit[[rows]]$contrib / 100, paste0(name, "_row_contributions"))
+  save(fit[[rows]]$cos2, paste0(name, "_row_cos2"))
+  save(fit[[columns]]$contrib / 100, paste0(name, "_column_contributions"))
+  save(fit[[columns]]$cos2, paste0(name, "_column_cos2"))
+}
+shares(PCA(wine[, 3:7], scale.unit = FALSE, ncp = 3, graph = FALSE), "pca", "ind", "var")
+dune <- read.csv("../metrics/dune.csv", row.names = 1)[1:16, ]
+shares(CA(dune[, colSums(dune) > 0], ncp = 3, graph = FALSE), "ca", "row", "col")
+data(ours, package = "ade4")
+shares(MCA(ours, ncp = 3, graph = FALSE), "mca", "ind", "var")
